@@ -144,7 +144,7 @@ describe("shapes of lazy stacks", () => {
     expect(structure(td.flatten(0, 1))).toBe("L0[4,4](4 TensorDict[4])");
     expect(structure(td.transpose(1, 2))).toBe("L0[2,4,2](2 L1[4,2](2 TensorDict[4]))");
     expect(structure(td.unsqueeze(0).squeeze(0))).toBe(structure(td));
-    expect(() => td.reshape(4, 2, 2)).toThrow("shapes of the tensors to stack");
+    expect(() => td.reshape(4, 2, 2)).toThrow("Failed to stack tensors within a tensordict under the key 'a'");
   });
 
   test("batches without elements", () => {

@@ -13,7 +13,16 @@ import { applyNames, refineNames } from "../core/names.ts";
 import { plainTree } from "../core/plain.ts";
 import { settings } from "../core/settings.ts";
 import { NAMED_APPLY } from "../core/signatures.ts";
-import { isLockedTd, isNonTensor, loader, outlinesOf, requireUnlocked, type Td, toSize } from "../core/state.ts";
+import {
+  entriesOf,
+  isLockedTd,
+  isNonTensor,
+  loader,
+  outlinesOf,
+  requireUnlocked,
+  type Td,
+  toSize,
+} from "../core/state.ts";
 import type {
   AnyPath,
   CollectionOptions,
@@ -251,15 +260,15 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends ShapeMet
   }
   /** Its keys; nested ones are arrays. @torch TensorDict.keys */
   keys(options: IterationOptions = {}): (string | string[])[] {
-    return listEntries(this, options, outlinesOf).map(([path]) => unravelKey(path));
+    return listEntries(this, options, outlinesOf, false).map(([path]) => unravelKey(path));
   }
   /** Its entries, in the order of the keys. @torch TensorDict.values */
   values(options: IterationOptions = {}): Entry[] {
-    return listEntries(this, options).map(([, entry]) => entry);
+    return listEntries(this, options, entriesOf, true).map(([, entry]) => entry);
   }
   /** Keys and entries. @torch TensorDict.items */
   items(options: IterationOptions = {}): [string | string[], Entry][] {
-    return listEntries(this, options).map(([path, entry]) => [unravelKey(path), entry]);
+    return listEntries(this, options, entriesOf, true).map(([path, entry]) => [unravelKey(path), entry]);
   }
   /** Parts of the first batch dimension, one after the other. */
   *[Symbol.iterator](): IterableIterator<this> {

@@ -2,15 +2,15 @@
 import type { IndexPart } from "../../api/indexing-parse.ts";
 import type { NestedArray } from "../../api/values.ts";
 import { type PythonJson, toPlain } from "../../io/base/python-json.ts";
-import { checkedArguments, checkOptions } from "../../tensor/checks.ts";
+import { checkOptions, isDict } from "../../tensor/checks.ts";
 import { RuntimeError, TypeError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
 import { CONSTRUCTOR } from "../core/signatures.ts";
-import { type NewState, stateOf, toDeviceOrNull, toSize, type ValueTd } from "../core/state.ts";
+import { type NewState, stateOf, type Td, toDeviceOrNull, toSize, type ValueTd } from "../core/state.ts";
 import { flatNumbers, tensor } from "../core/tensor-ops.ts";
 import type { CollectionOptions, Entry } from "../core/types.ts";
 import { nestedValues } from "../core/values.ts";
-import { valuesOf } from "../ops/stacking.ts";
+import { lazyStackTds, valuesOf } from "../ops/stacking.ts";
 import { TensorDictBase } from "./base.ts";
 
 function newState(options: CollectionOptions): NewState {
@@ -128,28 +128,46 @@ export class MetaData<V = unknown> extends NonTensorData<V> {
   }
 }
 
+type StackArguments<V> = [values: readonly V[], state?: NewState] | V[];
+
+/** Values, state and dimension of a stack: from an array, or from values and wrapped values one by one. */
+function stackArguments(args: readonly unknown[]): [readonly unknown[], NewState, number] {
+  const [first, second] = args;
+  const known = (second as NewState | undefined)?.batchSize instanceof Size;
+  if (Array.isArray(first) && (args.length === 1 || known)) {
+    const state = { batchSize: Size.fromList([first.length]), device: null, names: null };
+    return [first, known ? (second as NewState) : state, 0];
+  }
+  const last = args.at(-1);
+  const options = args.length > 1 && isDict(last) && Object.hasOwn(last as object, "stackDim") ? last : undefined;
+  checkOptions("NonTensorStack", "stackDim:int", options);
+  const items = options === undefined ? args : args.slice(0, -1);
+  if (items.length === 0) throw new TypeError("NonTensorStack() takes a list of values");
+  const wrapped = items.map((item) => (item instanceof Values ? (item as ValueTd) : new NonTensorData(item)));
+  const stack = lazyStackTds(wrapped as Td[], (options as { stackDim?: number } | undefined)?.stackDim ?? 0);
+  return [valuesOf(stack as unknown as ValueTd), stateOf(stack), (stack as unknown as NonTensorStack).stackDim];
+}
+
 /** One value per element of a batch. @torch tensordict.NonTensorStack */
 export class NonTensorStack<V = unknown> extends Values {
   /** @internal Row-major. */ values_: V[];
   /** @internal Dimension that files record. */ _stackDim = 0;
   /** @internal */ _onChange: (() => void) | null = null;
 
-  /** @param values one per element, row-major */
-  constructor(values: readonly V[], state?: NewState) {
-    checkedArguments("NonTensorStack", "values:list", [values]);
-    if (state !== undefined && !(state?.batchSize instanceof Size)) {
-      throw new TypeError("NonTensorStack() takes a list of values");
-    }
-    super(state ?? { batchSize: Size.fromList([values.length]), device: null, names: null });
+  /** @param args one value for each element, one by one, or all of them in an array, row-major */
+  constructor(...args: StackArguments<V>) {
+    const [values, state, stackDim] = stackArguments(args);
+    super(state);
     if (values.length !== this._batchSize.numel()) {
       throw new RuntimeError(`${values.length} values do not fill a batch of shape ${this._batchSize}`);
     }
-    this.values_ = [...values];
+    this.values_ = [...values] as V[];
+    this._stackDim = stackDim;
   }
 
   /** A stack of the given values, nested arrays included when `shape` says so. */
   static of<V>(...values: V[]): NonTensorStack<V> {
-    return new NonTensorStack(values);
+    return new NonTensorStack<V>(values);
   }
   protected plain(): unknown {
     return this.tolist();
@@ -166,7 +184,7 @@ export class NonTensorStack<V = unknown> extends Values {
   }
   _like(_entries: Map<string, Entry>, state: NewState): NonTensorStack<V> {
     const fits = state.batchSize.numel() === this.values_.length;
-    const copy = this.withRaw(new NonTensorStack(this.values_, fits ? state : stateOf(this)));
+    const copy = this.withRaw(new NonTensorStack<V>(this.values_, fits ? state : stateOf(this)));
     copy._stackDim = this._stackDim;
     return copy;
   }

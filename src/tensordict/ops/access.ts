@@ -71,22 +71,26 @@ function* walk(
   nested: boolean,
   leavesOnly: boolean,
   list: Lister,
+  holders: boolean,
 ): Generator<PathEntry> {
   for (const [key, entry] of list(td)) {
     const path = prefix.length === 0 ? [key] : [...prefix, key];
     const branch = isBranch(entry);
     const shown = !leavesOnly || !isTensorCollection(entry);
-    // Children come before the TensorDict that holds them; a file lists its groups first.
-    const holderFirst = td._outside !== undefined;
+    // A file lists its groups first, too.
+    const holderFirst = holders || td._outside !== undefined;
     if (shown && holderFirst) yield [path, entry];
-    if (branch && nested) yield* walk(entry, path, true, leavesOnly, list);
+    if (branch && nested) yield* walk(entry, path, true, leavesOnly, list, holders);
     if (shown && !holderFirst) yield [path, entry];
   }
 }
 
-/** Paths and entries in the order of insertion, children before their parent. */
-export function listEntries(td: Td, options: IterationOptions, lister: Lister = entriesOf): PathEntry[] {
-  const list = [...walk(td, [], options.includeNested === true, options.leavesOnly === true, lister)];
+/**
+ * Paths and entries in the order of insertion. As in Python, keys list what a TensorDict holds before itself, and
+ * values and items list it first.
+ */
+export function listEntries(td: Td, options: IterationOptions, lister: Lister, holderFirst: boolean): PathEntry[] {
+  const list = [...walk(td, [], options.includeNested === true, options.leavesOnly === true, lister, holderFirst)];
   if (options.sort === true) {
     const text = (path: readonly string[]) => path.join(".");
     list.sort(([a], [b]) => (text(a) < text(b) ? -1 : text(a) > text(b) ? 1 : 0));

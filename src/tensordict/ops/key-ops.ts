@@ -8,6 +8,7 @@ import {
   entriesOf,
   isBranch,
   isLazy,
+  isNonTensor,
   isTensorCollection,
   type LazyTd,
   make,
@@ -78,6 +79,14 @@ export interface EmptyOptions {
 /** @torch TensorDict.empty */
 export function emptyTd(td: Td, recurse: boolean, options: EmptyOptions): Td {
   const { batchSize, device, names } = options;
+  if (isLazy(td) && [batchSize, device, names].every((one) => one === undefined)) {
+    const { members, stackDim, stackDimName } = td;
+    return make.lazy(
+      members.map((member) => emptyTd(member, recurse, {})),
+      stackDim,
+      stackDimName,
+    );
+  }
   const size = batchSize === undefined || batchSize === null ? td._batchSize : toSize(batchSize);
   const kept = sameSizes(size, td._batchSize) ? td._names : null;
   const state: NewState = {
@@ -86,8 +95,13 @@ export function emptyTd(td: Td, recurse: boolean, options: EmptyOptions): Td {
     names: names === undefined ? kept : toNames(names, size.length),
   };
   const entries = new Map<string, Entry>();
-  if (recurse)
-    for (const [key, entry] of outlinesOf(td)) if (isBranch(entry)) entries.set(key, emptyTd(entry, true, {}));
+  // As in Python, values that are no tensors stay then, and what holds nothing else.
+  if (recurse) {
+    for (const [key, entry] of outlinesOf(td)) {
+      if (isNonTensor(entry)) entries.set(key, entry);
+      else if (isBranch(entry)) entries.set(key, entry.isEmpty() ? entry : emptyTd(entry, true, {}));
+    }
+  }
   return isLazy(td) ? make.tensordict(entries, state) : td._like(entries, state);
 }
 

@@ -309,7 +309,7 @@ export function rehearseAll(
   applyLevel(td, trial, {}, others, [], []);
 }
 
-/** What a comparison with a number gives for values, as Python does: a TensorDict without entries. */
+/** What `eq` and `ne` of a number give for values, as in Python: a TensorDict without entries. */
 function nothingIn(entry: Td): Td {
   return make.tensordict(new Map(), stateOf(entry));
 }
@@ -322,7 +322,7 @@ export function compareTd(td: Td, other: unknown, fn: BinaryFunction, equal: boo
     return compareTrees(a, b as Td, fn, equal);
   }
   if (right instanceof Tensor || isNumber(right)) {
-    return binaryTd(td, right as Operand, fn, { values: nothingIn });
+    return binaryTd(td, right as Operand, fn, equal === null ? {} : { values: nothingIn });
   }
   if (equal === null) throw new RuntimeError(`a tensordict cannot be compared with ${typeof other}`);
   return !equal;

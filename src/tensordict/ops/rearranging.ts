@@ -14,6 +14,7 @@ import {
   type Td,
   wrapBatchDim,
 } from "../core/state.ts";
+import { flatNumbers } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
 import { isUnbatched, ofBatch } from "../core/unbatched.ts";
 import { tensorsOf } from "./access.ts";
@@ -100,8 +101,9 @@ export function repeatInterleaveTd(td: Td, repeats: number | Tensor, dim: number
           stackDimName,
         );
       }
-      if (typeof repeats !== "number" || repeats === 0) return null;
-      const copies = members.flatMap((member) => Array.from({ length: repeats }, () => member));
+      const counts = typeof repeats === "number" ? members.map(() => repeats) : flatNumbers(repeats.expand(total));
+      const copies = members.flatMap((member, i) => Array.from({ length: counts[i] as number }, () => member));
+      if (copies.length === 0) return null;
       return make.lazy(copies, stackDim, stackDimName);
     },
   });

@@ -81,7 +81,10 @@ function applyNested(entry: NestedTensor, op: ShapeOp, key: string): Entry {
 function pickValues(td: ValueTd, op: ShapeOp): Td {
   const positions = tensor(new Float64Array(td._batchSize.numel()).map((_, i) => i)).reshape([...td._batchSize]);
   const moved = op.tensor(positions);
-  return stackOfValues([td], stateOf(td, { batchSize: moved.shape, names: null }), flatNumbers(moved));
+  // Where the dimension of the stack has gone is told by the names.
+  const marks = td._batchSize.map((_, dim) => (td._kind === "nonTensorStack" && dim === td.stackDim ? "stack" : null));
+  const stackDim = Math.max(0, op.names?.(marks)?.indexOf("stack") ?? 0);
+  return stackOfValues([td], stateOf(td, { batchSize: moved.shape, names: null }), flatNumbers(moved), stackDim);
 }
 
 function batchNumel(size: readonly number[]): number {

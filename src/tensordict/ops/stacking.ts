@@ -12,8 +12,10 @@ import {
   Collection,
   commonDevice,
   type DimNames,
+  isLazy,
   isNested,
   isNonTensor,
+  type LazyTd,
   make,
   type NewState,
   stateOf,
@@ -82,9 +84,14 @@ export function valuesOf(td: ValueTd): readonly unknown[] {
  * A stack of the values that `list` has, one after the other; `order` picks some of them by their numbers. What files
  * have for them is kept, 2.0 as 2.0.
  */
-export function stackOfValues(list: readonly ValueTd[], state: NewState, order: readonly number[] | null = null): Td {
+export function stackOfValues(
+  list: readonly ValueTd[],
+  state: NewState,
+  order: readonly number[] | null = null,
+  stackDim = 0,
+): Td {
   const take = <T>(all: readonly T[]) => (order === null ? all : order.map((i) => all[i] as T));
-  const stack = make.nonTensorStack(take(list.flatMap((td) => [...valuesOf(td)])), state);
+  const stack = make.nonTensorStack(take(list.flatMap((td) => [...valuesOf(td)])), state, stackDim);
   const raws = list.map((td) => td._raws);
   if (raws.every((known) => known !== null)) {
     stack._raw = nestedValues(take(raws.flatMap((known) => [...known])), stack._batchSize) as PythonJson;
@@ -92,10 +99,10 @@ export function stackOfValues(list: readonly ValueTd[], state: NewState, order: 
   return stack;
 }
 
-function joinValues(list: readonly ValueTd[], join: (positions: Tensor[]) => Tensor): Td {
+function joinValues(list: readonly ValueTd[], stackDim: number, join: (positions: Tensor[]) => Tensor): Td {
   const order = join(positionsOf(list));
   const state = stateOf(list[0] as ValueTd, { batchSize: order.shape, names: null });
-  return stackOfValues(list, state, flatNumbers(order));
+  return stackOfValues(list, state, flatNumbers(order), stackDim);
 }
 
 /** What belongs to a batch as a whole is no part of it: the first stands for all. */
@@ -168,7 +175,7 @@ export function stackDensely(list: readonly Td[], dim: number, misfit: Misfit = 
   if (list.every((td) => td._kind === "lazy")) return stackLazies(list, at);
   if (list.every((td) => isNonTensor(td))) {
     if (list.every((td) => td._className === "MetaData")) return stackMeta(list, at);
-    return joinValues(list, (positions) => stackTensors(positions, at));
+    return joinValues(list, at, (positions) => stackTensors(positions, at));
   }
   const keys = sameKeys(list);
   if (keys === null) {
@@ -210,7 +217,7 @@ export function lazyStackTds(list: readonly Td[], dim: number): Td {
   if (list.length === 0) throw new RuntimeError("items cannot be empty");
   checkBatches(list);
   const at = wrapStackDim(dim, (list[0] as Td)._batchSize.length);
-  if (list.every((td) => isNonTensor(td))) return joinValues(list, (positions) => stackTensors(positions, at));
+  if (list.every((td) => isNonTensor(td))) return joinValues(list, at, (positions) => stackTensors(positions, at));
   return make.lazy([...list], at, null);
 }
 
@@ -252,6 +259,40 @@ function catEntries(entries: readonly Entry[], key: string, dim: number): Entry 
   );
 }
 
+/** Wrapped values one after the other: one value where all are the same. */
+function catValues(list: readonly ValueTd[], dim: number): Td {
+  const [first, ...others] = list as [ValueTd, ...ValueTd[]];
+  const same = (td: ValueTd) =>
+    first._kind === "nonTensor" && td._kind === "nonTensor" && Bun.deepEquals(td.value_, first.value_, true);
+  if (!others.every(same) || first._kind !== "nonTensor") {
+    return joinValues(list, dim, (positions) => catTensors(positions, dim));
+  }
+  const total = list.reduce((n, td) => n + (td._batchSize[dim] as number), 0);
+  const batchSize = Size.fromList(first._batchSize.map((n, i) => (i === dim ? total : n)));
+  return first._like(new Map(), stateOf(first, { batchSize }));
+}
+
+/** With a lazy stack among them the result is one: more members, or longer ones. */
+function catLazily(list: readonly Td[], { stackDim, stackDimName }: LazyTd, dim: number): Td {
+  const parts = list.map((td): readonly Td[] => {
+    if (isLazy(td) && td.stackDim === stackDim) return td.members;
+    return td.unbind(stackDim) as Td[];
+  });
+  if (dim === stackDim) return make.lazy(parts.flat(), stackDim, stackDimName);
+  const [first, ...others] = parts as [readonly Td[], ...(readonly Td[])[]];
+  if (others.some((part) => part.length !== first.length)) {
+    throw new RuntimeError("batch sizes of the tensordicts to concatenate differ along the stack dimension");
+  }
+  const inner = dim < stackDim ? dim : dim - 1;
+  const members = first.map((_, i) =>
+    catTds(
+      parts.map((part) => part[i] as Td),
+      inner,
+    ),
+  );
+  return make.lazy(members, stackDim, stackDimName);
+}
+
 /**
  * Copies of TensorDicts one after the other along a batch dimension.
  * @example
@@ -273,7 +314,9 @@ export function catTds(list: readonly Td[], dim = 0): Td {
         `batch_size=[${first._batchSize.join(", ")}]`,
     );
   }
-  if (list.every((td) => isNonTensor(td))) return joinValues(list, (positions) => catTensors(positions, at));
+  if (list.every((td) => isNonTensor(td))) return catValues(list, at);
+  const lazy = list.find((td): td is LazyTd => isLazy(td));
+  if (lazy !== undefined) return catLazily(list, lazy, at);
   const keys = [...first._keys()];
   for (const [i, td] of list.entries()) {
     const own = [...td._keys()];
