@@ -2,7 +2,7 @@
 
 import { checkOptions } from "../../tensor/checks.ts";
 import type { Device, DeviceLike } from "../../tensor/device.ts";
-import type { DType, DTypeLike } from "../../tensor/dtype.ts";
+import type { DTypeLike } from "../../tensor/dtype.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import type { Size } from "../../tensor/size.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
@@ -122,26 +122,6 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends ShapeMet
     refineNames(this, names);
     return this;
   }
-  /** Common dtype of all tensors, null when they differ. @torch TensorDict.dtype */ get dtype(): DType | null {
-    let found: DType | null = null;
-    for (const [, t] of tensorsOf(this)) {
-      if (found !== null && found !== t.dtype) return null;
-      found = t.dtype;
-    }
-    return found;
-  }
-  /** Bytes of all tensors. @torch TensorDict.bytes */
-  bytes(): number {
-    let total = 0;
-    for (const [, t] of tensorsOf(this)) total += t.nbytes;
-    return total;
-  }
-  /** True when no tensor is below. @torch TensorDict.is_empty */
-  isEmpty(): boolean {
-    for (const _ of tensorsOf(this)) return false;
-    return true;
-  }
-
   // ---- locks
 
   /** Whether the set of entries is fixed. @torch TensorDict.is_locked */ get isLocked(): boolean {

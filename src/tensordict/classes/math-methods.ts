@@ -1,10 +1,11 @@
 // Arithmetic, comparison and reduction methods. They work on every tensor of the tree at once.
+import type { DType } from "../../tensor/dtype.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { keyPath } from "../core/keys.ts";
 import type { Td } from "../core/state.ts";
 import type { Schema } from "../core/types.ts";
-import { changeTensors, requireEntry } from "../ops/access.ts";
+import { changeTensors, requireEntry, tensorsOf } from "../ops/access.ts";
 import {
   allAnyTd,
   applyLeaves,
@@ -97,6 +98,25 @@ export interface MathMethods<S = Schema> extends MathSignatures {
 
 /** Arithmetic, comparison and reduction of collections. */
 export abstract class MathMethods<S = Schema> extends DiskMethods<S> {
+  /** Common dtype of all tensors, null when they differ. @torch TensorDict.dtype */ get dtype(): DType | null {
+    let found: DType | null = null;
+    for (const [, t] of tensorsOf(this._td)) {
+      if (found !== null && found !== t.dtype) return null;
+      found = t.dtype;
+    }
+    return found;
+  }
+  /** Bytes of all tensors. @torch TensorDict.bytes */
+  bytes(): number {
+    let total = 0;
+    for (const [, t] of tensorsOf(this._td)) total += t.nbytes;
+    return total;
+  }
+  /** True when no tensor is below. @torch TensorDict.is_empty */
+  isEmpty(): boolean {
+    for (const _ of tensorsOf(this._td)) return false;
+    return true;
+  }
   /** True when every element is true; a tree of results over one batch dimension. @torch TensorDict.all */
   all(): boolean;
   all(dim: number): Td;

@@ -6,7 +6,7 @@ import { checkOptions, isDict } from "../../tensor/checks.ts";
 import { RuntimeError, TypeError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
 import { CONSTRUCTOR } from "../core/signatures.ts";
-import { type NewState, stateOf, type Td, toDeviceOrNull, toSize, type ValueTd } from "../core/state.ts";
+import { isNonTensor, type NewState, stateOf, type Td, toDeviceOrNull, toSize, type ValueTd } from "../core/state.ts";
 import { flatNumbers, tensor } from "../core/tensor-ops.ts";
 import type { CollectionOptions, Entry } from "../core/types.ts";
 import { nestedValues } from "../core/values.ts";
@@ -144,8 +144,10 @@ function stackArguments(args: readonly unknown[]): [readonly unknown[], NewState
   const items = options === undefined ? args : args.slice(0, -1);
   if (items.length === 0) throw new TypeError("NonTensorStack() takes a list of values");
   const wrapped = items.map((item) => (item instanceof Values ? (item as ValueTd) : new NonTensorData(item)));
-  const stack = lazyStackTds(wrapped as Td[], (options as { stackDim?: number } | undefined)?.stackDim ?? 0);
-  return [valuesOf(stack as unknown as ValueTd), stateOf(stack), (stack as unknown as NonTensorStack).stackDim];
+  const { stackDim = 0 } = (options ?? {}) as { stackDim?: number };
+  const stack = lazyStackTds(wrapped as Td[], stackDim);
+  if (!isNonTensor(stack) || stack._kind !== "nonTensorStack") throw new TypeError("NonTensorStack() takes values");
+  return [stack.values_, stateOf(stack), stack.stackDim];
 }
 
 /** One value per element of a batch. @torch tensordict.NonTensorStack */

@@ -1,7 +1,6 @@
 // How collections print: the detailed form, field by field, and the compact one.
 import { Buffer as ModuleBuffer } from "../../nn/parameter.ts";
 import type { Device } from "../../tensor/device.ts";
-import type { DType } from "../../tensor/dtype.ts";
 import type { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import type { NestedTensor } from "../core/nested.ts";
@@ -24,7 +23,6 @@ import {
 } from "../core/state.ts";
 import { stackTensors } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
-import { isUnbatched } from "../core/unbatched.ts";
 import { nestedValues } from "../core/values.ts";
 import { byCodePoints, compactText } from "./compact.ts";
 import { valuesOf } from "./stacking.ts";
