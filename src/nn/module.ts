@@ -240,12 +240,12 @@ export class Module {
   children(): Module[] {
     return this.namedChildren().map(([, m]) => m);
   }
-  private walk(prefix: string, recurse: boolean, removeDuplicate: boolean): [string, Module][] {
+  private _walk(prefix: string, recurse: boolean, removeDuplicate: boolean): [string, Module][] {
     return recurse ? this.namedModules(prefix, removeDuplicate) : [[prefix, this]];
   }
   /** Parameters with their paths, each once. @torch torch.nn.Module.named_parameters */
   namedParameters(prefix = "", recurse = true, removeDuplicate = true): [string, Parameter][] {
-    return members(this.walk(prefix, recurse, removeDuplicate), "_parameters", removeDuplicate) as [
+    return members(this._walk(prefix, recurse, removeDuplicate), "_parameters", removeDuplicate) as [
       string,
       Parameter,
     ][];
@@ -259,7 +259,7 @@ export class Module {
   }
   /** Buffers with their paths, each once. @torch torch.nn.Module.named_buffers */
   namedBuffers(prefix = "", recurse = true, removeDuplicate = true): [string, Tensor][] {
-    return members(this.walk(prefix, recurse, removeDuplicate), "_buffers", removeDuplicate);
+    return members(this._walk(prefix, recurse, removeDuplicate), "_buffers", removeDuplicate);
   }
   /**
    * All buffers, each once; `recurse` (true by default) takes those of modules below, too.
