@@ -136,7 +136,7 @@ export function binary(p: Pointwise, a: Operand, b: Operand, out?: Tensor, inpla
       }
     }
   }
-  if (a instanceof Tensor && (out === undefined || (inplace && out === a)) && p.kernel.fast !== null) {
+  if (a instanceof Tensor && (out === undefined || out === a) && p.kernel.fast !== null) {
     if (!(b instanceof Tensor)) {
       const r = withNumber(p, a, b, out);
       if (r !== null) return r;
@@ -150,14 +150,14 @@ function withNumber(p: Pointwise, a: Tensor, b: Scalar, out: Tensor | undefined)
   const d = a.dtype;
   if (typeof b !== "number" || !d.native || (p.kernel.fastMask & (1 << d.compute)) === 0) return null;
   const integral = Number.isSafeInteger(b) && !Object.is(b, -0);
-  if (d.category !== 2 && !(d.category === 1 && integral)) return null;
+  if (d.category !== 2 && !integral) return null;
   if (p.rule.compute(d) !== d) return null;
   const result = p.rule.result(d);
   if (out !== undefined && result !== d) return null;
   const k = p.kernel;
   const at = frame.scratchNative(0, d.compute, b);
   const quickly = plain(a, k) && a._storage.device === CPU;
-  if (at === 0 || (!quickly && (out !== undefined || refused(p, d)))) return null;
+  if (at === 0 || (out !== undefined && !quickly)) return null;
   const r = out ?? (p.numbersApart ? emptyLike(a, result) : emptyBeside(a, result));
   if (!hasWork(r)) return r;
   if (!quickly) {
@@ -218,8 +218,7 @@ function withElement(p: Pointwise, a: Tensor, b: Tensor): Tensor | null {
   if (!second && !(a._numel === 1 && a._shape.length <= b._shape.length)) return null;
   const many = second ? a : b;
   if (many._numel === 0 || a._storage.device !== CPU || b._storage.device !== CPU) return null;
-  const alike = a._numel === b._numel && a._shape.length === b._shape.length;
-  const r = alike ? emptyLike(many, p.rule.result(d)) : emptyBeside(many, p.rule.result(d));
+  const r = emptyBeside(many, p.rule.result(d));
   const code = d.compute | (second ? FastFlag.secondIsNumber : FastFlag.firstIsNumber);
   const call = k.fast as (...args: number[]) => number;
   const status = call(code, r._address(), a._address(), b._address(), many._numel);
@@ -318,12 +317,11 @@ function targetFor(
   if (out === undefined) return freshResult(tensors, shape, result, numbers);
   requireNoInternalOverlap(out, p.name);
   for (const t of tensors) checkWrite(out, t);
-  if (inplace) {
-    if (!sameSizes(out._shape, shape)) throw texts.broadcastMismatch(p.name, out._shape, shape);
-  }
+  const fits = sameSizes(out._shape, shape);
+  if (inplace && !fits) throw texts.broadcastMismatch(p.name, out._shape, shape);
   if (p.exactOut && out.dtype !== result) throw texts.foundDtype(p.name, out.dtype.scalarType, result.scalarType);
   requireCast(result, out.dtype);
-  if (!inplace && !sameSizes(out._shape, shape)) {
+  if (!fits) {
     prepareOut(out, shape, () => layoutOf(tensors, shape, numbers));
     for (const t of tensors) requireNoPartialOverlap(out, t, p.name);
   }
