@@ -1737,6 +1737,47 @@ export function flip(...args: unknown[]): Tensor {
   return A.call<Tensor>("flip", T__flip, args);
 }
 
+const T__fliplr: A.Overload[] = [
+  { fn: O.fliplr, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * A new tensor with the second dimension in reverse order.
+ * @throws RuntimeError for a tensor with fewer than two dimensions
+ * @example
+ * ```ts
+ * tensor([[1, 2], [3, 4]]).fliplr() // tensor([[2., 1.],
+ * //         [4., 3.]])
+ * ```
+ * @torch torch.fliplr
+ */
+export function fliplr(self: Tensor): Tensor;
+/** A new tensor with the second dimension in reverse order. @torch torch.fliplr */
+export function fliplr(options: { input: Tensor }): Tensor;
+export function fliplr(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.fliplr(args[0]);
+  return A.call<Tensor>("fliplr", T__fliplr, args);
+}
+
+const T__flipud: A.Overload[] = [
+  { fn: O.flipud, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * A new tensor with the first dimension in reverse order.
+ * @throws RuntimeError for a tensor without dimensions
+ * @example
+ * ```ts
+ * tensor([1, 2, 3]).flipud() // tensor([3., 2., 1.])
+ * ```
+ * @torch torch.flipud
+ */
+export function flipud(self: Tensor): Tensor;
+/** A new tensor with the first dimension in reverse order. @torch torch.flipud */
+export function flipud(options: { input: Tensor }): Tensor;
+export function flipud(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.flipud(args[0]);
+  return A.call<Tensor>("flipud", T__flipud, args);
+}
+
 const T__floorDivide = (): A.Overload[] => [
   { fn: O.floor_divide, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
 ];
@@ -2658,6 +2699,33 @@ export function logspace(start: Tensor | Scalar, options: { end: Tensor | Scalar
 export function logspace(options: { start: Tensor | Scalar; end: Tensor | Scalar; steps: number; base?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 export function logspace(...args: unknown[]): Tensor {
   return A.call<Tensor>("logspace", T__logspace, args);
+}
+
+const T__logsumexp: A.Overload[] = [
+  { fn: O.logsumexp, args: [["self","Tensor",REQUIRED], ["dim","Dims",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: 1 },
+];
+/**
+ * The logarithm of the sum of the exponentials over one or several dimensions, computed without
+ * overflow. Integers and bools give the default float dtype.
+ * @throws IndexError for a dimension out of range
+ * @throws RuntimeError for an `out` of integers or bools
+ * @example
+ * ```ts
+ * tensor([0, 0]).logsumexp(0) // tensor(0.6931)
+ * ```
+ * @torch torch.logsumexp
+ */
+export function logsumexp(self: Tensor, dim: number | readonly number[], keepdim: boolean, options?: { out?: Tensor }): Tensor;
+/** The logarithm of the sum of the exponentials over one or several dimensions, computed without overflow. @torch torch.logsumexp */
+export function logsumexp(self: Tensor, dim: number | readonly number[], options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+/** The logarithm of the sum of the exponentials over one or several dimensions, computed without overflow. @torch torch.logsumexp */
+export function logsumexp(self: Tensor, options: A.Either<"dim", "axis", number | readonly number[]> & { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+/** The logarithm of the sum of the exponentials over one or several dimensions, computed without overflow. @torch torch.logsumexp */
+export function logsumexp(options: A.Either<"dim", "axis", number | readonly number[]> & { input: Tensor; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+export function logsumexp(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.logsumexp(args[0], args[1], false);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.logsumexp(args[0], args[1], args[2]);
+  return A.call<Tensor>("logsumexp", T__logsumexp, args);
 }
 
 const T__lt = (): A.Overload[] => [
@@ -4007,6 +4075,60 @@ export function resolveNeg(options: { input: Tensor }): Tensor;
 export function resolveNeg(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.resolve_neg(args[0]);
   return A.call<Tensor>("resolveNeg", T__resolveNeg, args);
+}
+
+const T__roll: A.Overload[] = [
+  { fn: O.roll, args: [["self","Tensor",REQUIRED], ["shifts","Sizes",REQUIRED], ["dims","Dims?",null]], positional: 3, out: 0 },
+];
+/**
+ * The elements moved on by `shifts` places along the dimensions, those beyond the end to the beginning.
+ * Without a dimension the elements move as if they were in one row.
+ * @throws RuntimeError unless there is a dimension for each shift
+ * @throws IndexError for a dimension out of range
+ * @example
+ * ```ts
+ * tensor([1, 2, 3]).roll(1) // tensor([3., 1., 2.])
+ * ```
+ * @torch torch.roll
+ */
+export function roll(self: Tensor, shifts: readonly number[], dims: number | readonly number[] | null): Tensor;
+/** The elements moved on by `shifts` places along the dimensions, those beyond the end to the beginning. @torch torch.roll */
+export function roll(self: Tensor, shifts: readonly number[], options?: { dims?: number | readonly number[] | null }): Tensor;
+/** The elements moved on by `shifts` places along the dimensions, those beyond the end to the beginning. @torch torch.roll */
+export function roll(self: Tensor, options: { shifts: readonly number[]; dims?: number | readonly number[] | null }): Tensor;
+/** The elements moved on by `shifts` places along the dimensions, those beyond the end to the beginning. @torch torch.roll */
+export function roll(options: { input: Tensor; shifts: readonly number[]; dims?: number | readonly number[] | null }): Tensor;
+export function roll(...args: unknown[]): Tensor {
+  return A.call<Tensor>("roll", T__roll, args);
+}
+
+const T__rot90: A.Overload[] = [
+  { fn: O.rot90, args: [["self","Tensor",REQUIRED], ["k","Int",1], ["dims","Dims?",null]], positional: 3, out: 0 },
+];
+/**
+ * A new tensor turned by `k` quarters in the plane of two dimensions (the first two unless given), from
+ * the first towards the second.
+ * @throws RuntimeError unless two different dimensions are given
+ * @throws IndexError for a dimension out of range
+ * @example
+ * ```ts
+ * tensor([[1, 2], [3, 4]]).rot90() // tensor([[2., 4.],
+ * //         [1., 3.]])
+ * ```
+ * @torch torch.rot90
+ */
+export function rot90(self: Tensor, k: number, dims: number | readonly number[] | null): Tensor;
+/** A new tensor turned by `k` quarters in the plane of two dimensions (the first two unless given), from the first towards the second. @torch torch.rot90 */
+export function rot90(self: Tensor, k: number, options?: { dims?: number | readonly number[] | null }): Tensor;
+/** A new tensor turned by `k` quarters in the plane of two dimensions (the first two unless given), from the first towards the second. @torch torch.rot90 */
+export function rot90(self: Tensor, options?: { k?: number; dims?: number | readonly number[] | null }): Tensor;
+/** A new tensor turned by `k` quarters in the plane of two dimensions (the first two unless given), from the first towards the second. @torch torch.rot90 */
+export function rot90(options: { input: Tensor; k?: number; dims?: number | readonly number[] | null }): Tensor;
+export function rot90(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.rot90(args[0], 1, null);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.rot90(args[0], args[1], null);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.rot90(args[0], args[1], args[2]);
+  return A.call<Tensor>("rot90", T__rot90, args);
 }
 
 const T__rowStack: A.Overload[] = [

@@ -1244,6 +1244,27 @@ export interface TensorMethods {
   /** The elements in reverse order along the given dimensions, as a new tensor. @torch torch.flip */
   flip(options: { dims: readonly number[] }): Tensor;
   /**
+   * A new tensor with the second dimension in reverse order.
+   * @throws RuntimeError for a tensor with fewer than two dimensions
+   * @example
+   * ```ts
+   * tensor([[1, 2], [3, 4]]).fliplr() // tensor([[2., 1.],
+   * //         [4., 3.]])
+   * ```
+   * @torch torch.fliplr
+   */
+  fliplr(): Tensor;
+  /**
+   * A new tensor with the first dimension in reverse order.
+   * @throws RuntimeError for a tensor without dimensions
+   * @example
+   * ```ts
+   * tensor([1, 2, 3]).flipud() // tensor([3., 2., 1.])
+   * ```
+   * @torch torch.flipud
+   */
+  flipud(): Tensor;
+  /**
    * The tensor as float32.
    * @example
    * ```ts
@@ -1966,6 +1987,22 @@ export interface TensorMethods {
   logicalOr_(other: Tensor): this;
   /** True where either element is nonzero. @torch torch.logical_or_ */
   logicalOr_(options: { other: Tensor }): this;
+  /**
+   * The logarithm of the sum of the exponentials over one or several dimensions, computed without
+   * overflow. Integers and bools give the default float dtype.
+   * @throws IndexError for a dimension out of range
+   * @throws RuntimeError for an `out` of integers or bools
+   * @example
+   * ```ts
+   * tensor([0, 0]).logsumexp(0) // tensor(0.6931)
+   * ```
+   * @torch torch.logsumexp
+   */
+  logsumexp(dim: number | readonly number[], keepdim: boolean, options?: { out?: Tensor }): Tensor;
+  /** The logarithm of the sum of the exponentials over one or several dimensions, computed without overflow. @torch torch.logsumexp */
+  logsumexp(dim: number | readonly number[], options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+  /** The logarithm of the sum of the exponentials over one or several dimensions, computed without overflow. @torch torch.logsumexp */
+  logsumexp(options: A.Either<"dim", "axis", number | readonly number[]> & { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /**
    * The tensor as int64.
    * @example
@@ -2838,6 +2875,39 @@ export interface TensorMethods {
    * @torch torch.resolve_neg
    */
   resolveNeg(): Tensor;
+  /**
+   * The elements moved on by `shifts` places along the dimensions, those beyond the end to the beginning.
+   * Without a dimension the elements move as if they were in one row.
+   * @throws RuntimeError unless there is a dimension for each shift
+   * @throws IndexError for a dimension out of range
+   * @example
+   * ```ts
+   * tensor([1, 2, 3]).roll(1) // tensor([3., 1., 2.])
+   * ```
+   * @torch torch.roll
+   */
+  roll(shifts: readonly number[], dims: number | readonly number[] | null): Tensor;
+  /** The elements moved on by `shifts` places along the dimensions, those beyond the end to the beginning. @torch torch.roll */
+  roll(shifts: readonly number[], options?: { dims?: number | readonly number[] | null }): Tensor;
+  /** The elements moved on by `shifts` places along the dimensions, those beyond the end to the beginning. @torch torch.roll */
+  roll(options: { shifts: readonly number[]; dims?: number | readonly number[] | null }): Tensor;
+  /**
+   * A new tensor turned by `k` quarters in the plane of two dimensions (the first two unless given), from
+   * the first towards the second.
+   * @throws RuntimeError unless two different dimensions are given
+   * @throws IndexError for a dimension out of range
+   * @example
+   * ```ts
+   * tensor([[1, 2], [3, 4]]).rot90() // tensor([[2., 4.],
+   * //         [1., 3.]])
+   * ```
+   * @torch torch.rot90
+   */
+  rot90(k: number, dims: number | readonly number[] | null): Tensor;
+  /** A new tensor turned by `k` quarters in the plane of two dimensions (the first two unless given), from the first towards the second. @torch torch.rot90 */
+  rot90(k: number, options?: { dims?: number | readonly number[] | null }): Tensor;
+  /** A new tensor turned by `k` quarters in the plane of two dimensions (the first two unless given), from the first towards the second. @torch torch.rot90 */
+  rot90(options?: { k?: number; dims?: number | readonly number[] | null }): Tensor;
   /**
    * The tensor with the elements that `index` names along `dim` replaced by those of `src`. Where an
    * element is named more than once, the last one stays.
@@ -4122,6 +4192,12 @@ export function installMethods(prototype: Tensor): void {
   p.flip = function (this: Tensor, ...args: unknown[]) {
     return (F.flip as A.Unchecked)(this, ...args);
   };
+  p.fliplr = function (this: Tensor, ...args: unknown[]) {
+    return (F.fliplr as A.Unchecked)(this, ...args);
+  };
+  p.flipud = function (this: Tensor, ...args: unknown[]) {
+    return (F.flipud as A.Unchecked)(this, ...args);
+  };
   p.float = function (this: Tensor, ...args: unknown[]) {
     return (M.float as A.Unchecked)(this, ...args);
   };
@@ -4280,6 +4356,9 @@ export function installMethods(prototype: Tensor): void {
   };
   p.logicalOr_ = function (this: Tensor, other: unknown, options: unknown) {
     return (M.logicalOr_ as A.Unchecked)(this, other, options);
+  };
+  p.logsumexp = function (this: Tensor, ...args: unknown[]) {
+    return (F.logsumexp as A.Unchecked)(this, ...args);
   };
   p.long = function (this: Tensor, ...args: unknown[]) {
     return (M.long as A.Unchecked)(this, ...args);
@@ -4466,6 +4545,12 @@ export function installMethods(prototype: Tensor): void {
   };
   p.resolveNeg = function (this: Tensor, ...args: unknown[]) {
     return (F.resolveNeg as A.Unchecked)(this, ...args);
+  };
+  p.roll = function (this: Tensor, ...args: unknown[]) {
+    return (F.roll as A.Unchecked)(this, ...args);
+  };
+  p.rot90 = function (this: Tensor, ...args: unknown[]) {
+    return (F.rot90 as A.Unchecked)(this, ...args);
   };
   p.scatter = function (this: Tensor, ...args: unknown[]) {
     return (F.scatter as A.Unchecked)(this, ...args);

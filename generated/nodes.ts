@@ -502,6 +502,40 @@ export class flip_Backward extends Node {
   }
 }
 
+export class roll_Backward extends Node {
+  override get name(): string {
+    return "RollBackward0";
+  }
+  shifts!: readonly number[];
+  dims!: number | readonly number[] | null;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dims = this.dims;
+    const shifts = this.shifts;
+    return [
+      this.needs(0) ? F.rollBackward(grad, shifts, dims) : null,
+    ];
+  }
+}
+
+export class rot90_Backward extends Node {
+  override get name(): string {
+    return "Rot90Backward0";
+  }
+  k!: number;
+  dims!: number | readonly number[] | null;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dims = this.dims;
+    const k = this.k;
+    return [
+      this.needs(0) ? grad.rot90(-k, dims) : null,
+    ];
+  }
+}
+
 export class mm_Backward extends Node {
   override get name(): string {
     return "MmBackward0";
@@ -2620,6 +2654,32 @@ export class topk_Backward extends Node {
   override release(): void {
     super.release();
     this.result1 = S.drop(this.result1);
+  }
+}
+
+export class logsumexp_Backward extends Node {
+  override get name(): string {
+    return "LogsumexpBackward0";
+  }
+  self!: S.Saved;
+  dim!: number | readonly number[];
+  keepdim!: boolean;
+  result0!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim = this.dim;
+    const keepdim = this.keepdim;
+    const self = S.unpack(this.self, this) as Tensor;
+    const result = S.unpack(this.result0, this) as Tensor;
+    return [
+      this.needs(0) ? F.logsumexpBackward(grad, self, result, dim, keepdim) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+    this.result0 = S.drop(this.result0);
   }
 }
 

@@ -19,6 +19,7 @@ import * as $ranges from "../src/dispatch/ranges.ts";
 import * as $reduce from "../src/dispatch/reduce.ts";
 import * as $reduce_close from "../src/dispatch/reduce-close.ts";
 import * as $reduce_extremes from "../src/dispatch/reduce-extremes.ts";
+import * as $reduce_logs from "../src/dispatch/reduce-logs.ts";
 import * as $reduce_moments from "../src/dispatch/reduce-moments.ts";
 import * as $reduce_scan from "../src/dispatch/reduce-scan.ts";
 import * as $softmax from "../src/dispatch/softmax.ts";
@@ -900,6 +901,42 @@ export function flip(self: Tensor, dims: readonly number[]): Tensor {
   node.dims = dims;
   const r = $flip.flip(self, dims);
   return $T.record(r, node);
+}
+
+const O_roll: $A.Operator = { name: "roll", publicName: "roll", overload: "", kind: "op", run: roll, args: ["self","shifts","dims"], devices: null, madeOn: null };
+export function roll(self: Tensor, shifts: readonly number[], dims: number | readonly number[] | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_roll, [self, shifts, dims]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $flip.roll(self, shifts, dims);
+  const node = new $N.roll_Backward();
+  $T.connect(node, [self]);
+  node.shifts = shifts;
+  node.dims = dims;
+  const r = $flip.roll(self, shifts, dims);
+  return $T.record(r, node);
+}
+
+const O_rot90: $A.Operator = { name: "rot90", publicName: "rot90", overload: "", kind: "op", run: rot90, args: ["self","k","dims"], devices: null, madeOn: null };
+export function rot90(self: Tensor, k: number, dims: number | readonly number[] | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_rot90, [self, k, dims]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $flip.rot90(self, k, dims);
+  const node = new $N.rot90_Backward();
+  $T.connect(node, [self]);
+  node.k = k;
+  node.dims = dims;
+  const r = $flip.rot90(self, k, dims);
+  return $T.record(r, node);
+}
+
+const O_fliplr: $A.Operator = { name: "fliplr", publicName: "fliplr", overload: "", kind: "composite", run: fliplr, args: ["self"], devices: null, madeOn: null };
+export function fliplr(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_fliplr, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.fliplr(self);
+}
+
+const O_flipud: $A.Operator = { name: "flipud", publicName: "flipud", overload: "", kind: "composite", run: flipud, args: ["self"], devices: null, madeOn: null };
+export function flipud(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_flipud, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.flipud(self);
 }
 
 const O_mm: $A.Operator = { name: "mm", publicName: "mm", overload: "", kind: "op", run: mm, args: ["self","mat2","out"], devices: [[0,1],[2],[]], madeOn: null };
@@ -3941,6 +3978,24 @@ export function topk(self: Tensor, k: number, dim: number, largest: boolean, sor
   const r = $sorting.topk(self, k, dim, largest, sorted, undefined);
   node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
   return $T.record(r, node, [1]);
+}
+
+const O_logsumexp: $A.Operator = { name: "logsumexp", publicName: "logsumexp", overload: "", kind: "op", run: logsumexp, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null };
+export function logsumexp(self: Tensor, dim: number | readonly number[], keepdim: boolean, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_logsumexp, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("logsumexp", out, [self]);
+    return $T.finishOut($reduce_logs.logsumexp(self, dim, keepdim, out), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_logs.logsumexp(self, dim, keepdim, undefined);
+  const node = new $N.logsumexp_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.dim = dim;
+  node.keepdim = keepdim;
+  const r = $reduce_logs.logsumexp(self, dim, keepdim, undefined);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
 }
 
 const O_clone: $A.Operator = { name: "clone", publicName: "clone", overload: "", kind: "op", run: clone, args: ["self","memoryFormat"], devices: null, madeOn: null };

@@ -1644,6 +1644,11 @@ export function topkOfBool(op: string | undefined): NotImplementedError {
   return new NotImplementedError(`topk does not support bool dtypes on CPU`, { op, code: "not_implemented" });
 }
 
+/** {op}(): Expected floating point type for result tensor, but got: {got} */
+export function floatingOut(op: string, got: Part): RuntimeError {
+  return new RuntimeError(`${op}(): Expected floating point type for result tensor, but got: ${part(got)}`, { op, code: "runtime" });
+}
+
 /** The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim} */
 export function sizeMismatch(op: string | undefined, a: Part, b: Part, dim: Part): RuntimeError {
   return new RuntimeError(`The size of tensor a (${part(a)}) must match the size of tensor b (${part(b)}) at non-singleton dimension ${part(dim)}`, { op, code: "shape_mismatch" });
@@ -2247,4 +2252,34 @@ export function unfoldSizeTooLarge(op: string | undefined, dim: Part, most: Part
 /** step is {step} but must be > 0 */
 export function unfoldStep(op: string | undefined, step: Part): RuntimeError {
   return new RuntimeError(`step is ${part(step)} but must be > 0`, { op, code: "runtime" });
+}
+
+/** `shifts` required */
+export function shiftsMissing(op: string | undefined): RuntimeError {
+  return new RuntimeError(`\`shifts\` required`, { op, code: "runtime" });
+}
+
+/** shifts and dimensions must align. shifts: {shifts}, dims:{dims} */
+export function shiftsAndDims(op: string | undefined, shifts: Part, dims: Part): RuntimeError {
+  return new RuntimeError(`shifts and dimensions must align. shifts: ${part(shifts)}, dims:${part(dims)}`, { op, code: "runtime" });
+}
+
+/** expected total rotation dims == 2, but got dims = {dims} */
+export function rotationDims(op: string | undefined, dims: Part): RuntimeError {
+  return new RuntimeError(`expected total rotation dims == 2, but got dims = ${part(dims)}`, { op, code: "runtime" });
+}
+
+/** expected total dims >= 2, but got total dims = {rank} */
+export function rotationRank(op: string | undefined, rank: Part): RuntimeError {
+  return new RuntimeError(`expected total dims >= 2, but got total dims = ${part(rank)}`, { op, code: "runtime" });
+}
+
+/** expected rotation dims to be different, but got dim0 = {dim0} and dim1 = {dim1} */
+export function rotationSameDims(op: string | undefined, dim0: Part, dim1: Part): RuntimeError {
+  return new RuntimeError(`expected rotation dims to be different, but got dim0 = ${part(dim0)} and dim1 = ${part(dim1)}`, { op, code: "runtime" });
+}
+
+/** Input must be >= {rank}-d. */
+export function tooFewDimensions(op: string | undefined, rank: Part): RuntimeError {
+  return new RuntimeError(`Input must be >= ${part(rank)}-d.`, { op, code: "runtime" });
 }

@@ -227,3 +227,13 @@ export function sumToSize(self: Tensor, size: readonly number[]): Tensor {
   const summed = self.sum(dims, { keepdim: true });
   return lead > 0 ? O.view(summed, size) : summed;
 }
+
+export function fliplr(self: Tensor): Tensor {
+  if (self._shape.length < 2) throw texts.tooFewDimensions("fliplr", 2);
+  return O.flip(self, [1]);
+}
+
+export function flipud(self: Tensor): Tensor {
+  if (self._shape.length < 1) throw texts.tooFewDimensions("flipud", 1);
+  return O.flip(self, [0]);
+}

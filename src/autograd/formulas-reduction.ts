@@ -142,6 +142,13 @@ export function stdBackward(
   return varBackward(half, self, dim, correction, keepdim);
 }
 
+/** The share that each exponential has in the sum. */
+export function logsumexpBackward(grad: Tensor, self: Tensor, result: Tensor, dim: Dims, keepdim: boolean): Tensor {
+  const shape = self._shape;
+  const whole = restored(result, shape, dim, keepdim);
+  return restored(grad, shape, dim, keepdim).mul(conj(self.sub(whole).exp()));
+}
+
 type Grads = readonly (Tensor | null)[];
 
 function plusMean(first: Tensor | null, mean: Tensor | null, self: Tensor, dim: Dims, keepdim: boolean): Tensor | null {

@@ -126,6 +126,12 @@ export function zerosOf(grad: Tensor): Tensor {
   return grad.newZeros(grad._shape);
 }
 
+/** Every element back to where it came from, the last move first. */
+export function rollBackward(grad: Tensor, shifts: readonly number[], dims: number | readonly number[] | null): Tensor {
+  const back = shifts.map((n) => -n).reverse();
+  return grad.roll(back, { dims: typeof dims === "number" || dims === null ? dims : [...dims].reverse() });
+}
+
 /** The gradient of a strided view, of the tensor that it was taken from. */
 export function asStridedGrad(
   grad: Tensor,

@@ -101,8 +101,8 @@ function fillParts(target: Tensor, tensors: readonly Tensor[], d: number): void 
   }
 }
 
-/** A part of a tensor that is being written, without ties to it. */
-function region(t: Tensor, shape: readonly number[], strides: readonly number[], offset: number): Tensor {
+/** A part of a tensor that is being read or written, without ties to it. */
+export function region(t: Tensor, shape: readonly number[], strides: readonly number[], offset: number): Tensor {
   const r = makeStrided(t._storage, offset, shape, strides, t.dtype);
   t._storage.claims--;
   r._bits = t._bits;

@@ -128,6 +128,18 @@ const RECIPES: Record<string, readonly Assignment[]> = {
   repeat: [{ repeats: [2, 1, 3] }, { repeats: [1, 2] }],
   _repeat_each: [{ count: 3, dim: 1 }],
   flip: [{ dims: [0, 1] }, { dims: [-1] }],
+  roll: [
+    { shifts: [2], dims: [1] },
+    { shifts: [1, -2], dims: [1, 0] },
+    { shifts: [5], dims: null },
+  ],
+  rot90: [
+    { k: 1, dims: [0, 1] },
+    { k: 2, dims: [0, 1] },
+    { k: 3, dims: [1, 0] },
+    { k: 0, dims: [0, 1] },
+  ],
+  logsumexp: [{ dim: 1 }, { dim: [0, 1], keepdim: true }],
   mm: [{ mat2: of(4, 2) }],
   bmm: [{ self: of(2, 3, 4), mat2: of(2, 4, 2) }],
   addmm: [

@@ -117,4 +117,10 @@ export const texts = [
     code: "not_implemented",
     text: "topk does not support bool dtypes on CPU",
   },
+  {
+    name: "floatingOut",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "{op}(): Expected floating point type for result tensor, but got: {got}",
+  },
 ] as const satisfies readonly TextSchema[];

@@ -395,4 +395,40 @@ export const texts = [
     code: "runtime",
     text: "step is {step} but must be > 0",
   },
+  {
+    name: "shiftsMissing",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "`shifts` required",
+  },
+  {
+    name: "shiftsAndDims",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "shifts and dimensions must align. shifts: {shifts}, dims:{dims}",
+  },
+  {
+    name: "rotationDims",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "expected total rotation dims == 2, but got dims = {dims}",
+  },
+  {
+    name: "rotationRank",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "expected total dims >= 2, but got total dims = {rank}",
+  },
+  {
+    name: "rotationSameDims",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "expected rotation dims to be different, but got dim0 = {dim0} and dim1 = {dim1}",
+  },
+  {
+    name: "tooFewDimensions",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "Input must be >= {rank}-d.",
+  },
 ] as const satisfies readonly TextSchema[];
