@@ -38,7 +38,7 @@ declare module "./autograd/registry.ts" {
 
 Object.assign(registry.composites, composites);
 Object.assign(registry.formulas, formulas);
-const inOrderOf = (op: string, args: readonly unknown[]) => inOrder(op, MEMBERS[op as keyof typeof MEMBERS], args);
+const inOrderOf = (op: string, args: ArrayLike<unknown>) => inOrder(op, MEMBERS[op as keyof typeof MEMBERS], args);
 Object.assign(late, members, valueMembers, { at, conjView, negView, inOrder: inOrderOf });
 installMethods(Tensor.prototype);
 installDataMethods(Tensor.prototype);

@@ -56,7 +56,7 @@ class Inference implements Taker {
  * @torch torch._subclasses.fake_tensor.FakeTensorMode
  */
 export function inferMeta<R>(body: () => R): R {
-  if (isDict(body)) [body] = inOrder<[() => R]>("inferMeta", FUNCTIONS.inferMeta, arguments);
+  if (isDict(body) || arguments.length > 1) [body] = inOrder<[() => R]>("inferMeta", FUNCTIONS.inferMeta, arguments);
   const inference = new Inference();
   const result = taking(inference, "inferMeta", body);
   return inference.twin(result) as R;

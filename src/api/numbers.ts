@@ -14,7 +14,8 @@ import { FUNCTIONS } from "../tensor/signatures.ts";
  * ```
  */
 export function int(value: number | bigint): Int {
-  if (typeof value === "object") [value] = inOrder<[number | bigint]>("int", FUNCTIONS.int, arguments);
+  if (typeof value === "object" || arguments.length > 1)
+    [value] = inOrder<[number | bigint]>("int", FUNCTIONS.int, arguments);
   if (typeof value === "bigint") return new Int(value);
   if (typeof value !== "number" || !Number.isFinite(value)) throw texts.notAnInt(undefined, value);
   return new Int(Math.trunc(value));
@@ -28,7 +29,8 @@ export function int(value: number | bigint): Int {
  * ```
  */
 export function float(value: number | bigint): Float {
-  if (typeof value === "object") [value] = inOrder<[number | bigint]>("float", FUNCTIONS.float, arguments);
+  if (typeof value === "object" || arguments.length > 1)
+    [value] = inOrder<[number | bigint]>("float", FUNCTIONS.float, arguments);
   if (typeof value !== "number" && typeof value !== "bigint") throw texts.notAFloat(undefined, String(value));
   return new Float(Number(value));
 }

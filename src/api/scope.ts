@@ -77,7 +77,7 @@ function freeUnclaimed(made: readonly Scoped[], kept: Set<Scoped>): Scoped[] {
 export function scope(): ScopeGuard;
 export function scope<R>(body: () => R): R;
 export function scope<R>(body?: () => R): R | ScopeGuard {
-  if (isDict(body)) [body] = inOrder<[(() => R)?]>("scope", FUNCTIONS.scope, arguments);
+  if (isDict(body) || arguments.length > 1) [body] = inOrder<[(() => R)?]>("scope", FUNCTIONS.scope, arguments);
   if (body === undefined) return new OpenScope();
   requireSync(body, "scope");
   const guard = new OpenScope();

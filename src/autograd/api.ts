@@ -30,7 +30,7 @@ import type { Node } from "./node.ts";
 export function noGrad(): ModeGuard;
 export function noGrad<R>(body: () => R): R;
 export function noGrad<R>(body?: () => R): R | ModeGuard {
-  if (isDict(body)) [body] = inOrder<[(() => R)?]>("noGrad", FUNCTIONS.noGrad, arguments);
+  if (isDict(body) || arguments.length > 1) [body] = inOrder<[(() => R)?]>("noGrad", FUNCTIONS.noGrad, arguments);
   return body === undefined ? gradModes.hold(false, "noGrad") : gradModes.run(false, "noGrad", body);
 }
 
@@ -46,7 +46,8 @@ export function noGrad<R>(body?: () => R): R | ModeGuard {
 export function enableGrad(): ModeGuard;
 export function enableGrad<R>(body: () => R): R;
 export function enableGrad<R>(body?: () => R): R | ModeGuard {
-  if (isDict(body)) [body] = inOrder<[(() => R)?]>("enableGrad", FUNCTIONS.enableGrad, arguments);
+  if (isDict(body) || arguments.length > 1)
+    [body] = inOrder<[(() => R)?]>("enableGrad", FUNCTIONS.enableGrad, arguments);
   return body === undefined ? gradModes.hold(true, "enableGrad") : gradModes.run(true, "enableGrad", body);
 }
 

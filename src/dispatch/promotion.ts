@@ -60,10 +60,10 @@ for (const a of dtypes) for (const b of dtypes) table[a.id * 32 + b.id] = promot
  * @torch torch.promote_types
  */
 export function promoteTypes(a: DType, b: DType): DType {
-  if (a === b && a instanceof DType) return a;
+  if (a === b && a instanceof DType && arguments.length === 2) return a;
   const found = table[a?.id * 32 + b?.id];
-  if (found === undefined) {
-    if (isDict(a) || isDict(b)) {
+  if (found === undefined || arguments.length > 2) {
+    if (arguments.length > 2 || isDict(a) || isDict(b)) {
       return promoteTypes(...inOrder<[DType, DType]>("promoteTypes", FUNCTIONS.promoteTypes, arguments));
     }
     requireDtypes("promote_types", ["type1", "type2"], [a, b]);
@@ -166,7 +166,7 @@ function requireDtypes(op: string, names: readonly string[], given: readonly unk
  * @torch torch.can_cast
  */
 export function canCast(from: DType, to: DType): boolean {
-  if (isDict(from) || isDict(to)) {
+  if (arguments.length > 2 || isDict(from) || isDict(to)) {
     return canCast(...inOrder<[DType, DType]>("canCast", FUNCTIONS.canCast, arguments));
   }
   requireDtypes("can_cast", ["from_", "to"], [from, to]);

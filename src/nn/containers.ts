@@ -2,6 +2,7 @@
 import { IndexError, KeyError, TypeError, ValueError } from "../tensor/errors.ts";
 import { typeName } from "../tensor/type-name.ts";
 import { Module } from "./module.ts";
+import { settings } from "./options.ts";
 import { listText } from "./printing.ts";
 
 /** The key of position `index`, counted from the end when negative. */
@@ -113,9 +114,9 @@ function isNamed(x: unknown): x is Record<string, Module> {
  * @torch torch.nn.ModuleList
  */
 export class ModuleList extends Ordered {
-  constructor(modules: Iterable<Module> = []) {
+  constructor(...options: [modules?: Iterable<Module>]) {
     super();
-    this.extend(modules);
+    this.extend(settings<{ modules: Iterable<Module> }>("ModuleList", options, { modules: [] }).modules);
   }
   /** Its modules, equal neighbours as one line. */
   override toString(): string {
@@ -123,8 +124,11 @@ export class ModuleList extends Ordered {
   }
 }
 
+/** Modules by name: an object, or pairs. */
+type NamedModules = Readonly<Record<string, Module>> | Iterable<readonly [string, Module]>;
+
 /** Names and modules of what a user gave. */
-function pairsOf(modules: Record<string, Module> | Iterable<readonly [string, Module]>): [string, Module][] {
+function pairsOf(modules: NamedModules): [string, Module][] {
   if (typeof modules !== "object" || modules === null) {
     const got = typeName(modules);
     throw new TypeError(`ModuleDict.update should be called with an iterable of key/value pairs, but got ${got}`);
@@ -149,16 +153,16 @@ function pairsOf(modules: Record<string, Module> | Iterable<readonly [string, Mo
  * @torch torch.nn.ModuleDict
  */
 export class ModuleDict extends Module {
-  constructor(modules: Record<string, Module> | Iterable<readonly [string, Module]> = {}) {
+  constructor(...options: [modules?: NamedModules]) {
     super();
-    this.update(modules);
+    this.update(settings<{ modules: NamedModules }>("ModuleDict", options, { modules: {} }).modules);
   }
   /** The number of modules. @torch len(torch.nn.ModuleDict) */
   override get length(): number {
     return this._modules.size;
   }
   /** Adds and replaces modules. @torch torch.nn.ModuleDict.update */
-  update(modules: Record<string, Module> | Iterable<readonly [string, Module]>): this {
+  update(modules: NamedModules): this {
     for (const [name, m] of pairsOf(modules)) this.set(name, m);
     return this;
   }

@@ -1,14 +1,26 @@
-// Puts the checks of arguments before the methods of all modules; `forward` has none.
-import { installChecks } from "../tensor/checks.ts";
+// Puts the checks of arguments before the methods of all modules.
+import { inOrder, installChecks } from "../tensor/checks.ts";
+import { Tensor } from "../tensor/tensor.ts";
 import { MultiheadAttention } from "./attention.ts";
 import { ModuleDict, ModuleList, Sequential } from "./containers.ts";
-import { Dropout, LayerNorm, MSELoss, ReLU, Softmax } from "./layers.ts";
+import { Dropout, LayerNorm, LogSoftmax, MSELoss, ReLU, Sigmoid, Softmax, Tanh } from "./layers.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
-import { DICT, MODULE, ORDERED } from "./signatures.ts";
+import { DICT, FORWARD, MODULE, ORDERED } from "./signatures.ts";
 
 const ordered = Object.getPrototypeOf(Sequential.prototype);
 for (const prototype of [ordered, Sequential.prototype]) installChecks(prototype, ORDERED);
 installChecks(ModuleDict.prototype, DICT);
 const classes = [Dropout, LayerNorm, Linear, Module, ModuleList, MSELoss, MultiheadAttention, ReLU, Softmax];
 for (const { prototype } of classes) installChecks(prototype, MODULE);
+
+const layers = { Dropout, LayerNorm, Linear, LogSoftmax, MSELoss, ReLU, Sigmoid, Softmax, Tanh };
+for (const [name, signature] of Object.entries(FORWARD)) {
+  const prototype = layers[name as keyof typeof FORWARD].prototype as Module;
+  const { forward } = prototype;
+  prototype.forward = function (...args) {
+    // One tensor is what nearly all calls give.
+    const checked = args.length === 1 && args[0] instanceof Tensor && name !== "MSELoss";
+    return forward.apply(this, checked ? args : inOrder(`${name}.forward`, signature, args));
+  };
+}

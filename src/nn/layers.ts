@@ -23,9 +23,9 @@ interface InplaceOptions {
 export class ReLU extends Module {
   /** Whether the input is written into. */
   inplace: boolean;
-  constructor(options: boolean | InplaceOptions = false) {
+  constructor(...options: [(boolean | InplaceOptions)?]) {
     super();
-    this.inplace = settings<Required<InplaceOptions>>("ReLU", [options], { inplace: false }).inplace;
+    this.inplace = settings<Required<InplaceOptions>>("ReLU", options, { inplace: false }).inplace;
   }
   override forward(input: Tensor): Tensor {
     return composites.functionalRelu(input, this.inplace);
@@ -82,9 +82,9 @@ export class Sigmoid extends Module {
 export class Softmax extends Module {
   /** The dimension whose elements sum to one. */
   dim: number | null;
-  constructor(dim: number | { dim?: number | null } | null = null) {
+  constructor(...options: [(number | { dim?: number | null } | null)?]) {
     super();
-    this.dim = settings<{ dim: number | null }>("Softmax", [dim], { dim: null }).dim;
+    this.dim = settings<{ dim: number | null }>("Softmax", options, { dim: null }).dim;
   }
   override forward(input: Tensor): Tensor {
     return composites.functionalSoftmax(input, this.dim, null);
@@ -124,9 +124,9 @@ interface LossOptions {
 export class MSELoss extends Module {
   /** What becomes of the squared differences. */
   reduction: "mean" | "sum" | "none";
-  constructor(options: LossOptions = {}) {
+  constructor(...options: [LossOptions?]) {
     super();
-    this.reduction = settings<Required<LossOptions>>("MSELoss", [options], { reduction: "mean" }).reduction;
+    this.reduction = settings<Required<LossOptions>>("MSELoss", options, { reduction: "mean" }).reduction;
   }
   override forward(input: Tensor, target: Tensor): Tensor {
     return composites.mseLoss(input, target, null, null, this.reduction, null);

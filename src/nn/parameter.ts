@@ -17,8 +17,9 @@ import { CONSTRUCTORS } from "./signatures.ts";
  * @torch torch.nn.Parameter
  */
 export class Parameter extends Tensor {
-  constructor(data: Tensor, ...options: [(boolean | { requiresGrad?: boolean })?]) {
-    const [, requiresGrad = true] = checkedArguments("Parameter", CONSTRUCTORS.Parameter, [data, ...options]);
+  constructor(...given: [data: Tensor, requiresGrad?: boolean | { requiresGrad?: boolean }]) {
+    type Checked = [Tensor, boolean?];
+    const [data, requiresGrad = true] = checkedArguments("Parameter", CONSTRUCTORS.Parameter, given) as Checked;
     if (requiresGrad && data.dtype.category < 2) {
       throw new RuntimeError("Only Tensors of floating point and complex dtype can require gradients");
     }
@@ -65,8 +66,9 @@ export class Buffer extends Tensor {
    */
   readonly persistent: boolean;
 
-  constructor(data: Tensor, options: { persistent?: boolean } = {}) {
-    checkedArguments("Buffer", CONSTRUCTORS.Buffer, [data, options]);
+  constructor(...given: [data: Tensor, options?: { persistent?: boolean }]) {
+    type Checked = [Tensor, { persistent?: boolean }?];
+    const [data, options = {}] = checkedArguments("Buffer", CONSTRUCTORS.Buffer, given) as Checked;
     super(
       data._storage,
       data._offset,

@@ -1,5 +1,4 @@
-// What the classes and functions of this room take, as data that src/tensor/checks.ts reads. `forward` is not among
-// them: it belongs to whoever writes the module.
+// What the classes and functions of this room take, as data that src/tensor/checks.ts reads.
 
 const PLACE = "device:any dtype:any";
 const LAYER =
@@ -32,6 +31,19 @@ export const CONSTRUCTORS = {
   TransformerDecoderLayer: LAYER,
   TransformerEncoder: `encoderLayer:module ${STACK}`,
   TransformerEncoderLayer: LAYER,
+};
+
+/** `forward` of modules that are there; that of others belongs to whoever writes them. */
+export const FORWARD = {
+  Dropout: "input:tensor",
+  LayerNorm: "input:tensor",
+  Linear: "input:tensor",
+  LogSoftmax: "input:tensor",
+  MSELoss: "input:tensor target:tensor",
+  ReLU: "input:tensor",
+  Sigmoid: "input:tensor",
+  Softmax: "input:tensor",
+  Tanh: "input:tensor",
 };
 
 /** Methods of every module. */

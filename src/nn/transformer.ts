@@ -216,9 +216,9 @@ export class TransformerEncoder extends Module {
   /** The last normalization; null without. */
   declare norm: Module | null;
 
-  constructor(encoderLayer: Module, numLayers: number, norm: Module | null = null) {
+  constructor(...options: [encoderLayer: Module, numLayers: number, norm?: Module | null]) {
     super();
-    const o = settings<StackSettings>("TransformerEncoder", [encoderLayer, numLayers, norm], { norm: null });
+    const o = settings<StackSettings>("TransformerEncoder", options, { norm: null });
     this.layers = copies(o.encoderLayer, o.numLayers);
     this.numLayers = o.numLayers;
     this.norm = o.norm;
@@ -246,9 +246,9 @@ export class TransformerDecoder extends Module {
   /** The last normalization; null without. */
   declare norm: Module | null;
 
-  constructor(decoderLayer: Module, numLayers: number, norm: Module | null = null) {
+  constructor(...options: [decoderLayer: Module, numLayers: number, norm?: Module | null]) {
     super();
-    const o = settings<StackSettings>("TransformerDecoder", [decoderLayer, numLayers, norm], { norm: null });
+    const o = settings<StackSettings>("TransformerDecoder", options, { norm: null });
     this.layers = copies(o.decoderLayer, o.numLayers);
     this.numLayers = o.numLayers;
     this.norm = o.norm;

@@ -69,7 +69,7 @@ export interface TensorLate {
   at: (t: Tensor, index: readonly unknown[]) => Tensor;
   shallow: (t: Tensor) => Tensor;
   storage: (t: Tensor) => unknown;
-  inOrder: (op: string, args: readonly unknown[]) => unknown[];
+  inOrder: (op: string, args: ArrayLike<unknown>) => unknown[];
   conjView: (t: Tensor) => Tensor;
   negView: (t: Tensor) => Tensor;
   typedArray: (t: Tensor, dtype: DTypeLike | null) => NodeJS.TypedArray;
@@ -162,6 +162,7 @@ export class Tensor {
   size(): Size;
   size(dim: number | { dim: number }): number;
   size(dim?: number | { dim: number } | null): Size | number {
+    if (arguments.length > 1) late.inOrder("size", arguments);
     if (dim === undefined || dim === null) return this.shape;
     return this._shape[givenDim("size", dim, this._shape.length)] as number;
   }
@@ -169,18 +170,17 @@ export class Tensor {
   stride(): readonly number[];
   stride(dim: number | { dim: number }): number;
   stride(dim?: number | { dim: number } | null): readonly number[] | number {
+    if (arguments.length > 1) late.inOrder("stride", arguments);
     if (dim === undefined || dim === null) return Object.freeze(this._strides.slice()) as readonly number[];
     return this._strides[givenDim("stride", dim, this._shape.length)] as number;
   }
   /** The number of dimensions. @torch Tensor.ndim */ get ndim(): number {
     return this._shape.length;
   }
-  /** Number of dimensions. @torch Tensor.dim */
-  dim(): number {
+  /** Number of dimensions. @torch Tensor.dim */ dim(): number {
     return this._shape.length;
   }
-  /** Number of elements. @torch Tensor.numel */
-  numel(): number {
+  /** Number of elements. @torch Tensor.numel */ numel(): number {
     return this._numel;
   }
   /** The number of elements. @torch Tensor.nelement */ nelement(): number {

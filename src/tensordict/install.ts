@@ -1,11 +1,13 @@
 // Tells the files below the classes how to make and load collections, and puts the checks of arguments before methods.
 
+import { MODULE } from "../nn/signatures.ts";
 import { installChecks } from "../tensor/checks.ts";
 import { TensorDictBase } from "./classes/base.ts";
 import { DiskMethods, TensorDictFuture } from "./classes/disk-methods.ts";
 import { LazyStackedTensorDict } from "./classes/lazy.ts";
 import { BINARY, COMPARE, MathMethods, REDUCE, SIMPLE } from "./classes/math-methods.ts";
 import { NonTensorData, NonTensorStack, stackOf, valueOf } from "./classes/non-tensor.ts";
+import { TensorDictParams } from "./classes/params.ts";
 import { PersistentTensorDict } from "./classes/persistent.ts";
 import { toH5Async } from "./classes/persistent-later.ts";
 import { ShapeMethods } from "./classes/shape-methods.ts";
@@ -15,9 +17,11 @@ import {
   FORMS,
   FUTURE_METHODS,
   LAZY_METHODS,
+  MAPPED_METHODS,
   MAPPED_STATICS,
   METHODS,
   NESTED_METHODS,
+  PARAMS_METHODS,
   PERSISTENT_METHODS,
   PERSISTENT_STATICS,
   STATICS,
@@ -50,9 +54,12 @@ for (const target of [
 }
 installChecks(LazyStackedTensorDict.prototype, LAZY_METHODS, guarded);
 for (const target of [TensorDictBase, TensorDict, LazyStackedTensorDict]) installChecks(target, STATICS, guarded);
+const { train, eval: evaluate, parameters, namedParameters, buffers, namedBuffers } = MODULE;
+const module = { train, eval: evaluate, parameters, namedParameters, buffers, namedBuffers };
+installChecks(TensorDictParams.prototype, { ...ALL, ...PARAMS_METHODS, ...module }, guarded);
 installChecks(NestedTensor.prototype, NESTED_METHODS);
 installChecks(MemoryMappedTensor, MAPPED_STATICS);
-installChecks(MemoryMappedTensor.prototype, { flush: "" });
+installChecks(MemoryMappedTensor.prototype, MAPPED_METHODS);
 installChecks(PersistentTensorDict.prototype, PERSISTENT_METHODS, guarded);
 installChecks(PersistentTensorDict, PERSISTENT_STATICS, guarded);
 for (const target of [NonTensorData, NonTensorStack]) installChecks(target.prototype, VALUE_METHODS);

@@ -1,11 +1,10 @@
 // Every operator of the schema, in each of its forms, called by position, by name and with a name that it has not.
 import { expect, test } from "bun:test";
 import { type Arg, loadModel, type Op } from "../../codegen/model/load.ts";
-import * as generated from "../../generated/functional.ts";
 import * as Z from "../../src/index.ts";
+import { type OperatorForm, operatorForms } from "./operator-forms.ts";
 
 type Call = (...args: unknown[]) => unknown;
-type Form = "function" | "method" | "inplace";
 
 const { ones, tensor } = Z;
 const whole = (...values: number[]) => tensor(values).long();
@@ -80,7 +79,6 @@ const UNSET = new Set([
 ]);
 
 const model = loadModel();
-const functions = generated as unknown as Record<string, Call | undefined>;
 
 function textOf(x: unknown, op: Op): string {
   if (x instanceof Z.Tensor) {
@@ -118,23 +116,6 @@ function* choices(op: Op, args: readonly Arg[], done: Assigned[] = []): Generato
   for (const make of makers) yield* choices(op, rest, [...done, { arg, make }]);
 }
 
-/** Where the call stands, what its names are, and how it is called. */
-function callOf(op: Op, form: Form, name: string): { run: Call; prefix: "self" | "function" } | null {
-  const namespace = (op.namespace ?? "").split(".").filter((part) => part !== "");
-  if (form === "function") {
-    const home = namespace.reduce<Record<string, unknown> | undefined>((at, part) => at?.[part] as never, Z as never);
-    const fn = (namespace.length === 0 ? functions[name] : home?.[name]) as Call | undefined;
-    return fn === undefined ? null : { run: fn, prefix: "function" };
-  }
-  const method = form === "inplace" ? `${name}_` : name;
-  if (namespace.length > 0) {
-    const home = namespace.reduce<Record<string, unknown> | undefined>((at, part) => at?.[part] as never, Z as never);
-    const fn = home?.[method] as Call | undefined;
-    return fn === undefined ? null : { run: fn, prefix: "function" };
-  }
-  return { run: (self, ...args) => ((self as Record<string, Call>)[method] as Call)(...args), prefix: "self" };
-}
-
 const NO_NAME = { noSuchName: 1 };
 
 function outcome(op: Op, run: () => unknown): { text: string; failed: boolean } {
@@ -160,9 +141,9 @@ function positions(op: Op, assigned: readonly Assigned[]): unknown[] {
   return list.map((one, i) => (one === undefined ? noneOf(places[i] as Arg) : one.make()));
 }
 
-function problem(op: Op, form: Form, name: string): string | null {
-  const target = callOf(op, form, name);
-  if (target === null) return "is not there";
+function problem({ op, form, name, fn, ofSelf }: OperatorForm): string | null {
+  if (fn === undefined) return "is not there";
+  const run: Call = ofSelf ? (self, ...args) => fn.apply(self, args) : fn;
   const where = `${form} ${name}`;
   let last = "nothing fits";
   let tries = 0;
@@ -171,37 +152,31 @@ function problem(op: Op, form: Form, name: string): string | null {
     const given = positions(op, assigned);
     const byName = assigned.filter(({ arg }) => arg.byName).map(({ arg, make }) => [arg.name, make()]);
     const extra = byName.length === 0 ? [] : [Object.fromEntries(byName)];
-    const first = outcome(op, () => target.run(...given, ...extra));
+    const first = outcome(op, () => run(...given, ...extra));
     if (first.failed) {
       last = first.text;
       continue;
     }
     const names = () =>
       assigned
-        .filter(({ arg }) => target.prefix === "function" || arg !== op.args[0])
+        .filter(({ arg }) => !ofSelf || arg !== op.args[0])
         .map(({ arg, make }) => [arg.name === "self" ? "input" : arg.name, make()]);
-    const self = () => (target.prefix === "self" ? [(assigned[0] as Assigned).make()] : []);
-    const named = outcome(op, () => target.run(...self(), Object.fromEntries(names())));
+    const self = () => (ofSelf ? [(assigned[0] as Assigned).make()] : []);
+    const named = outcome(op, () => run(...self(), Object.fromEntries(names())));
     if (named.text !== first.text) return `${where} by name: ${named.text}, by position ${first.text}`;
-    const wrong = outcome(op, () => target.run(...self(), { ...Object.fromEntries(names()), ...NO_NAME }));
+    const wrong = outcome(op, () => run(...self(), { ...Object.fromEntries(names()), ...NO_NAME }));
     const words = "got an unexpected keyword argument 'noSuchName'";
     return wrong.failed && wrong.text.includes(words) ? null : `${where} with a wrong name: ${wrong.text}`;
   }
   return `${where} was not called: ${last}`;
 }
 
-const forms: [string, Form, Op][] = model.ops
-  .filter((op) => !op.internal)
-  .flatMap((op) =>
-    (["function", "method", "inplace"] as const)
-      .filter((form) => (op.variants as readonly string[]).includes(form))
-      .flatMap((form) => [op.publicName, ...(op.aliases ?? [])].map((name): [string, Form, Op] => [name, form, op])),
-  );
+const forms = operatorForms(model);
 
 test("operators take their arguments by position and by name, and refuse other names", () => {
-  const found = forms.flatMap(([name, form, op]) => {
-    const wrong = problem(op, form, name);
-    return wrong === null ? [] : [`${op.key}: ${wrong}`];
+  const found = forms.flatMap((form) => {
+    const wrong = problem(form);
+    return wrong === null ? [] : [`${form.op.key}: ${wrong}`];
   });
   expect(found).toEqual([]);
   expect(forms.length).toBeGreaterThan(500);

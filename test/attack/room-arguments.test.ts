@@ -8,6 +8,7 @@ import * as Z from "../../src/index.ts";
 import * as IO from "../../src/io/base/signatures.ts";
 import * as NN from "../../src/nn/signatures.ts";
 import { ZensorError } from "../../src/tensor/errors.ts";
+import { isClass, parseSignature } from "../api/by-name.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "zensor-attack-"));
 const before = process.cwd();
@@ -85,8 +86,6 @@ function functionsOf(room: string, namespace: object, table: Table): Target[] {
     .map(([name, value]) => ({ name: `${room}.${name}`, signature: table[name], call: value as Call }));
 }
 
-const isClass = (value: unknown) => typeof value === "function" && /^class\b/.test(String(value));
-
 function classesOf(namespace: object): [string, new (...args: never[]) => object][] {
   const isError = (value: object) => Object.prototype.isPrototypeOf.call(Error, value);
   return Object.entries(namespace).filter(([, value]) => isClass(value) && !isError(value)) as never;
@@ -123,28 +122,7 @@ function methodsOf(
   return found;
 }
 
-interface Parameters {
-  required: string[];
-  all: [name: string, kind: string][];
-  needed: Record<string, unknown>;
-}
-
-function parse(signature: string): Parameters {
-  const [before = "", after = ""] = signature.split("|");
-  const words = (part: string) => part.split(" ").filter((word) => word !== "");
-  const listed = words(before).filter((word) => !word.startsWith("..."));
-  const pairs = listed.map((word) => word.split(":") as [string, string]);
-  const needed = words(after).filter((word) => word.includes("!:"));
-  return {
-    required: pairs.filter(([name]) => !name.endsWith("?")).map(([, kind]) => kind),
-    all: pairs.map(([name, kind]) => [name.replace("?", ""), kind]),
-    needed: Object.fromEntries(
-      needed.map((word) => word.split("!:")).map(([name, kind]) => [name, value(kind as string)]),
-    ),
-  };
-}
-
-const value = (kind: string) => (RIGHT[kind.replace("?", "")] as () => unknown)();
+const value = (kind: string) => (RIGHT[kind] as () => unknown)();
 
 /** What a call ends with; a promise's error is no error of the call itself. */
 async function outcome(target: Target, args: readonly unknown[]): Promise<unknown> {
@@ -168,7 +146,10 @@ const text = (error: unknown) => (error === null ? "nothing" : `${(error as Erro
 async function problemsOf(target: Target): Promise<string[]> {
   const { name, signature } = target;
   if (signature === undefined) return [`${name} has no signature`];
-  const { required, all, needed } = parse(signature);
+  const { positional, needed: mustBe } = parseSignature(signature);
+  const listed = positional.filter(({ rest }) => !rest);
+  const required = listed.filter(({ optional }) => !optional).map(({ kind }) => kind);
+  const needed = Object.fromEntries(mustBe.map(({ name: option, kind }) => [option, value(kind)]));
   const right = () => required.map(value);
   const found: string[] = [];
   const refuse = async (what: string, args: readonly unknown[], words: RegExp) => {
@@ -193,7 +174,7 @@ async function problemsOf(target: Target): Promise<string[]> {
       const error = await outcome(target, args);
       if (error !== null && !(error instanceof ZensorError))
         found.push(`${name}, ${String(wrong)} at ${i}: ${text(error)}`);
-      const kind = all[i]?.[1] as string;
+      const kind = listed[i]?.kind as string;
       if (kind === "int" && wrong !== null && !(error instanceof ZensorError))
         found.push(`${name}: takes ${String(wrong)}`);
     }

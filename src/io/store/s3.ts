@@ -35,7 +35,10 @@ const TIMEOUT_MS = 60_000;
 const MOST_SHORT_PAGES = 100;
 /** What will not go away by trying again. */
 const FINAL = new Set(
-  "NoSuchKey NoSuchBucket AccessDenied InvalidAccessKeyId SignatureDoesNotMatch InvalidRange".split(" "),
+  (
+    "NoSuchKey NoSuchBucket AccessDenied InvalidAccessKeyId SignatureDoesNotMatch InvalidRange " +
+    "ERR_S3_MISSING_CREDENTIALS"
+  ).split(" "),
 );
 
 /** True for places such as "s3://bucket/folder". */

@@ -1,6 +1,6 @@
 // The methods that every collection has. Their work is done by the functions of this room.
 
-import { checkOptions } from "../../tensor/checks.ts";
+import { checkedArguments, checkOptions, isDict } from "../../tensor/checks.ts";
 import type { Device, DeviceLike } from "../../tensor/device.ts";
 import type { DTypeLike } from "../../tensor/dtype.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
@@ -12,7 +12,7 @@ import { childrenOf, lockTd, unlockTd } from "../core/locking.ts";
 import { applyNames, refineNames } from "../core/names.ts";
 import { plainTree } from "../core/plain.ts";
 import { settings } from "../core/settings.ts";
-import { NAMED_APPLY } from "../core/signatures.ts";
+import { NAMED_APPLY, UNWRAPPED } from "../core/signatures.ts";
 import {
   entriesOf,
   isLockedTd,
@@ -165,6 +165,9 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends ShapeMet
   get(key: AnyPath<S>): Schema;
   get<const K extends NestedKey, D>(key: K, fallback: D): Found<S, K> | D;
   get(key: NestedKey, ...fallback: unknown[]): unknown {
+    if (isDict(key) || fallback.length > 1) {
+      [key, ...fallback] = checkedArguments("get", UNWRAPPED.get, [key, ...fallback]) as [NestedKey, ...unknown[]];
+    }
     const entry = findEntry(this, key);
     if (entry !== undefined) return entry;
     if (fallback.length > 0) return fallback[0];

@@ -7,6 +7,7 @@ import { Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { keyPath, pythonString } from "../core/keys.ts";
 import { noNested } from "../core/nested.ts";
+import { CONSTRUCTORS } from "../core/signatures.ts";
 import {
   commonDevice,
   isLazy,
@@ -51,11 +52,10 @@ type LazyArguments =
   | Td[];
 
 function lazyArguments(args: readonly unknown[]): [readonly Td[], LazyOptions] {
-  const signature = "members:tds | stackDim:int stackDimName:string?";
   const members = args.filter(isTensorCollection);
   const places = checkedArguments(
     "LazyStackedTensorDict",
-    signature,
+    CONSTRUCTORS.LazyStackedTensorDict,
     members.length > 0 ? [members, ...args.slice(members.length)] : args,
   );
   return [places[0] as readonly Td[], (places[1] ?? {}) as LazyOptions];

@@ -86,7 +86,7 @@ export function keyPath(key: NestedKey): readonly string[] {
  * @torch tensordict.unravel_key
  */
 export function unravelKey(key: NestedKey): string | string[] {
-  if (isDict(key)) [key] = inOrder<[NestedKey]>("unravelKey", FUNCTIONS.unravelKey, arguments);
+  if (isDict(key) || arguments.length > 1) [key] = inOrder<[NestedKey]>("unravelKey", FUNCTIONS.unravelKey, arguments);
   const path = keyPath(key);
   return path.length === 1 ? (path[0] as string) : [...path];
 }
@@ -100,7 +100,8 @@ export function unravelKey(key: NestedKey): string | string[] {
  * @torch tensordict.unravel_key_list
  */
 export function unravelKeyList(keys: readonly NestedKey[]): (string | string[])[] {
-  if (isDict(keys)) [keys] = inOrder<[readonly NestedKey[]]>("unravelKeyList", FUNCTIONS.unravelKeyList, arguments);
+  if (isDict(keys) || arguments.length > 1)
+    [keys] = inOrder<[readonly NestedKey[]]>("unravelKeyList", FUNCTIONS.unravelKeyList, arguments);
   if (!Array.isArray(keys)) throw badKey(keys);
   return keys.map((key) => unravelKey(key));
 }

@@ -9,11 +9,6 @@ const ARCHIVE = "archive:bool compression:any";
 const LOAD = "device:any mode:any robustKey:bool numThreads:int pickles:any";
 const STATE = "batchSize:any device:any names:names";
 
-/** Constructors whose arguments have places. */
-export const CONSTRUCTORS = {
-  UnbatchedTensor: "data:any | batchSize:any",
-};
-
 /** Options of constructors. */
 export const CONSTRUCTOR = `${STATE} lock:bool nonBlocking:bool`;
 
@@ -22,6 +17,16 @@ export const PARAMS = "noConvert:any lock:bool";
 
 /** Options of files of HDF5. */
 export const PERSISTENT = `filename:text group:any mode:string written:text nonTensorAsStack:bool ${STATE} ${LAYOUT}`;
+
+/** Constructors. */
+export const CONSTRUCTORS = {
+  TensorDict: `source?:any batchSize?:any | ${CONSTRUCTOR}`,
+  LazyStackedTensorDict: "members:tds | stackDim:int stackDimName:string?",
+  TensorDictParams: `parameters?:any | ${PARAMS}`,
+  NonTensorData: `data:any | ${CONSTRUCTOR}`,
+  PersistentTensorDict: `| ${PERSISTENT}`,
+  UnbatchedTensor: "data:any | batchSize:any",
+};
 
 const APPLY = "batchSize:any device:any names:names inplace:bool default:any filterEmpty:bool propagateLock:bool";
 
@@ -145,6 +150,9 @@ export const METHODS = {
   makeMemmapFromStorage: "key:key storage:storage shape:ints | dtype:any",
 };
 
+/** Methods that look at their arguments themselves, since they are called all the time. */
+export const UNWRAPPED = { get: "key:key fallback?:any" };
+
 /** Forms that many methods share. */
 export const FORMS = { unary: "", binary: "other:operand", compare: "other:any", reduce: "dim?:int | keepdim:bool" };
 
@@ -183,6 +191,12 @@ export const PERSISTENT_STATICS = {
   fromH5: "filename:text | mode:any batchSize:any batchDims:int nonTensorAsStack:bool",
   fromDict: `inputDict:source filename:text | written:text nonTensorAsStack:bool ${STATE} ${LAYOUT}`,
 };
+
+/** Methods of TensorDictParams that differ from those of other collections, beside those of modules. */
+export const PARAMS_METHODS = { registerGetPostHook: "hook:any", maskedSelect: "mask:tensor | inplace:bool" };
+
+/** Methods of memory-mapped tensors. */
+export const MAPPED_METHODS = { flush: "" };
 
 /** Methods of results that come later. */
 export const FUTURE_METHODS = { result: "" };
@@ -257,6 +271,7 @@ export const FUNCTIONS = {
   expandRight: "tensor:tensor shape:ints",
   expandAsRight: "tensor:tensorOrTd dest:tensorOrTd",
   toShared: "value:tensorOrTd",
+  fromShared: "shared:any",
   fromConsolidated: "filename:text",
   toSafetensors: `data:td path:text | ${WRITE}`,
   toSafetensorsAsync: `data:td path:text | ${WRITE} ${BACKGROUND}`,
@@ -266,5 +281,4 @@ export const FUNCTIONS = {
   loadAsync: `path:text | ${LOAD} subpath:any out:td ${BACKGROUND}`,
   fromSafetensors: "path:text | device:any",
   appendMemmap: "prefix:text rows:td",
-  tensordict: `source?:any batchSize?:any | ${STATE} lock:bool`,
 };

@@ -204,5 +204,6 @@ class Opener {
  * ```
  */
 export function fromShared(shared: Shared): Tensor | Td {
+  [shared] = inOrder<[Shared]>("fromShared", FUNCTIONS.fromShared, arguments);
   return new Opener().open(shared) as Tensor | Td;
 }

@@ -1,0 +1,214 @@
+// On what methods are called by test/api/by-name-exports.test.ts, and what is called in a way of its own, with reasons.
+import * as Z from "../../src/index.ts";
+import type { Any } from "./by-name.ts";
+import { dense, differentiable, freshPath, gguf, linear, safetensors, stateful, taken } from "./by-name-values.ts";
+
+const { arange, io, nn, ones, TensorDict, zeros } = Z;
+const values = () => arange(6).reshape(2, 3).float();
+const whole = () => new TensorDict({ a: arange(3) }, [3]);
+const modules = () => new nn.Sequential(linear(), new nn.ReLU());
+
+/** By class, by method, or by both. */
+export const RECEIVERS: Readonly<Record<string, () => Any>> = {
+  Complex: () => new Z.Complex(1, 2),
+  Device: () => Z.device("cpu"),
+  Generator: () => new Z.Generator().manualSeed(3),
+  Size: () => ones(2, 3).shape,
+  Tensor: values,
+  "Tensor#item": () => ones([]),
+  "Tensor#bigint": () => ones([]).long(),
+  "Tensor#requiresGrad_": values,
+  "Tensor#retainGrad": differentiable,
+  "Tensor#registerHook": differentiable,
+  "Tensor#backward": () => values().requiresGrad_().mul(2),
+  TypedStorage: () => values().storage(),
+  UntypedStorage: () => values().untypedStorage(),
+  MemmapTensor: () => Z.MemoryMappedTensor.fromTensor(values()),
+  NestedTensor: () => Z.nested.nestedTensor([ones(2), ones(3)]),
+  NonTensorData: () => new Z.NonTensorData("text", { batchSize: [2] }),
+  NonTensorStack: () => new Z.NonTensorStack(["a", "b"]),
+  UnbatchedTensor: () => new Z.UnbatchedTensor(ones(2)),
+  TensorDict: dense,
+  LazyStackedTensorDict: () => Z.lazyStack([new TensorDict({ a: ones(3) }, [3]), new TensorDict({ a: zeros(3) }, [3])]),
+  TensorDictParams: () => new Z.TensorDictParams(new TensorDict({ a: ones(2, 3), b: { c: ones(2, 3) } }, [2, 3])),
+  unflattenKeys: () => new TensorDict({ "a.b": ones(2) }, [2]),
+  "TensorDict#refineNames": () => new TensorDict({ a: ones(2, 3) }, [2, 3]),
+  "TensorDict#memmapRefresh_": () => dense().memmap_(freshPath()),
+  "TensorDict#makeMemmap": () => dense().memmap_(freshPath()),
+  "TensorDict#makeMemmapFromTensor": () => dense().memmap_(freshPath()),
+  "TensorDict#makeMemmapFromStorage": () => dense().memmap_(freshPath()),
+  "TensorDict#toModule": () => TensorDict.fromModule(new nn.Linear(2, 2)),
+  ...Object.fromEntries(
+    ["bitwiseAnd", "bitwiseOr", "bitwiseXor", "bitwiseNot"].flatMap((name) =>
+      [name, `${name}_`].map((one) => [`TensorDict#${one}`, whole] as const),
+    ),
+  ),
+  PersistentTensorDict: () => Z.PersistentTensorDict.fromDict(dense(), freshPath("a.h5")),
+  "PersistentTensorDict#unflattenKeys": () => Z.PersistentTensorDict.fromDict(dense(), freshPath("a.h5")),
+  Hdf5File: () => withGroup(),
+  TensorDictFuture: () => dense().memmap(freshPath(), { returnEarly: true }),
+  Dropout: () => new nn.Dropout(),
+  LayerNorm: () => new nn.LayerNorm(3),
+  Linear: linear,
+  LogSoftmax: () => new nn.LogSoftmax(0),
+  MSELoss: () => new nn.MSELoss(),
+  ModuleDict: () => new nn.ModuleDict({ a: linear() }),
+  ModuleList: () => new nn.ModuleList([linear(), linear()]),
+  MultiheadAttention: () => new nn.MultiheadAttention(4, 2),
+  ReLU: () => new nn.ReLU(),
+  Sequential: modules,
+  Sigmoid: () => new nn.Sigmoid(),
+  Tanh: () => new nn.Tanh(),
+  GgufFile: () => new io.GgufFile(gguf),
+  SafetensorsFile: () => new io.SafetensorsFile(safetensors()),
+  Snapshot: () => new io.Snapshot(taken()),
+  StateDict: stateful,
+  PendingSnapshot: () => io.Snapshot.asyncTake({ path: freshPath(), appState: { state: stateful() } }),
+  Profile: () => Z.profiler.profile(() => ones(2).add(1)),
+  Averages: () => Z.profiler.profile(() => ones(2).add(1)).keyAverages(),
+};
+
+function withGroup() {
+  const file = new io.Hdf5File(freshPath("a.h5"), "w");
+  file.createGroup("g");
+  file.put("a", arange(6), { maxShape: [12] });
+  return file;
+}
+
+const PRIVATE = "TypeScript's private and protected members";
+const ANYTHING = "any number of anything";
+const QUESTION = "a question that is asked of anything";
+const ERROR = "errors are made as JavaScript's are: a message, then details";
+const BRACKETS = "Python's brackets have no names";
+const STORE = "there is no S3 store here; test/attack/room-arguments.test.ts tries wrong names";
+const INNER = "not made by users: the declarations tell which function gives one";
+
+/** Classes whose objects are made by functions. */
+const MADE = [
+  "DType",
+  "MemmapTensor",
+  "MemoryFormat",
+  "NestedTensor",
+  "Tensor",
+  "TensorDictBase",
+  "TypedStorage",
+  "UntypedStorage",
+  "io.Hdf5Opaque",
+  "io.PendingSnapshot",
+  "io.RemoteSafetensors",
+  "Device",
+  "Averages",
+  "profiler.Profile",
+  "tensordict.PickledData",
+  "tensordict.PythonClass",
+  "tensordict.TensorClassBase",
+  "tensordict.TensorDictFuture",
+];
+const UNWRITTEN = [
+  "Module",
+  "MultiheadAttention",
+  "Transformer",
+  "TransformerDecoder",
+  "TransformerDecoderLayer",
+  "TransformerEncoder",
+  "TransformerEncoderLayer",
+];
+const HIDDEN = [
+  "Averages#sorted",
+  "Generator#begin",
+  "NestedTensor#component",
+  "NonTensorData#plain",
+  "NonTensorData#withRaw",
+  "NonTensorStack#plain",
+  "TensorDictParams#wrap",
+  "TypedStorage#whole",
+  "TypedStorage#line",
+  "TypedStorage#texts",
+  "UntypedStorage#byte",
+];
+const ERRORS = [
+  ...Object.keys(Z.errors)
+    .filter((name) => name.endsWith("Error"))
+    .map((name) => `errors.${name}`),
+  "io.FileNotFoundError",
+  "io.FormatError",
+  "io.OSError",
+  "tensordict.InplaceWriteError",
+  "tensordict.KeyThroughLeafError",
+];
+
+/** What is not called, by path, by class and method, or by name. */
+export const LEFT_OUT: Readonly<Record<string, string>> = {
+  "nn.Identity#forward": "passes on whatever it gets",
+  "nn.Sequential#forward": "passes on whatever it gets",
+  ...Object.fromEntries(UNWRITTEN.map((name) => [`nn.${name}#forward`, "is not implemented yet"])),
+  "new Complex": "Python's numbers are literals",
+  "new Slice": "Python's slice has no names",
+  "new Size": ANYTHING,
+  "new NonTensorStack": ANYTHING,
+  "NonTensorStack.of": ANYTHING,
+  ...Object.fromEntries(["keys", "entry", "tensor", "tensors"].map((name) => [`io.RemoteSafetensors#${name}`, STORE])),
+  at: BRACKETS,
+  setAt: BRACKETS,
+  ...Object.fromEntries(MADE.map((name) => [`new ${name}`, INNER])),
+  ...Object.fromEntries(HIDDEN.map((name) => [name, PRIVATE])),
+  ...Object.fromEntries(ERRORS.map((name) => [`new ${name}`, ERROR])),
+  "Size.fromList": INNER,
+  toString: "Python's str() takes nothing",
+  toJSON: "JSON.stringify calls it with the key",
+  "tensordict.TensorDictFuture#then": "await calls it",
+  print: ANYTHING,
+  "new nn.Sequential": ANYTHING,
+  "new nn.Identity": ANYTHING,
+  "new nn.Module": "a module of the user's takes what the user says",
+  isTensorCollection: QUESTION,
+  isTensorclass: QUESTION,
+  "tensordict.isNonTensor": QUESTION,
+};
+
+/** What cannot be named, since a dictionary in its place is data. */
+export const PLACES_ONLY: Readonly<Record<string, string>> = {
+  update: "a dictionary is data there",
+  update_: "a dictionary is data there",
+  updateAt_: "a dictionary is data there",
+  loadStateDict: "a dictionary is data there",
+  fromDict: "a dictionary is data there",
+  "tensordict.makeTensordict": "a dictionary is data there",
+  tensorclass: "a dictionary is data there",
+  fromShared: "a dictionary is data there",
+  "new TensorDict": "a dictionary is data there",
+  "new TensorDictParams": "a dictionary is data there",
+  "new NonTensorData": "a dictionary is data there",
+  "new io.StateDict": "a dictionary is data there",
+  "new tensordict.MetaData": "a dictionary is data there",
+  "nn.ModuleDict#update": "a dictionary is data there",
+  "new nn.ModuleDict": "a dictionary is data there",
+};
+
+/** Results that are other ones at every call, and why. */
+export const VARIES: Readonly<Record<string, string>> = {
+  dataPtr: "an address",
+  seed: "drawn by the system",
+  "profiler.Profile#exportChromeTrace": "times",
+  "tensordict.toShared": "names of files",
+};
+
+const NEED_STORE = ["io.RemoteSafetensors.open", "io.download", "io.upload", "loadRemote", "saveRemote"];
+const NEED_GPU = [
+  "TensorDict#cuda",
+  ...["currentDevice", "getDeviceCapability", "getDeviceName", "getDeviceProperties", "getDriverVersion"].map(
+    (name) => `cuda.${name}`,
+  ),
+  ...["maxMemoryAllocated", "memGetInfo", "memoryAllocated", "memoryReserved", "resetPeakMemoryStats"].map(
+    (name) => `cuda.${name}`,
+  ),
+  "cuda.synchronize",
+  "cuda.emptyCache",
+];
+
+/** What fails here, alike by position and by name, and why. */
+export const FAILS: Readonly<Record<string, string>> = {
+  "TensorDictParams#memmap_": "parameters stay where they are",
+  ...Object.fromEntries(NEED_STORE.map((name) => [name, STORE])),
+  ...(Z.cuda.isAvailable() ? {} : Object.fromEntries(NEED_GPU.map((name) => [name, "there is no GPU here"]))),
+};
