@@ -7,6 +7,7 @@ import { Slice } from "./api/indexing.ts";
 import { TypedStorage } from "./api/typed-storage.ts";
 import { Generator } from "./dispatch/generator.ts";
 import { MemoryFormat } from "./dispatch/memory-format.ts";
+import * as distributions from "./distributions/index.ts";
 import * as nn from "./nn/index.ts";
 import { Complex, Float, Int } from "./tensor/complex.ts";
 import { Device } from "./tensor/device.ts";
@@ -31,6 +32,7 @@ const CLASSES: Record<string, unknown> = {
   ...{ TensorDict, LazyStackedTensorDict, PersistentTensorDict, NonTensorData, NonTensorStack, MetaData, NestedTensor },
   ...{ TensorClassBase, MemoryMappedTensor },
   ...nn,
+  ...distributions,
 };
 
 export function nameClasses(): void {

@@ -9,6 +9,7 @@
  * @document ../docs/guide/memory.md
  * @document ../docs/guide/autograd.md
  * @document ../docs/guide/modules.md
+ * @document ../docs/guide/distributions.md
  * @document ../docs/guide/tensordict.md
  * @document ../docs/guide/files.md
  * @document ../docs/guide/from-pytorch.md
@@ -61,6 +62,7 @@ export {
 } from "./dispatch/memory-format.ts";
 export type { Named } from "./dispatch/named.ts";
 export { canCast, promoteTypes, resultTypeOf as resultType } from "./dispatch/promotion.ts";
+export * as distributions from "./distributions/index.ts";
 export { directoryTree, printDirectoryTree } from "./io/disk/directory-tree.ts";
 export * as io from "./io/index.ts";
 export { loadSafetensors, saveSafetensors, saveSafetensorsAsync } from "./io/safetensors/safetensors.ts";

@@ -14,6 +14,7 @@ import * as registry from "./autograd/registry.ts";
 import { nameClasses } from "./class-names.ts";
 import { installCudaCheck } from "./cuda/check.ts";
 import { Generator } from "./dispatch/generator.ts";
+import { DISTRIBUTION_KINDS } from "./distributions/kinds.ts";
 import { IO_KINDS } from "./io/base/kinds.ts";
 import { torchClasses } from "./io/torch/torch-classes.ts";
 import { NN_KINDS } from "./nn/kinds.ts";
@@ -53,5 +54,5 @@ for (const [name, table] of Object.entries(CLASSES)) {
 installCudaCheck();
 Object.assign(torchClasses, torchBridge);
 walker.isTensor = (value): value is Tensor => value instanceof Tensor;
-for (const kinds of [IO_KINDS, NN_KINDS, TENSORDICT_KINDS]) registerKinds(kinds);
+for (const kinds of [DISTRIBUTION_KINDS, IO_KINDS, NN_KINDS, TENSORDICT_KINDS]) registerKinds(kinds);
 nameClasses();

@@ -79,9 +79,15 @@ const last = (name: string): string => name.split(".").at(-1) as string;
 export function emitFromPytorch(model: Model): string {
   const rows = operatorRows(model);
   const others = allNames().filter(({ name, torch }) => /^(torch|Tensor)\./.test(torch ?? "") && !/^Nested/.test(name));
-  const rest = others.filter(
-    ({ torch }) => !rows.has(torch as string) && !rows.has((torch as string).replace(/_$/, "")),
-  );
+  // A member that overrides another one has its name there, too: it is listed once, for the base class.
+  const overridden = new Set<string>();
+  const rest = others.filter(({ name, torch }) => {
+    const [, member] = name.split("#");
+    const key = `${torch} ${member}`;
+    if (member !== undefined && overridden.has(key)) return false;
+    overridden.add(key);
+    return !rows.has(torch as string) && !rows.has((torch as string).replace(/_$/, ""));
+  });
   const known = [...rows.keys(), ...others.map((row) => (row.torch as string).replace(/ .*$/, ""))];
   const within = (prefix: string) => new Set(known.filter((name) => name.startsWith(prefix)).map(last));
   const methods = within("Tensor.");

@@ -4,6 +4,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import * as DISTRIBUTIONS from "../../src/distributions/signatures.ts";
 import * as Z from "../../src/index.ts";
 import * as IO from "../../src/io/base/signatures.ts";
 import * as NN from "../../src/nn/signatures.ts";
@@ -23,6 +24,7 @@ type Call = (...args: unknown[]) => unknown;
 type Table = Readonly<Record<string, string>>;
 
 const file = (name: string) => join(folder, name);
+const normal = () => new Z.distributions.Normal(Z.zeros(2, 2), Z.ones(2, 2));
 const linear = () => new Z.nn.Linear(2, 2);
 const state = () => new Z.io.StateDict({ a: 1 });
 Z.io.saveSafetensors({ a: Z.ones(2) }, file("a.safetensors"));
@@ -56,6 +58,12 @@ const RIGHT: Readonly<Record<string, () => unknown>> = {
   generator: () => new Z.Generator(),
   placement: () => "cpu",
   dtype: () => "float32",
+  parameter: () => 0.5,
+  limit: () => 2,
+  sample: () => Z.ones(2),
+  constraint: () => Z.distributions.constraints.real,
+  distribution: normal,
+  distributionClass: () => Z.distributions.Normal,
 };
 
 /** Values that some kinds refuse. */
@@ -250,6 +258,55 @@ describe("nn", () => {
       }
     }
     expect(found).toEqual([]);
+  });
+});
+
+describe("distributions", () => {
+  const room = Z.distributions as object;
+  const { constraints } = Z.distributions;
+  // Two parameters of which one is given, and bounds in their order, are right together only.
+  const makers: Record<string, () => object> = {
+    AffineTransform: () => new Z.distributions.AffineTransform(1, 2),
+    Bernoulli: () => new Z.distributions.Bernoulli(0.5),
+    Categorical: () => new Z.distributions.Categorical(Z.ones(2)),
+    ComposeTransform: () => new Z.distributions.ComposeTransform([]),
+    Delta: () => new Z.distributions.Delta(Z.ones(2)),
+    Independent: () => new Z.distributions.Independent(normal(), 1),
+    Normal: normal,
+    OneHotCategorical: () => new Z.distributions.OneHotCategorical(Z.ones(2)),
+    OneHotCategoricalStraightThrough: () => new Z.distributions.OneHotCategoricalStraightThrough(Z.ones(2)),
+    TanhNormal: () => new Z.distributions.TanhNormal(Z.zeros(2), 1),
+    TanhTransform: () => new Z.distributions.TanhTransform(),
+    TransformedDistribution: () => new Z.distributions.TransformedDistribution(normal(), []),
+    Uniform: () => new Z.distributions.Uniform(0, 1),
+  };
+  test("functions", () => expectNone(functionsOf("distributions", room, DISTRIBUTIONS.FUNCTIONS), 2));
+  test("regions", () => expectNone(functionsOf("constraints", constraints, DISTRIBUTIONS.CONSTRAINTS), 7));
+  test("constructors", () =>
+    expectNone(constructorsOf(room, DISTRIBUTIONS.CONSTRUCTORS, ["Distribution", "Transform"]), 12));
+  test("methods", async () => {
+    const table: Table = { ...DISTRIBUTIONS.METHODS, ...DISTRIBUTIONS.TRANSFORM, ...DISTRIBUTIONS.CONSTRAINTS };
+    const classes = classesOf(room).map(([name]) => name);
+    expect(classes.filter((name) => !["Distribution", "Transform"].includes(name)).sort()).toEqual(
+      Object.keys(makers).sort(),
+    );
+    for (const make of Object.values(makers)) {
+      await expectNone(
+        methodsOf(make(), (name) => table[name]),
+        8,
+      );
+    }
+    for (const region of [constraints.real, constraints.realVector, constraints.dependent]) {
+      await expectNone(
+        methodsOf(region, (name) => table[name]),
+        2,
+      );
+    }
+    const statics = DISTRIBUTIONS.STATICS as Table;
+    await expectNone(
+      methodsOf(Z.distributions.Distribution, (name) => statics[name], Z.distributions.Distribution),
+      1,
+    );
   });
 });
 
