@@ -8,7 +8,7 @@ import * as distribution from "./distribution.ts";
 import * as independent from "./independent.ts";
 import * as normal from "./normal.ts";
 import * as oneHot from "./one-hot-categorical.ts";
-import { CONSTRAINTS, METHODS, STATICS, TRANSFORM } from "./signatures.ts";
+import { METHODS, REGION, STATICS, TRANSFORM } from "./signatures.ts";
 import * as tanhNormal from "./tanh-normal.ts";
 import * as transformed from "./transformed-distribution.ts";
 import * as transforms from "./transforms.ts";
@@ -40,6 +40,5 @@ for (const { prototype } of [
 }
 // One of each class.
 for (const region of [constraints.boolean, constraints.realVector, constraints.dependent]) {
-  const prototype = Object.getPrototypeOf(region);
-  installChecks(prototype, { check: CONSTRAINTS.check, toString: CONSTRAINTS.toString });
+  installChecks(Object.getPrototypeOf(region), REGION);
 }

@@ -11,7 +11,6 @@ export const CONSTRUCTORS = {
   Categorical: LOGITS,
   ComposeTransform: "parts:list cacheSize?:int",
   Delta: "param:tensor atol?:number rtol?:number batchShape?:size? eventShape?:size?",
-  Distribution: "batchShape?:size eventShape?:size validateArgs?:bool?",
   Independent: "baseDistribution:distribution reinterpretedBatchNdims:int validateArgs?:bool?",
   Normal: "loc:parameter scale:parameter validateArgs?:bool?",
   OneHotCategorical: LOGITS,
@@ -19,7 +18,6 @@ export const CONSTRUCTORS = {
     "loc:parameter scale:parameter upscale?:number low?:limit high?:limit eventDims?:int? tanhLoc?:bool " +
     "safeTanh?:bool validateArgs?:bool?",
   TanhTransform: "cacheSize?:int",
-  Transform: "cacheSize?:int",
   TransformedDistribution: "baseDistribution:distribution transforms:any validateArgs?:bool?",
   Uniform: "low:parameter high:parameter validateArgs?:bool?",
 };
@@ -56,8 +54,6 @@ export const STATICS = { setDefaultValidateArgs: "value:bool" };
 
 /** Regions. */
 export const CONSTRAINTS = {
-  check: "value:tensor",
-  toString: "",
   isDependent: "constraint:constraint",
   greaterThan: "lowerBound:limit",
   greaterThanEq: "lowerBound:limit",
@@ -67,6 +63,9 @@ export const CONSTRAINTS = {
   integerInterval: BOUNDS,
   independent: "baseConstraint:constraint reinterpretedBatchNdims:int",
 };
+
+/** Methods of regions. */
+export const REGION = { check: "value:tensor", toString: "" };
 
 /** Functions. */
 export const FUNCTIONS = {

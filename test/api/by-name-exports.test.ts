@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, spyOn, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { loadModel } from "../../codegen/model/load.ts";
 import * as CUDA from "../../src/cuda/signatures.ts";
+import * as DISTRIBUTIONS from "../../src/distributions/signatures.ts";
 import * as Z from "../../src/index.ts";
 import * as IO from "../../src/io/base/signatures.ts";
 import * as NN from "../../src/nn/signatures.ts";
@@ -38,6 +39,8 @@ const FUNCTIONS: Readonly<Record<string, Table>> = {
   autograd: TENSOR.FUNCTIONS,
   cpu: { ...TENSOR.FUNCTIONS, ...TENSOR.CPU },
   cuda: CUDA.FUNCTIONS,
+  distributions: DISTRIBUTIONS.FUNCTIONS,
+  "distributions.constraints": DISTRIBUTIONS.CONSTRAINTS,
   errors: TENSOR.FUNCTIONS,
   io: IO.FUNCTIONS,
   nested: TD.FUNCTIONS,
@@ -47,7 +50,13 @@ const FUNCTIONS: Readonly<Record<string, Table>> = {
   tensordict: { ...IO.FUNCTIONS, ...TD.FUNCTIONS },
 };
 
-const CONSTRUCTORS: Table = { ...NN.CONSTRUCTORS, ...IO.CONSTRUCTORS, ...TD.CONSTRUCTORS, Generator: TENSOR.GENERATOR };
+const CONSTRUCTORS: Table = {
+  ...NN.CONSTRUCTORS,
+  ...DISTRIBUTIONS.CONSTRUCTORS,
+  ...IO.CONSTRUCTORS,
+  ...TD.CONSTRUCTORS,
+  Generator: TENSOR.GENERATOR,
+};
 
 /** Methods by the class whose own they are. */
 const METHODS: Readonly<Record<string, Table>> = {
@@ -70,6 +79,7 @@ const METHODS: Readonly<Record<string, Table>> = {
 
 const STATICS: Readonly<Record<string, Table>> = {
   ...IO.STATICS,
+  Distribution: DISTRIBUTIONS.STATICS,
   MemoryMappedTensor: TD.MAPPED_STATICS,
   PersistentTensorDict: TD.PERSISTENT_STATICS,
 };
@@ -82,6 +92,8 @@ function memberSignature({ kind, name, owner }: Found): string | undefined {
   if (own !== undefined) return own;
   if (name === "forward") return NN.FORWARD[owner.name as keyof typeof NN.FORWARD];
   if (extend(owner, Z.nn.Module)) return { ...NN.MODULE, ...NN.ORDERED }[name as keyof typeof NN.MODULE];
+  if (extend(owner, Z.distributions.Distribution)) return (DISTRIBUTIONS.METHODS as Table)[name];
+  if (extend(owner, Z.distributions.Transform)) return (DISTRIBUTIONS.TRANSFORM as Table)[name];
   const collection = extend(owner, Z.TensorDictBase) || extend(Z.TensorDictBase, owner);
   if (collection) return (kind === "static" ? (TD.STATICS as Table) : COLLECTIONS)[name];
   return undefined;
@@ -128,7 +140,7 @@ const noHdf5 = Z.io.hdf5Engine() === null;
 /** Everything public, each function once, as a member of the first class that has it, with its other names. */
 function everything(): Found[][] {
   const operators = new Set(operatorForms(loadModel()).map(({ fn }) => fn));
-  const first: readonly unknown[] = [Z.TensorDict, Z.Tensor, Z.nn.Linear];
+  const first: readonly unknown[] = [Z.TensorDict, Z.Tensor, Z.nn.Linear, Z.distributions.Distribution];
   const rank = ({ home, kind }: Found) =>
     (kind === "static" || kind === "method") && first.includes(home.reduce<Any>((at, part) => at[part], PUBLIC))
       ? 0

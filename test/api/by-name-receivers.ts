@@ -1,6 +1,7 @@
 // On what methods are called by test/api/by-name-exports.test.ts, and what is called in a way of its own, with reasons.
 import * as Z from "../../src/index.ts";
 import type { Any } from "./by-name.ts";
+import { DISTRIBUTION_FAILS, DISTRIBUTION_RECEIVERS } from "./by-name-distributions.ts";
 import { dense, differentiable, freshPath, gguf, linear, safetensors, stateful, taken } from "./by-name-values.ts";
 
 const { arange, io, nn, ones, TensorDict, zeros } = Z;
@@ -10,6 +11,7 @@ const modules = () => new nn.Sequential(linear(), new nn.ReLU());
 
 /** By class, by method, or by both. */
 export const RECEIVERS: Readonly<Record<string, () => Any>> = {
+  ...DISTRIBUTION_RECEIVERS,
   Complex: () => new Z.Complex(1, 2),
   Device: () => Z.device("cpu"),
   Generator: () => new Z.Generator().manualSeed(3),
@@ -160,6 +162,9 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   print: ANYTHING,
   "new nn.Sequential": ANYTHING,
   "new nn.Identity": ANYTHING,
+  "new distributions.Distribution": "a distribution of the user's takes what the user says",
+  "new distributions.Transform": "a transform of the user's takes what the user says",
+  "new distributions.constraints.Constraint": "a region of the user's takes what the user says",
   "new nn.Module": "a module of the user's takes what the user says",
   isTensorCollection: QUESTION,
   isTensorclass: QUESTION,
@@ -208,6 +213,7 @@ const NEED_GPU = [
 
 /** What fails here, alike by position and by name, and why. */
 export const FAILS: Readonly<Record<string, string>> = {
+  ...DISTRIBUTION_FAILS,
   "TensorDictParams#memmap_": "parameters stay where they are",
   ...Object.fromEntries(NEED_STORE.map((name) => [name, STORE])),
   ...(Z.cuda.isAvailable() ? {} : Object.fromEntries(NEED_GPU.map((name) => [name, "there is no GPU here"]))),

@@ -285,7 +285,7 @@ describe("distributions", () => {
   test("constructors", () =>
     expectNone(constructorsOf(room, DISTRIBUTIONS.CONSTRUCTORS, ["Distribution", "Transform"]), 12));
   test("methods", async () => {
-    const table: Table = { ...DISTRIBUTIONS.METHODS, ...DISTRIBUTIONS.TRANSFORM, ...DISTRIBUTIONS.CONSTRAINTS };
+    const table: Table = { ...DISTRIBUTIONS.METHODS, ...DISTRIBUTIONS.TRANSFORM, ...DISTRIBUTIONS.REGION };
     const classes = classesOf(room).map(([name]) => name);
     expect(classes.filter((name) => !["Distribution", "Transform"].includes(name)).sort()).toEqual(
       Object.keys(makers).sort(),
