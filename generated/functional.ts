@@ -963,6 +963,33 @@ export function cat(...args: unknown[]): Tensor {
   return A.call<Tensor>("cat", T__cat, args);
 }
 
+const T__ceil = (): A.Overload[] => [
+  { fn: O.ceil, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * The least whole number that is not less than the element. Integers stay as they are.
+ * @returns a tensor of the same shape, of the same dtype
+ * @example
+ * ```ts
+ * tensor([1.5, -1.5]).ceil() // tensor([ 2., -1.])
+ * ```
+ * @torch torch.ceil
+ */
+export function ceil(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The least whole number that is not less than the element. @torch torch.ceil */
+export function ceil(options: { input: Tensor; out?: Tensor }): Tensor;
+export function ceil(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("ceil", T__ceil(), [self, options]);
+    A.bad("ceil", "self", self);
+  }
+  if (options === undefined) return O.ceil(self);
+  if (!A.knowsAll("ceil", options, ["out"])) {
+    return A.byName("ceil", T__ceil(), [self, options]);
+  }
+  return O.ceil(self, A.outOption("ceil", options));
+}
+
 const T__chunk: A.Overload[] = [
   { fn: O.chunk, args: [["self","Tensor",REQUIRED], ["chunks","Int",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
 ];
@@ -1021,6 +1048,68 @@ export function clamp(options: { input: Tensor; min?: Scalar | null; max?: Scala
 export function clamp(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.clamp_Tensor(args[0], null, null);
   return A.call<Tensor>("clamp", T__clamp, args);
+}
+
+const T__clampMax: A.Overload[] = [
+  { fn: O.clamp_max, args: [["self","Tensor",REQUIRED], ["max","Scalar",REQUIRED]], positional: 2, out: 1 },
+  { fn: O.clamp_max_Tensor, args: [["self","Tensor",REQUIRED], ["max","Tensor",REQUIRED]], positional: 2, out: 1 },
+];
+/**
+ * Each element, or the number where it is greater than that.
+ * The smaller of two elements; NaN if either is.
+ * @returns a tensor of the same shape, of the promoted dtype
+ * @throws NotImplementedError for complex tensors
+ * @throws RuntimeError for a bound that the dtype does not hold
+ * @example
+ * ```ts
+ * tensor([-1, 2]).clampMax(0) // tensor([-1.,  0.])
+ * ```
+ * @torch torch.clamp_max
+ */
+export function clampMax(self: Tensor, max: Scalar, options?: { out?: Tensor }): Tensor;
+/** Each element, or the number where it is greater than that. @torch torch.clamp_max */
+export function clampMax(self: Tensor, options: { max: Scalar; out?: Tensor }): Tensor;
+/** Each element, or the number where it is greater than that. @torch torch.clamp_max */
+export function clampMax(options: { input: Tensor; max: Scalar; out?: Tensor }): Tensor;
+/** The smaller of two elements. @torch torch.clamp_max */
+export function clampMax(self: Tensor, max: Tensor, options?: { out?: Tensor }): Tensor;
+/** The smaller of two elements. @torch torch.clamp_max */
+export function clampMax(self: Tensor, options: { max: Tensor; out?: Tensor }): Tensor;
+/** The smaller of two elements. @torch torch.clamp_max */
+export function clampMax(options: { input: Tensor; max: Tensor; out?: Tensor }): Tensor;
+export function clampMax(...args: unknown[]): Tensor {
+  return A.call<Tensor>("clampMax", T__clampMax, args);
+}
+
+const T__clampMin: A.Overload[] = [
+  { fn: O.clamp_min, args: [["self","Tensor",REQUIRED], ["min","Scalar",REQUIRED]], positional: 2, out: 1 },
+  { fn: O.clamp_min_Tensor, args: [["self","Tensor",REQUIRED], ["min","Tensor",REQUIRED]], positional: 2, out: 1 },
+];
+/**
+ * Each element, or the number where it is less than that.
+ * The larger of two elements; NaN if either is.
+ * @returns a tensor of the same shape, of the promoted dtype
+ * @throws NotImplementedError for complex tensors
+ * @throws RuntimeError for a bound that the dtype does not hold
+ * @example
+ * ```ts
+ * tensor([-1, 2]).clampMin(0) // tensor([0., 2.])
+ * ```
+ * @torch torch.clamp_min
+ */
+export function clampMin(self: Tensor, min: Scalar, options?: { out?: Tensor }): Tensor;
+/** Each element, or the number where it is less than that. @torch torch.clamp_min */
+export function clampMin(self: Tensor, options: { min: Scalar; out?: Tensor }): Tensor;
+/** Each element, or the number where it is less than that. @torch torch.clamp_min */
+export function clampMin(options: { input: Tensor; min: Scalar; out?: Tensor }): Tensor;
+/** The larger of two elements. @torch torch.clamp_min */
+export function clampMin(self: Tensor, min: Tensor, options?: { out?: Tensor }): Tensor;
+/** The larger of two elements. @torch torch.clamp_min */
+export function clampMin(self: Tensor, options: { min: Tensor; out?: Tensor }): Tensor;
+/** The larger of two elements. @torch torch.clamp_min */
+export function clampMin(options: { input: Tensor; min: Tensor; out?: Tensor }): Tensor;
+export function clampMin(...args: unknown[]): Tensor {
+  return A.call<Tensor>("clampMin", T__clampMin, args);
 }
 
 const T__clip: A.Overload[] = [
@@ -1228,6 +1317,54 @@ export function cos(self: unknown, options?: unknown): Tensor {
     return A.byName("cos", T__cos(), [self, options]);
   }
   return O.cos(self, A.outOption("cos", options));
+}
+
+const T__cummax: A.Overload[] = [
+  { fn: O.cummax, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 2 },
+];
+/**
+ * The greatest element so far along a dimension, and where it was found last. A NaN stays from where it
+ * is.
+ * @throws NotImplementedError for complex tensors
+ * @throws IndexError for a dimension out of range
+ * @example
+ * ```ts
+ * tensor([1, 3, 2]).cummax(0).values // tensor([1., 3., 3.])
+ * ```
+ * @torch torch.cummax
+ */
+export function cummax(self: Tensor, dim: number, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The greatest element so far along a dimension, and where it was found last. @torch torch.cummax */
+export function cummax(self: Tensor, options: A.Either<"dim", "axis", number> & { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The greatest element so far along a dimension, and where it was found last. @torch torch.cummax */
+export function cummax(options: A.Either<"dim", "axis", number> & { input: Tensor; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+export function cummax(...args: unknown[]): Named<readonly ["values","indices"]> {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cummax(args[0], args[1]);
+  return A.call<Named<readonly ["values","indices"]>>("cummax", T__cummax, args);
+}
+
+const T__cummin: A.Overload[] = [
+  { fn: O.cummin, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 2 },
+];
+/**
+ * The least element so far along a dimension, and where it was found last. A NaN stays from where it
+ * is.
+ * @throws NotImplementedError for complex tensors
+ * @throws IndexError for a dimension out of range
+ * @example
+ * ```ts
+ * tensor([3, 1, 2]).cummin(0).indices // tensor([0, 1, 1])
+ * ```
+ * @torch torch.cummin
+ */
+export function cummin(self: Tensor, dim: number, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The least element so far along a dimension, and where it was found last. @torch torch.cummin */
+export function cummin(self: Tensor, options: A.Either<"dim", "axis", number> & { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The least element so far along a dimension, and where it was found last. @torch torch.cummin */
+export function cummin(options: A.Either<"dim", "axis", number> & { input: Tensor; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+export function cummin(...args: unknown[]): Named<readonly ["values","indices"]> {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cummin(args[0], args[1]);
+  return A.call<Named<readonly ["values","indices"]>>("cummin", T__cummin, args);
 }
 
 const T__cumprod: A.Overload[] = [
@@ -1684,6 +1821,33 @@ export function fill(...args: unknown[]): Tensor {
   return A.call<Tensor>("fill", T__fill, args);
 }
 
+const T__fix = (): A.Overload[] => [
+  { fn: O.trunc, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * Each element without its fraction. Integers stay as they are.
+ * @returns a tensor of the same shape, of the same dtype
+ * @example
+ * ```ts
+ * tensor([1.5, -1.5]).trunc() // tensor([ 1., -1.])
+ * ```
+ * @torch torch.trunc
+ */
+export function fix(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** Each element without its fraction. @torch torch.trunc */
+export function fix(options: { input: Tensor; out?: Tensor }): Tensor;
+export function fix(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("fix", T__fix(), [self, options]);
+    A.bad("fix", "self", self);
+  }
+  if (options === undefined) return O.trunc(self);
+  if (!A.knowsAll("fix", options, ["out"])) {
+    return A.byName("fix", T__fix(), [self, options]);
+  }
+  return O.trunc(self, A.outOption("fix", options));
+}
+
 const T__flatten: A.Overload[] = [
   { fn: O.flatten, args: [["self","Tensor",REQUIRED], ["startDim","Dim",0], ["endDim","Dim",-1]], positional: 3, out: 0 },
 ];
@@ -1778,6 +1942,33 @@ export function flipud(...args: unknown[]): Tensor {
   return A.call<Tensor>("flipud", T__flipud, args);
 }
 
+const T__floor = (): A.Overload[] => [
+  { fn: O.floor, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * The greatest whole number that is not greater than the element. Integers stay as they are.
+ * @returns a tensor of the same shape, of the same dtype
+ * @example
+ * ```ts
+ * tensor([1.5, -1.5]).floor() // tensor([ 1., -2.])
+ * ```
+ * @torch torch.floor
+ */
+export function floor(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The greatest whole number that is not greater than the element. @torch torch.floor */
+export function floor(options: { input: Tensor; out?: Tensor }): Tensor;
+export function floor(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("floor", T__floor(), [self, options]);
+    A.bad("floor", "self", self);
+  }
+  if (options === undefined) return O.floor(self);
+  if (!A.knowsAll("floor", options, ["out"])) {
+    return A.byName("floor", T__floor(), [self, options]);
+  }
+  return O.floor(self, A.outOption("floor", options));
+}
+
 const T__floorDivide = (): A.Overload[] => [
   { fn: O.floor_divide, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
 ];
@@ -1844,6 +2035,34 @@ export function fmod(self: unknown, other?: unknown, options?: unknown): Tensor 
     return A.byName("fmod", T__fmod(), [self, other, options]);
   }
   return O.fmod(self, other, A.outOption("fmod", options));
+}
+
+const T__frac = (): A.Overload[] => [
+  { fn: O.frac, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * What `trunc` takes away, with the element's sign.
+ * @returns a tensor of the same shape, of the same dtype
+ * @throws NotImplementedError for integers, bools and complex tensors
+ * @example
+ * ```ts
+ * tensor([1.5, -1.25]).frac() // tensor([ 0.5000, -0.2500])
+ * ```
+ * @torch torch.frac
+ */
+export function frac(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** What `trunc` takes away, with the element's sign. @torch torch.frac */
+export function frac(options: { input: Tensor; out?: Tensor }): Tensor;
+export function frac(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("frac", T__frac(), [self, options]);
+    A.bad("frac", "self", self);
+  }
+  if (options === undefined) return O.frac(self);
+  if (!A.knowsAll("frac", options, ["out"])) {
+    return A.byName("frac", T__frac(), [self, options]);
+  }
+  return O.frac(self, A.outOption("frac", options));
 }
 
 const T__full: A.Overload[] = [
@@ -2334,6 +2553,25 @@ export function isnan(self: unknown, options?: unknown): Tensor {
   return O.isnan(self);
 }
 
+const T__isreal: A.Overload[] = [
+  { fn: O.isreal, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * True where an element has no imaginary part.
+ * @example
+ * ```ts
+ * tensor([1, 2]).isreal() // tensor([True, True])
+ * ```
+ * @torch torch.isreal
+ */
+export function isreal(self: Tensor): Tensor;
+/** True where an element has no imaginary part. @torch torch.isreal */
+export function isreal(options: { input: Tensor }): Tensor;
+export function isreal(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.isreal(args[0]);
+  return A.call<Tensor>("isreal", T__isreal, args);
+}
+
 const T__le = (): A.Overload[] => [
   { fn: O.le, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
 ];
@@ -2581,6 +2819,74 @@ export function logSoftmax(options: A.Either<"dim", "axis", number> & { input: T
 export function logSoftmax(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.log_softmax(args[0], args[1], null);
   return A.call<Tensor>("logSoftmax", T__logSoftmax, args);
+}
+
+const T__logaddexp = (): A.Overload[] => [
+  { fn: O.logaddexp, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+];
+/**
+ * log(exp(self) + exp(other)), computed without overflow.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
+ * @throws NotImplementedError for integers and bools
+ * @example
+ * ```ts
+ * logaddexp(tensor([0]), tensor([0])) // tensor([0.6931])
+ * ```
+ * @torch torch.logaddexp
+ */
+export function logaddexp(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+/** log(exp(self) + exp(other)), computed without overflow. @torch torch.logaddexp */
+export function logaddexp(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+/** log(exp(self) + exp(other)), computed without overflow. @torch torch.logaddexp */
+export function logaddexp(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+export function logaddexp(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("logaddexp", T__logaddexp(), [self, other, options]);
+    A.bad("logaddexp", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("logaddexp", T__logaddexp(), [self, other, options]);
+    A.bad("logaddexp", "other", other);
+  }
+  if (options === undefined) return O.logaddexp(self, other);
+  if (!A.knowsAll("logaddexp", options, ["out"])) {
+    return A.byName("logaddexp", T__logaddexp(), [self, other, options]);
+  }
+  return O.logaddexp(self, other, A.outOption("logaddexp", options));
+}
+
+const T__logaddexp2 = (): A.Overload[] => [
+  { fn: O.logaddexp2, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+];
+/**
+ * The logarithm to base 2 of 2^self + 2^other, computed without overflow.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
+ * @throws NotImplementedError for integers, bools and complex tensors
+ * @example
+ * ```ts
+ * logaddexp2(tensor([0]), tensor([0])) // tensor([1.])
+ * ```
+ * @torch torch.logaddexp2
+ */
+export function logaddexp2(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+/** The logarithm to base 2 of 2^self + 2^other, computed without overflow. @torch torch.logaddexp2 */
+export function logaddexp2(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+/** The logarithm to base 2 of 2^self + 2^other, computed without overflow. @torch torch.logaddexp2 */
+export function logaddexp2(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+export function logaddexp2(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("logaddexp2", T__logaddexp2(), [self, other, options]);
+    A.bad("logaddexp2", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("logaddexp2", T__logaddexp2(), [self, other, options]);
+    A.bad("logaddexp2", "other", other);
+  }
+  if (options === undefined) return O.logaddexp2(self, other);
+  if (!A.knowsAll("logaddexp2", options, ["out"])) {
+    return A.byName("logaddexp2", T__logaddexp2(), [self, other, options]);
+  }
+  return O.logaddexp2(self, other, A.outOption("logaddexp2", options));
 }
 
 const T__logicalAnd = (): A.Overload[] => [
@@ -4131,6 +4437,33 @@ export function rot90(...args: unknown[]): Tensor {
   return A.call<Tensor>("rot90", T__rot90, args);
 }
 
+const T__round: A.Overload[] = [
+  { fn: O.round, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+  { fn: O.round_decimals, args: [["self","Tensor",REQUIRED], ["decimals","Int",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * The nearest whole number, the even one of two. Integers stay as they are.
+ * The nearest number with so many digits after the point; before the point where `decimals` is
+ * negative.
+ * @returns a tensor of the same shape, of the same dtype
+ * @example
+ * ```ts
+ * tensor([0.5, 1.5, -1.7]).round() // tensor([ 0.,  2., -2.])
+ * ```
+ * @torch torch.round
+ */
+export function round(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The nearest whole number, the even one of two. @torch torch.round */
+export function round(options: { input: Tensor; out?: Tensor }): Tensor;
+/** The nearest number with so many digits after the point. @torch torch.round */
+export function round(self: Tensor, options: { decimals: number; out?: Tensor }): Tensor;
+/** The nearest number with so many digits after the point. @torch torch.round */
+export function round(options: { input: Tensor; decimals: number; out?: Tensor }): Tensor;
+export function round(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.round(args[0]);
+  return A.call<Tensor>("round", T__round, args);
+}
+
 const T__rowStack: A.Overload[] = [
   { fn: O.vstack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: 1 },
 ];
@@ -5142,6 +5475,33 @@ export function trueDivide(self: unknown, other?: unknown, options?: unknown): T
     return A.byName("trueDivide", T__trueDivide(), [self, other, options]);
   }
   return O.true_divide(self, other, A.outOption("trueDivide", options));
+}
+
+const T__trunc = (): A.Overload[] => [
+  { fn: O.trunc, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * Each element without its fraction. Integers stay as they are.
+ * @returns a tensor of the same shape, of the same dtype
+ * @example
+ * ```ts
+ * tensor([1.5, -1.5]).trunc() // tensor([ 1., -1.])
+ * ```
+ * @torch torch.trunc
+ */
+export function trunc(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** Each element without its fraction. @torch torch.trunc */
+export function trunc(options: { input: Tensor; out?: Tensor }): Tensor;
+export function trunc(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("trunc", T__trunc(), [self, options]);
+    A.bad("trunc", "self", self);
+  }
+  if (options === undefined) return O.trunc(self);
+  if (!A.knowsAll("trunc", options, ["out"])) {
+    return A.byName("trunc", T__trunc(), [self, options]);
+  }
+  return O.trunc(self, A.outOption("trunc", options));
 }
 
 const T__unbind: A.Overload[] = [

@@ -714,6 +714,33 @@ export function cdouble(...args: unknown[]): Tensor {
   return A.call<Tensor>("cdouble", T__cdouble, args);
 }
 
+const T__ceil_ = (): A.Overload[] => [
+  { fn: O.ceil_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * The least whole number that is not less than the element. Integers stay as they are.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([1.5, -1.5]).ceil_() // tensor([ 2., -1.])
+ * ```
+ * @torch torch.ceil_
+ */
+export function ceil_(self: Tensor): Tensor;
+/** The least whole number that is not less than the element. @torch torch.ceil_ */
+export function ceil_(options: { input: Tensor }): Tensor;
+export function ceil_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("ceil_", T__ceil_(), [self, options]);
+    A.bad("ceil_", "self", self);
+  }
+  if (options === undefined) return O.ceil_(self);
+  if (!A.knowsAll("ceil_", options, [])) {
+    return A.byName("ceil_", T__ceil_(), [self, options]);
+  }
+  return O.ceil_(self);
+}
+
 const T__cfloat: A.Overload[] = [
   { fn: O.cfloat, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
 ];
@@ -785,6 +812,68 @@ export function clamp_(options: { input: Tensor; min?: Scalar | null; max?: Scal
 export function clamp_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.clamp_Tensor_(args[0], null, null);
   return A.call<Tensor>("clamp_", T__clamp_, args);
+}
+
+const T__clampMax_: A.Overload[] = [
+  { fn: O.clamp_max_, args: [["self","Tensor",REQUIRED], ["max","Scalar",REQUIRED]], positional: 2, out: 0 },
+  { fn: O.clamp_max_Tensor_, args: [["self","Tensor",REQUIRED], ["max","Tensor",REQUIRED]], positional: 2, out: 0 },
+];
+/**
+ * Each element, or the number where it is greater than that.
+ * The smaller of two elements; NaN if either is.
+ * Writes into the tensor itself, which is also returned.
+ * @throws NotImplementedError for complex tensors
+ * @throws RuntimeError for a bound that the dtype does not hold
+ * @example
+ * ```ts
+ * tensor([-1, 2]).clampMax_(0) // tensor([-1.,  0.])
+ * ```
+ * @torch torch.clamp_max_
+ */
+export function clampMax_(self: Tensor, max: Scalar): Tensor;
+/** Each element, or the number where it is greater than that. @torch torch.clamp_max_ */
+export function clampMax_(self: Tensor, options: { max: Scalar }): Tensor;
+/** Each element, or the number where it is greater than that. @torch torch.clamp_max_ */
+export function clampMax_(options: { input: Tensor; max: Scalar }): Tensor;
+/** The smaller of two elements. @torch torch.clamp_max_ */
+export function clampMax_(self: Tensor, max: Tensor): Tensor;
+/** The smaller of two elements. @torch torch.clamp_max_ */
+export function clampMax_(self: Tensor, options: { max: Tensor }): Tensor;
+/** The smaller of two elements. @torch torch.clamp_max_ */
+export function clampMax_(options: { input: Tensor; max: Tensor }): Tensor;
+export function clampMax_(...args: unknown[]): Tensor {
+  return A.call<Tensor>("clampMax_", T__clampMax_, args);
+}
+
+const T__clampMin_: A.Overload[] = [
+  { fn: O.clamp_min_, args: [["self","Tensor",REQUIRED], ["min","Scalar",REQUIRED]], positional: 2, out: 0 },
+  { fn: O.clamp_min_Tensor_, args: [["self","Tensor",REQUIRED], ["min","Tensor",REQUIRED]], positional: 2, out: 0 },
+];
+/**
+ * Each element, or the number where it is less than that.
+ * The larger of two elements; NaN if either is.
+ * Writes into the tensor itself, which is also returned.
+ * @throws NotImplementedError for complex tensors
+ * @throws RuntimeError for a bound that the dtype does not hold
+ * @example
+ * ```ts
+ * tensor([-1, 2]).clampMin_(0) // tensor([0., 2.])
+ * ```
+ * @torch torch.clamp_min_
+ */
+export function clampMin_(self: Tensor, min: Scalar): Tensor;
+/** Each element, or the number where it is less than that. @torch torch.clamp_min_ */
+export function clampMin_(self: Tensor, options: { min: Scalar }): Tensor;
+/** Each element, or the number where it is less than that. @torch torch.clamp_min_ */
+export function clampMin_(options: { input: Tensor; min: Scalar }): Tensor;
+/** The larger of two elements. @torch torch.clamp_min_ */
+export function clampMin_(self: Tensor, min: Tensor): Tensor;
+/** The larger of two elements. @torch torch.clamp_min_ */
+export function clampMin_(self: Tensor, options: { min: Tensor }): Tensor;
+/** The larger of two elements. @torch torch.clamp_min_ */
+export function clampMin_(options: { input: Tensor; min: Tensor }): Tensor;
+export function clampMin_(...args: unknown[]): Tensor {
+  return A.call<Tensor>("clampMin_", T__clampMin_, args);
 }
 
 const T__clip_: A.Overload[] = [
@@ -1266,6 +1355,33 @@ export function fill_(...args: unknown[]): Tensor {
   return A.call<Tensor>("fill_", T__fill_, args);
 }
 
+const T__fix_ = (): A.Overload[] => [
+  { fn: O.trunc_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * Each element without its fraction. Integers stay as they are.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([1.5, -1.5]).trunc_() // tensor([ 1., -1.])
+ * ```
+ * @torch torch.trunc_
+ */
+export function fix_(self: Tensor): Tensor;
+/** Each element without its fraction. @torch torch.trunc_ */
+export function fix_(options: { input: Tensor }): Tensor;
+export function fix_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("fix_", T__fix_(), [self, options]);
+    A.bad("fix_", "self", self);
+  }
+  if (options === undefined) return O.trunc_(self);
+  if (!A.knowsAll("fix_", options, [])) {
+    return A.byName("fix_", T__fix_(), [self, options]);
+  }
+  return O.trunc_(self);
+}
+
 const T__float: A.Overload[] = [
   { fn: O.float, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
 ];
@@ -1283,6 +1399,33 @@ export function float(options: { input: Tensor; memoryFormat?: MemoryFormat | nu
 export function float(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.float(args[0], null);
   return A.call<Tensor>("float", T__float, args);
+}
+
+const T__floor_ = (): A.Overload[] => [
+  { fn: O.floor_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * The greatest whole number that is not greater than the element. Integers stay as they are.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([1.5, -1.5]).floor_() // tensor([ 1., -2.])
+ * ```
+ * @torch torch.floor_
+ */
+export function floor_(self: Tensor): Tensor;
+/** The greatest whole number that is not greater than the element. @torch torch.floor_ */
+export function floor_(options: { input: Tensor }): Tensor;
+export function floor_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("floor_", T__floor_(), [self, options]);
+    A.bad("floor_", "self", self);
+  }
+  if (options === undefined) return O.floor_(self);
+  if (!A.knowsAll("floor_", options, [])) {
+    return A.byName("floor_", T__floor_(), [self, options]);
+  }
+  return O.floor_(self);
 }
 
 const T__floorDivide_ = (): A.Overload[] => [
@@ -1351,6 +1494,34 @@ export function fmod_(self: unknown, other?: unknown, options?: unknown): Tensor
     return A.byName("fmod_", T__fmod_(), [self, other, options]);
   }
   return O.fmod_(self, other);
+}
+
+const T__frac_ = (): A.Overload[] => [
+  { fn: O.frac_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * What `trunc` takes away, with the element's sign.
+ * Writes into the tensor itself, which is also returned.
+ * @throws NotImplementedError for integers, bools and complex tensors
+ * @example
+ * ```ts
+ * tensor([1.5, -1.25]).frac_() // tensor([ 0.5000, -0.2500])
+ * ```
+ * @torch torch.frac_
+ */
+export function frac_(self: Tensor): Tensor;
+/** What `trunc` takes away, with the element's sign. @torch torch.frac_ */
+export function frac_(options: { input: Tensor }): Tensor;
+export function frac_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("frac_", T__frac_(), [self, options]);
+    A.bad("frac_", "self", self);
+  }
+  if (options === undefined) return O.frac_(self);
+  if (!A.knowsAll("frac_", options, [])) {
+    return A.byName("frac_", T__frac_(), [self, options]);
+  }
+  return O.frac_(self);
 }
 
 const T__ge_ = (): A.Overload[] => [
@@ -2846,6 +3017,33 @@ export function resizeAs_(...args: unknown[]): Tensor {
   return A.call<Tensor>("resizeAs_", T__resizeAs_, args);
 }
 
+const T__round_: A.Overload[] = [
+  { fn: O.round_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+  { fn: O.round_decimals_, args: [["self","Tensor",REQUIRED], ["decimals","Int",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * The nearest whole number, the even one of two. Integers stay as they are.
+ * The nearest number with so many digits after the point; before the point where `decimals` is
+ * negative.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([0.5, 1.5, -1.7]).round_() // tensor([ 0.,  2., -2.])
+ * ```
+ * @torch torch.round_
+ */
+export function round_(self: Tensor): Tensor;
+/** The nearest whole number, the even one of two. @torch torch.round_ */
+export function round_(options: { input: Tensor }): Tensor;
+/** The nearest number with so many digits after the point. @torch torch.round_ */
+export function round_(self: Tensor, options: { decimals: number }): Tensor;
+/** The nearest number with so many digits after the point. @torch torch.round_ */
+export function round_(options: { input: Tensor; decimals: number }): Tensor;
+export function round_(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.round_(args[0]);
+  return A.call<Tensor>("round_", T__round_, args);
+}
+
 const T__scatter_: A.Overload[] = [
   { fn: O.scatter_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: 0 },
   { fn: O.scatter_value_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: 0 },
@@ -3460,6 +3658,33 @@ export function trueDivide_(self: unknown, other?: unknown, options?: unknown): 
     return A.byName("trueDivide_", T__trueDivide_(), [self, other, options]);
   }
   return O.true_divide_(self, other);
+}
+
+const T__trunc_ = (): A.Overload[] => [
+  { fn: O.trunc_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * Each element without its fraction. Integers stay as they are.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([1.5, -1.5]).trunc_() // tensor([ 1., -1.])
+ * ```
+ * @torch torch.trunc_
+ */
+export function trunc_(self: Tensor): Tensor;
+/** Each element without its fraction. @torch torch.trunc_ */
+export function trunc_(options: { input: Tensor }): Tensor;
+export function trunc_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("trunc_", T__trunc_(), [self, options]);
+    A.bad("trunc_", "self", self);
+  }
+  if (options === undefined) return O.trunc_(self);
+  if (!A.knowsAll("trunc_", options, [])) {
+    return A.byName("trunc_", T__trunc_(), [self, options]);
+  }
+  return O.trunc_(self);
 }
 
 const T__type: A.Overload[] = [

@@ -714,6 +714,26 @@ export interface TensorMethods {
    */
   cdouble(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
+   * The least whole number that is not less than the element. Integers stay as they are.
+   * @returns a tensor of the same shape, of the same dtype
+   * @example
+   * ```ts
+   * tensor([1.5, -1.5]).ceil() // tensor([ 2., -1.])
+   * ```
+   * @torch torch.ceil
+   */
+  ceil(options?: { out?: Tensor }): Tensor;
+  /**
+   * The least whole number that is not less than the element. Integers stay as they are.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([1.5, -1.5]).ceil_() // tensor([ 2., -1.])
+   * ```
+   * @torch torch.ceil_
+   */
+  ceil_(): this;
+  /**
    * The tensor as complex64.
    * @example
    * ```ts
@@ -789,6 +809,82 @@ export interface TensorMethods {
   clamp_(min: Scalar | null, options?: { max?: Scalar | null }): this;
   /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
   clamp_(options?: { min?: Scalar | null; max?: Scalar | null }): this;
+  /**
+   * Each element, or the number where it is greater than that.
+   * The smaller of two elements; NaN if either is.
+   * @returns a tensor of the same shape, of the promoted dtype
+   * @throws NotImplementedError for complex tensors
+   * @throws RuntimeError for a bound that the dtype does not hold
+   * @example
+   * ```ts
+   * tensor([-1, 2]).clampMax(0) // tensor([-1.,  0.])
+   * ```
+   * @torch torch.clamp_max
+   */
+  clampMax(max: Scalar, options?: { out?: Tensor }): Tensor;
+  /** Each element, or the number where it is greater than that. @torch torch.clamp_max */
+  clampMax(options: { max: Scalar; out?: Tensor }): Tensor;
+  /** The smaller of two elements. @torch torch.clamp_max */
+  clampMax(max: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The smaller of two elements. @torch torch.clamp_max */
+  clampMax(options: { max: Tensor; out?: Tensor }): Tensor;
+  /**
+   * Each element, or the number where it is greater than that.
+   * The smaller of two elements; NaN if either is.
+   * Writes into the tensor itself, which is also returned.
+   * @throws NotImplementedError for complex tensors
+   * @throws RuntimeError for a bound that the dtype does not hold
+   * @example
+   * ```ts
+   * tensor([-1, 2]).clampMax_(0) // tensor([-1.,  0.])
+   * ```
+   * @torch torch.clamp_max_
+   */
+  clampMax_(max: Scalar): this;
+  /** Each element, or the number where it is greater than that. @torch torch.clamp_max_ */
+  clampMax_(options: { max: Scalar }): this;
+  /** The smaller of two elements. @torch torch.clamp_max_ */
+  clampMax_(max: Tensor): this;
+  /** The smaller of two elements. @torch torch.clamp_max_ */
+  clampMax_(options: { max: Tensor }): this;
+  /**
+   * Each element, or the number where it is less than that.
+   * The larger of two elements; NaN if either is.
+   * @returns a tensor of the same shape, of the promoted dtype
+   * @throws NotImplementedError for complex tensors
+   * @throws RuntimeError for a bound that the dtype does not hold
+   * @example
+   * ```ts
+   * tensor([-1, 2]).clampMin(0) // tensor([0., 2.])
+   * ```
+   * @torch torch.clamp_min
+   */
+  clampMin(min: Scalar, options?: { out?: Tensor }): Tensor;
+  /** Each element, or the number where it is less than that. @torch torch.clamp_min */
+  clampMin(options: { min: Scalar; out?: Tensor }): Tensor;
+  /** The larger of two elements. @torch torch.clamp_min */
+  clampMin(min: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The larger of two elements. @torch torch.clamp_min */
+  clampMin(options: { min: Tensor; out?: Tensor }): Tensor;
+  /**
+   * Each element, or the number where it is less than that.
+   * The larger of two elements; NaN if either is.
+   * Writes into the tensor itself, which is also returned.
+   * @throws NotImplementedError for complex tensors
+   * @throws RuntimeError for a bound that the dtype does not hold
+   * @example
+   * ```ts
+   * tensor([-1, 2]).clampMin_(0) // tensor([0., 2.])
+   * ```
+   * @torch torch.clamp_min_
+   */
+  clampMin_(min: Scalar): this;
+  /** Each element, or the number where it is less than that. @torch torch.clamp_min_ */
+  clampMin_(options: { min: Scalar }): this;
+  /** The larger of two elements. @torch torch.clamp_min_ */
+  clampMin_(min: Tensor): this;
+  /** The larger of two elements. @torch torch.clamp_min_ */
+  clampMin_(options: { min: Tensor }): this;
   /**
    * Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.
    * Each element, or the bound that it lies beyond.
@@ -932,6 +1028,34 @@ export interface TensorMethods {
    * @torch torch.cpu
    */
   cpu(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+  /**
+   * The greatest element so far along a dimension, and where it was found last. A NaN stays from where it
+   * is.
+   * @throws NotImplementedError for complex tensors
+   * @throws IndexError for a dimension out of range
+   * @example
+   * ```ts
+   * tensor([1, 3, 2]).cummax(0).values // tensor([1., 3., 3.])
+   * ```
+   * @torch torch.cummax
+   */
+  cummax(dim: number, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  /** The greatest element so far along a dimension, and where it was found last. @torch torch.cummax */
+  cummax(options: A.Either<"dim", "axis", number> & { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  /**
+   * The least element so far along a dimension, and where it was found last. A NaN stays from where it
+   * is.
+   * @throws NotImplementedError for complex tensors
+   * @throws IndexError for a dimension out of range
+   * @example
+   * ```ts
+   * tensor([3, 1, 2]).cummin(0).indices // tensor([0, 1, 1])
+   * ```
+   * @torch torch.cummin
+   */
+  cummin(dim: number, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  /** The least element so far along a dimension, and where it was found last. @torch torch.cummin */
+  cummin(options: A.Either<"dim", "axis", number> & { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /**
    * The running product along a dimension. Integers and bools are multiplied in int64.
    * @example
@@ -1214,6 +1338,26 @@ export interface TensorMethods {
   /** Every element set to the value of a 0-dim tensor. @torch torch.fill_ */
   fill_(options: { value: Tensor }): this;
   /**
+   * Each element without its fraction. Integers stay as they are.
+   * @returns a tensor of the same shape, of the same dtype
+   * @example
+   * ```ts
+   * tensor([1.5, -1.5]).trunc() // tensor([ 1., -1.])
+   * ```
+   * @torch torch.trunc
+   */
+  fix(options?: { out?: Tensor }): Tensor;
+  /**
+   * Each element without its fraction. Integers stay as they are.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([1.5, -1.5]).trunc_() // tensor([ 1., -1.])
+   * ```
+   * @torch torch.trunc_
+   */
+  fix_(): this;
+  /**
    * A range of dimensions made one.
    * A view of the same memory where the strides allow it, else a copy.
    * @throws RuntimeError when the range is reversed
@@ -1274,6 +1418,26 @@ export interface TensorMethods {
    */
   float(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
+   * The greatest whole number that is not greater than the element. Integers stay as they are.
+   * @returns a tensor of the same shape, of the same dtype
+   * @example
+   * ```ts
+   * tensor([1.5, -1.5]).floor() // tensor([ 1., -2.])
+   * ```
+   * @torch torch.floor
+   */
+  floor(options?: { out?: Tensor }): Tensor;
+  /**
+   * The greatest whole number that is not greater than the element. Integers stay as they are.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([1.5, -1.5]).floor_() // tensor([ 1., -2.])
+   * ```
+   * @torch torch.floor_
+   */
+  floor_(): this;
+  /**
    * self / other rounded towards minus infinity.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
    * @throws RuntimeError for an integer division by zero
@@ -1325,6 +1489,28 @@ export interface TensorMethods {
   fmod_(other: Tensor | Scalar): this;
   /** The remainder of the division, with the sign of the dividend (C's %). @torch torch.fmod_ */
   fmod_(options: { other: Tensor | Scalar }): this;
+  /**
+   * What `trunc` takes away, with the element's sign.
+   * @returns a tensor of the same shape, of the same dtype
+   * @throws NotImplementedError for integers, bools and complex tensors
+   * @example
+   * ```ts
+   * tensor([1.5, -1.25]).frac() // tensor([ 0.5000, -0.2500])
+   * ```
+   * @torch torch.frac
+   */
+  frac(options?: { out?: Tensor }): Tensor;
+  /**
+   * What `trunc` takes away, with the element's sign.
+   * Writes into the tensor itself, which is also returned.
+   * @throws NotImplementedError for integers, bools and complex tensors
+   * @example
+   * ```ts
+   * tensor([1.5, -1.25]).frac_() // tensor([ 0.5000, -0.2500])
+   * ```
+   * @torch torch.frac_
+   */
+  frac_(): this;
   /**
    * For each element of `index`, the element of self at that place along `dim` and at the same place
    * along the other dimensions.
@@ -1738,6 +1924,15 @@ export interface TensorMethods {
    */
   isnan(): BoolTensor;
   /**
+   * True where an element has no imaginary part.
+   * @example
+   * ```ts
+   * tensor([1, 2]).isreal() // tensor([True, True])
+   * ```
+   * @torch torch.isreal
+   */
+  isreal(): Tensor;
+  /**
    * True where self is less than or equal to other.
    * @returns a tensor of the shape to which the operands broadcast, of bools
    * @throws NotImplementedError for complex tensors
@@ -1919,6 +2114,32 @@ export interface TensorMethods {
   logSoftmax(dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /** The logarithm of softmax, computed without overflow. @torch torch.log_softmax */
   logSoftmax(options: A.Either<"dim", "axis", number> & { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /**
+   * log(exp(self) + exp(other)), computed without overflow.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
+   * @throws NotImplementedError for integers and bools
+   * @example
+   * ```ts
+   * logaddexp(tensor([0]), tensor([0])) // tensor([0.6931])
+   * ```
+   * @torch torch.logaddexp
+   */
+  logaddexp(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /** log(exp(self) + exp(other)), computed without overflow. @torch torch.logaddexp */
+  logaddexp(options: { other: Tensor; out?: Tensor }): Tensor;
+  /**
+   * The logarithm to base 2 of 2^self + 2^other, computed without overflow.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
+   * @throws NotImplementedError for integers, bools and complex tensors
+   * @example
+   * ```ts
+   * logaddexp2(tensor([0]), tensor([0])) // tensor([1.])
+   * ```
+   * @torch torch.logaddexp2
+   */
+  logaddexp2(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The logarithm to base 2 of 2^self + 2^other, computed without overflow. @torch torch.logaddexp2 */
+  logaddexp2(options: { other: Tensor; out?: Tensor }): Tensor;
   /**
    * True where both elements are nonzero.
    * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -2909,6 +3130,34 @@ export interface TensorMethods {
   /** A new tensor turned by `k` quarters in the plane of two dimensions (the first two unless given), from the first towards the second. @torch torch.rot90 */
   rot90(options?: { k?: number; dims?: number | readonly number[] | null }): Tensor;
   /**
+   * The nearest whole number, the even one of two. Integers stay as they are.
+   * The nearest number with so many digits after the point; before the point where `decimals` is
+   * negative.
+   * @returns a tensor of the same shape, of the same dtype
+   * @example
+   * ```ts
+   * tensor([0.5, 1.5, -1.7]).round() // tensor([ 0.,  2., -2.])
+   * ```
+   * @torch torch.round
+   */
+  round(options?: { out?: Tensor }): Tensor;
+  /** The nearest number with so many digits after the point. @torch torch.round */
+  round(options: { decimals: number; out?: Tensor }): Tensor;
+  /**
+   * The nearest whole number, the even one of two. Integers stay as they are.
+   * The nearest number with so many digits after the point; before the point where `decimals` is
+   * negative.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([0.5, 1.5, -1.7]).round_() // tensor([ 0.,  2., -2.])
+   * ```
+   * @torch torch.round_
+   */
+  round_(): this;
+  /** The nearest number with so many digits after the point. @torch torch.round_ */
+  round_(options: { decimals: number }): this;
+  /**
    * The tensor with the elements that `index` names along `dim` replaced by those of `src`. Where an
    * element is named more than once, the last one stays.
    * The tensor with the elements that `index` names along `dim` set to a number.
@@ -3675,6 +3924,26 @@ export interface TensorMethods {
   /** self / other as real numbers. @torch torch.true_divide_ */
   trueDivide_(options: { other: Tensor | Scalar }): this;
   /**
+   * Each element without its fraction. Integers stay as they are.
+   * @returns a tensor of the same shape, of the same dtype
+   * @example
+   * ```ts
+   * tensor([1.5, -1.5]).trunc() // tensor([ 1., -1.])
+   * ```
+   * @torch torch.trunc
+   */
+  trunc(options?: { out?: Tensor }): Tensor;
+  /**
+   * Each element without its fraction. Integers stay as they are.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([1.5, -1.5]).trunc_() // tensor([ 1., -1.])
+   * ```
+   * @torch torch.trunc_
+   */
+  trunc_(): this;
+  /**
    * The tensor in another dtype.
    * @example
    * ```ts
@@ -4072,6 +4341,12 @@ export function installMethods(prototype: Tensor): void {
   p.cdouble = function (this: Tensor, ...args: unknown[]) {
     return (M.cdouble as A.Unchecked)(this, ...args);
   };
+  p.ceil = function (this: Tensor, options: unknown) {
+    return (F.ceil as A.Unchecked)(this, options);
+  };
+  p.ceil_ = function (this: Tensor, options: unknown) {
+    return (M.ceil_ as A.Unchecked)(this, options);
+  };
   p.cfloat = function (this: Tensor, ...args: unknown[]) {
     return (M.cfloat as A.Unchecked)(this, ...args);
   };
@@ -4086,6 +4361,18 @@ export function installMethods(prototype: Tensor): void {
   };
   p.clamp_ = function (this: Tensor, ...args: unknown[]) {
     return (M.clamp_ as A.Unchecked)(this, ...args);
+  };
+  p.clampMax = function (this: Tensor, ...args: unknown[]) {
+    return (F.clampMax as A.Unchecked)(this, ...args);
+  };
+  p.clampMax_ = function (this: Tensor, ...args: unknown[]) {
+    return (M.clampMax_ as A.Unchecked)(this, ...args);
+  };
+  p.clampMin = function (this: Tensor, ...args: unknown[]) {
+    return (F.clampMin as A.Unchecked)(this, ...args);
+  };
+  p.clampMin_ = function (this: Tensor, ...args: unknown[]) {
+    return (M.clampMin_ as A.Unchecked)(this, ...args);
   };
   p.clip = function (this: Tensor, ...args: unknown[]) {
     return (F.clip as A.Unchecked)(this, ...args);
@@ -4119,6 +4406,12 @@ export function installMethods(prototype: Tensor): void {
   };
   p.cpu = function (this: Tensor, ...args: unknown[]) {
     return (M.cpu as A.Unchecked)(this, ...args);
+  };
+  p.cummax = function (this: Tensor, ...args: unknown[]) {
+    return (F.cummax as A.Unchecked)(this, ...args);
+  };
+  p.cummin = function (this: Tensor, ...args: unknown[]) {
+    return (F.cummin as A.Unchecked)(this, ...args);
   };
   p.cumprod = function (this: Tensor, ...args: unknown[]) {
     return (F.cumprod as A.Unchecked)(this, ...args);
@@ -4186,6 +4479,12 @@ export function installMethods(prototype: Tensor): void {
   p.fill_ = function (this: Tensor, ...args: unknown[]) {
     return (M.fill_ as A.Unchecked)(this, ...args);
   };
+  p.fix = function (this: Tensor, options: unknown) {
+    return (F.fix as A.Unchecked)(this, options);
+  };
+  p.fix_ = function (this: Tensor, options: unknown) {
+    return (M.fix_ as A.Unchecked)(this, options);
+  };
   p.flatten = function (this: Tensor, ...args: unknown[]) {
     return (F.flatten as A.Unchecked)(this, ...args);
   };
@@ -4201,6 +4500,12 @@ export function installMethods(prototype: Tensor): void {
   p.float = function (this: Tensor, ...args: unknown[]) {
     return (M.float as A.Unchecked)(this, ...args);
   };
+  p.floor = function (this: Tensor, options: unknown) {
+    return (F.floor as A.Unchecked)(this, options);
+  };
+  p.floor_ = function (this: Tensor, options: unknown) {
+    return (M.floor_ as A.Unchecked)(this, options);
+  };
   p.floorDivide = function (this: Tensor, other: unknown, options: unknown) {
     return (F.floorDivide as A.Unchecked)(this, other, options);
   };
@@ -4212,6 +4517,12 @@ export function installMethods(prototype: Tensor): void {
   };
   p.fmod_ = function (this: Tensor, other: unknown, options: unknown) {
     return (M.fmod_ as A.Unchecked)(this, other, options);
+  };
+  p.frac = function (this: Tensor, options: unknown) {
+    return (F.frac as A.Unchecked)(this, options);
+  };
+  p.frac_ = function (this: Tensor, options: unknown) {
+    return (M.frac_ as A.Unchecked)(this, options);
   };
   p.gather = function (this: Tensor, ...args: unknown[]) {
     return (F.gather as A.Unchecked)(this, ...args);
@@ -4297,6 +4608,9 @@ export function installMethods(prototype: Tensor): void {
   p.isnan = function (this: Tensor, options: unknown) {
     return (F.isnan as A.Unchecked)(this, options);
   };
+  p.isreal = function (this: Tensor, ...args: unknown[]) {
+    return (F.isreal as A.Unchecked)(this, ...args);
+  };
   p.le = function (this: Tensor, other: unknown, options: unknown) {
     return (F.le as A.Unchecked)(this, other, options);
   };
@@ -4338,6 +4652,12 @@ export function installMethods(prototype: Tensor): void {
   };
   p.logSoftmax = function (this: Tensor, ...args: unknown[]) {
     return (F.logSoftmax as A.Unchecked)(this, ...args);
+  };
+  p.logaddexp = function (this: Tensor, other: unknown, options: unknown) {
+    return (F.logaddexp as A.Unchecked)(this, other, options);
+  };
+  p.logaddexp2 = function (this: Tensor, other: unknown, options: unknown) {
+    return (F.logaddexp2 as A.Unchecked)(this, other, options);
   };
   p.logicalAnd = function (this: Tensor, other: unknown, options: unknown) {
     return (F.logicalAnd as A.Unchecked)(this, other, options);
@@ -4552,6 +4872,12 @@ export function installMethods(prototype: Tensor): void {
   p.rot90 = function (this: Tensor, ...args: unknown[]) {
     return (F.rot90 as A.Unchecked)(this, ...args);
   };
+  p.round = function (this: Tensor, ...args: unknown[]) {
+    return (F.round as A.Unchecked)(this, ...args);
+  };
+  p.round_ = function (this: Tensor, ...args: unknown[]) {
+    return (M.round_ as A.Unchecked)(this, ...args);
+  };
   p.scatter = function (this: Tensor, ...args: unknown[]) {
     return (F.scatter as A.Unchecked)(this, ...args);
   };
@@ -4692,6 +5018,12 @@ export function installMethods(prototype: Tensor): void {
   };
   p.trueDivide_ = function (this: Tensor, other: unknown, options: unknown) {
     return (M.trueDivide_ as A.Unchecked)(this, other, options);
+  };
+  p.trunc = function (this: Tensor, options: unknown) {
+    return (F.trunc as A.Unchecked)(this, options);
+  };
+  p.trunc_ = function (this: Tensor, options: unknown) {
+    return (M.trunc_ as A.Unchecked)(this, options);
   };
   p.type = function (this: Tensor, ...args: unknown[]) {
     return (M.type as A.Unchecked)(this, ...args);

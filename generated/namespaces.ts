@@ -40,6 +40,67 @@ export function nn_functional_dropout(...args: unknown[]): Tensor {
   return A.call<Tensor>("dropout", T_nn_functional_dropout, args);
 }
 
+const T_nn_functional_huberLoss: A.Overload[] = [
+  { fn: O.nn_functional_huber_loss, args: [["input","Tensor",REQUIRED], ["target","Tensor",REQUIRED], ["reduction","String","mean"], ["delta","Float",1], ["weight","Tensor?",null]], positional: 5, out: 0 },
+];
+/**
+ * Half of the squared distances of input and target up to `delta`, straight on beyond it. Their mean,
+ * their sum, or (`reduction` "none") each of them.
+ * @throws RuntimeError for a `delta` that is not positive
+ * @throws NotImplementedError for integers and complex tensors
+ * @example
+ * ```ts
+ * nn.functional.huberLoss(tensor([1, 2]), tensor([1, 4])) // tensor(0.7500)
+ * ```
+ * @torch torch.nn.functional.huber_loss
+ */
+export function nn_functional_huberLoss(input: Tensor, target: Tensor, reduction: string, delta: number, weight: Tensor | null): Tensor;
+/** Half of the squared distances of input and target up to `delta`, straight on beyond it. @torch torch.nn.functional.huber_loss */
+export function nn_functional_huberLoss(input: Tensor, target: Tensor, reduction: string, delta: number, options?: { weight?: Tensor | null }): Tensor;
+/** Half of the squared distances of input and target up to `delta`, straight on beyond it. @torch torch.nn.functional.huber_loss */
+export function nn_functional_huberLoss(input: Tensor, target: Tensor, reduction: string, options?: { delta?: number; weight?: Tensor | null }): Tensor;
+/** Half of the squared distances of input and target up to `delta`, straight on beyond it. @torch torch.nn.functional.huber_loss */
+export function nn_functional_huberLoss(input: Tensor, target: Tensor, options?: { reduction?: string; delta?: number; weight?: Tensor | null }): Tensor;
+/** Half of the squared distances of input and target up to `delta`, straight on beyond it. @torch torch.nn.functional.huber_loss */
+export function nn_functional_huberLoss(input: Tensor, options: { target: Tensor; reduction?: string; delta?: number; weight?: Tensor | null }): Tensor;
+/** Half of the squared distances of input and target up to `delta`, straight on beyond it. @torch torch.nn.functional.huber_loss */
+export function nn_functional_huberLoss(options: { input: Tensor; target: Tensor; reduction?: string; delta?: number; weight?: Tensor | null }): Tensor;
+export function nn_functional_huberLoss(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_huber_loss(args[0], args[1], "mean", 1, null);
+  return A.call<Tensor>("huberLoss", T_nn_functional_huberLoss, args);
+}
+
+const T_nn_functional_l1Loss: A.Overload[] = [
+  { fn: O.nn_functional_l1_loss, args: [["input","Tensor",REQUIRED], ["target","Tensor",REQUIRED], ["sizeAverage","Bool?",null], ["reduce","Bool?",null], ["reduction","String","mean"], ["weight","Tensor?",null]], positional: 6, out: 0 },
+];
+/**
+ * The distances of input and target: their mean, their sum, or (`reduction` "none") each of them.
+ * @throws ValueError for an unknown reduction
+ * @throws RuntimeError when the shapes do not broadcast
+ * @example
+ * ```ts
+ * nn.functional.l1Loss(tensor([1, 2]), tensor([1, 4])) // tensor(1.)
+ * ```
+ * @torch torch.nn.functional.l1_loss
+ */
+export function nn_functional_l1Loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, weight: Tensor | null): Tensor;
+/** The distances of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.l1_loss */
+export function nn_functional_l1Loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, options?: { weight?: Tensor | null }): Tensor;
+/** The distances of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.l1_loss */
+export function nn_functional_l1Loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: string; weight?: Tensor | null }): Tensor;
+/** The distances of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.l1_loss */
+export function nn_functional_l1Loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
+/** The distances of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.l1_loss */
+export function nn_functional_l1Loss(input: Tensor, target: Tensor, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
+/** The distances of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.l1_loss */
+export function nn_functional_l1Loss(input: Tensor, options: { target: Tensor; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
+/** The distances of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.l1_loss */
+export function nn_functional_l1Loss(options: { input: Tensor; target: Tensor; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
+export function nn_functional_l1Loss(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_l1_loss(args[0], args[1], null, null, "mean", null);
+  return A.call<Tensor>("l1Loss", T_nn_functional_l1Loss, args);
+}
+
 const T_nn_functional_layerNorm: A.Overload[] = [
   { fn: O.nn_functional_layer_norm, args: [["input","Tensor",REQUIRED], ["normalizedShape","Sizes",REQUIRED], ["weight","Tensor?",null], ["bias","Tensor?",null], ["eps","Float",0.00001]], positional: 5, out: 0 },
 ];
@@ -185,6 +246,38 @@ export function nn_functional_relu_(...args: unknown[]): Tensor {
   return A.call<Tensor>("relu_", T_nn_functional_relu_, args);
 }
 
+const T_nn_functional_smoothL1Loss: A.Overload[] = [
+  { fn: O.nn_functional_smooth_l1_loss, args: [["input","Tensor",REQUIRED], ["target","Tensor",REQUIRED], ["sizeAverage","Bool?",null], ["reduce","Bool?",null], ["reduction","String","mean"], ["beta","Float",1]], positional: 6, out: 0 },
+];
+/**
+ * The distances of input and target, less half of `beta`; below `beta` half of their squares divided by
+ * it. Their mean, their sum, or (`reduction` "none") each of them.
+ * @throws RuntimeError for a negative `beta`
+ * @throws NotImplementedError for integers and complex tensors
+ * @example
+ * ```ts
+ * nn.functional.smoothL1Loss(tensor([1, 2]), tensor([1, 4])) // tensor(0.7500)
+ * ```
+ * @torch torch.nn.functional.smooth_l1_loss
+ */
+export function nn_functional_smoothL1Loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, beta: number): Tensor;
+/** The distances of input and target, less half of `beta`. @torch torch.nn.functional.smooth_l1_loss */
+export function nn_functional_smoothL1Loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, options?: { beta?: number }): Tensor;
+/** The distances of input and target, less half of `beta`. @torch torch.nn.functional.smooth_l1_loss */
+export function nn_functional_smoothL1Loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: string; beta?: number }): Tensor;
+/** The distances of input and target, less half of `beta`. @torch torch.nn.functional.smooth_l1_loss */
+export function nn_functional_smoothL1Loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: string; beta?: number }): Tensor;
+/** The distances of input and target, less half of `beta`. @torch torch.nn.functional.smooth_l1_loss */
+export function nn_functional_smoothL1Loss(input: Tensor, target: Tensor, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; beta?: number }): Tensor;
+/** The distances of input and target, less half of `beta`. @torch torch.nn.functional.smooth_l1_loss */
+export function nn_functional_smoothL1Loss(input: Tensor, options: { target: Tensor; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; beta?: number }): Tensor;
+/** The distances of input and target, less half of `beta`. @torch torch.nn.functional.smooth_l1_loss */
+export function nn_functional_smoothL1Loss(options: { input: Tensor; target: Tensor; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; beta?: number }): Tensor;
+export function nn_functional_smoothL1Loss(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_smooth_l1_loss(args[0], args[1], null, null, "mean", 1);
+  return A.call<Tensor>("smoothL1Loss", T_nn_functional_smoothL1Loss, args);
+}
+
 const T_nn_functional_softmax: A.Overload[] = [
   { fn: O.nn_functional_softmax, args: [["input","Tensor",REQUIRED], ["dim","Dim?",null], ["dtype","DType?",null]], positional: 2, out: 0 },
 ];
@@ -230,12 +323,15 @@ export function nn_functional_softmin(...args: unknown[]): Tensor {
 /** The functions of torch.nn.functional. */
 export const namespace_nn_functional = {
   dropout: nn_functional_dropout,
+  huberLoss: nn_functional_huberLoss,
+  l1Loss: nn_functional_l1Loss,
   layerNorm: nn_functional_layerNorm,
   linear: nn_functional_linear,
   logSoftmax: nn_functional_logSoftmax,
   mseLoss: nn_functional_mseLoss,
   relu: nn_functional_relu,
   relu_: nn_functional_relu_,
+  smoothL1Loss: nn_functional_smoothL1Loss,
   softmax: nn_functional_softmax,
   softmin: nn_functional_softmin,
 } as const;

@@ -536,6 +536,85 @@ export class rot90_Backward extends Node {
   }
 }
 
+export class _mse_loss_Backward extends Node {
+  override get name(): string {
+    return "MseLossBackward0";
+  }
+  self!: S.Saved;
+  target!: S.Saved;
+  reduction!: number;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const reduction = this.reduction;
+    const self = S.unpack(this.self, this) as Tensor;
+    const target = S.unpack(this.target, this) as Tensor;
+    return [
+      this.needs(0) ? F.mseBackward(grad, self, target, reduction) : null,
+      this.needs(1) ? F.mseBackward(grad, target, self, reduction) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+    this.target = S.drop(this.target);
+  }
+}
+
+export class _smooth_l1_loss_Backward extends Node {
+  override get name(): string {
+    return "SmoothL1LossBackward0";
+  }
+  self!: S.Saved;
+  target!: S.Saved;
+  reduction!: number;
+  beta!: number;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const beta = this.beta;
+    const reduction = this.reduction;
+    const self = S.unpack(this.self, this) as Tensor;
+    const target = S.unpack(this.target, this) as Tensor;
+    return [
+      this.needs(0) ? F.smoothL1Backward(grad, self, target, reduction, beta) : null,
+      this.needs(1) ? F.smoothL1Backward(grad, target, self, reduction, beta) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+    this.target = S.drop(this.target);
+  }
+}
+
+export class _huber_loss_Backward extends Node {
+  override get name(): string {
+    return "HuberLossBackward0";
+  }
+  self!: S.Saved;
+  target!: S.Saved;
+  reduction!: number;
+  delta!: number;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const delta = this.delta;
+    const reduction = this.reduction;
+    const self = S.unpack(this.self, this) as Tensor;
+    const target = S.unpack(this.target, this) as Tensor;
+    return [
+      this.needs(0) ? F.huberBackward(grad, self, target, reduction, delta) : null,
+      this.needs(1) ? F.huberBackward(grad, target, self, reduction, delta) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+    this.target = S.drop(this.target);
+  }
+}
+
 export class mm_Backward extends Node {
   override get name(): string {
     return "MmBackward0";
@@ -895,28 +974,137 @@ export class _log_softmax_backward_data_Backward extends Node {
   }
 }
 
-export class _mse_loss_Backward extends Node {
+export class clamp_min_Backward extends Node {
   override get name(): string {
-    return "MseLossBackward0";
+    return "ClampMinBackward0";
   }
   self!: S.Saved;
-  target!: S.Saved;
-  reduction!: number;
+  min!: Scalar;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const reduction = this.reduction;
+    const min = this.min;
     const self = S.unpack(this.self, this) as Tensor;
-    const target = S.unpack(this.target, this) as Tensor;
     return [
-      this.needs(0) ? F.mseBackward(grad, self, target, reduction) : null,
-      this.needs(1) ? F.mseBackward(grad, target, self, reduction) : null,
+      this.needs(0) ? F.clampBackward(grad, self, min, null) : null,
     ];
   }
   override release(): void {
     super.release();
     this.self = S.drop(this.self);
-    this.target = S.drop(this.target);
+  }
+}
+
+export class clamp_min_Tensor_Backward extends Node {
+  override get name(): string {
+    return "ClampMinBackward1";
+  }
+  self!: S.Saved;
+  min!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const min = S.unpack(this.min, this) as Tensor;
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? F.clampBackward(grad, self, min, null) : null,
+      this.needs(1) ? F.lowerBoundBackward(grad, self, min) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+    this.min = S.drop(this.min);
+  }
+}
+
+export class clamp_max_Backward extends Node {
+  override get name(): string {
+    return "ClampMaxBackward0";
+  }
+  self!: S.Saved;
+  max!: Scalar;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const max = this.max;
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? F.clampBackward(grad, self, null, max) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+  }
+}
+
+export class clamp_max_Tensor_Backward extends Node {
+  override get name(): string {
+    return "ClampMaxBackward1";
+  }
+  self!: S.Saved;
+  max!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const max = S.unpack(this.max, this) as Tensor;
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? F.clampBackward(grad, self, null, max) : null,
+      this.needs(1) ? F.upperBoundBackward(grad, self, max) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+    this.max = S.drop(this.max);
+  }
+}
+
+export class logaddexp_Backward extends Node {
+  override get name(): string {
+    return "LogaddexpBackward0";
+  }
+  self!: S.Saved;
+  other!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const other = S.unpack(this.other, this) as Tensor;
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? grad.div(F.conj(other.sub(self).exp().add(1))) : null,
+      this.needs(1) ? grad.div(F.conj(self.sub(other).exp().add(1))) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+    this.other = S.drop(this.other);
+  }
+}
+
+export class logaddexp2_Backward extends Node {
+  override get name(): string {
+    return "Logaddexp2Backward0";
+  }
+  self!: S.Saved;
+  other!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const other = S.unpack(this.other, this) as Tensor;
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? F.logaddexp2Backward(grad, self, other) : null,
+      this.needs(1) ? F.logaddexp2Backward(grad, other, self) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+    this.other = S.drop(this.other);
   }
 }
 
@@ -1264,6 +1452,84 @@ export class relu_Backward extends Node {
   override release(): void {
     super.release();
     this.result0 = S.drop(this.result0);
+  }
+}
+
+export class floor_Backward extends Node {
+  override get name(): string {
+    return "FloorBackward0";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? F.zerosOf(grad) : null,
+    ];
+  }
+}
+
+export class ceil_Backward extends Node {
+  override get name(): string {
+    return "CeilBackward0";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? F.zerosOf(grad) : null,
+    ];
+  }
+}
+
+export class trunc_Backward extends Node {
+  override get name(): string {
+    return "TruncBackward0";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? F.zerosOf(grad) : null,
+    ];
+  }
+}
+
+export class round_Backward extends Node {
+  override get name(): string {
+    return "RoundBackward0";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? F.zerosOf(grad) : null,
+    ];
+  }
+}
+
+export class round_decimals_Backward extends Node {
+  override get name(): string {
+    return "RoundBackward1";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? F.zerosOf(grad) : null,
+    ];
+  }
+}
+
+export class frac_Backward extends Node {
+  override get name(): string {
+    return "FracBackward0";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? grad : null,
+    ];
   }
 }
 
@@ -2585,6 +2851,52 @@ export class std_mean_unbiased_Backward extends Node {
     super.release();
     this.self = S.drop(this.self);
     this.result0 = S.drop(this.result0);
+  }
+}
+
+export class cummax_Backward extends Node {
+  override get name(): string {
+    return "CummaxBackward0";
+  }
+  dim!: number;
+  self!: S.Geometry;
+  result1!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim = this.dim;
+    const self = this.self;
+    const result1 = S.unpack(this.result1, this) as Tensor;
+    return [
+      this.needs(0) ? F.cumulatedBackward(grad, self.shape, dim, result1) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.result1 = S.drop(this.result1);
+  }
+}
+
+export class cummin_Backward extends Node {
+  override get name(): string {
+    return "CumminBackward0";
+  }
+  dim!: number;
+  self!: S.Geometry;
+  result1!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim = this.dim;
+    const self = this.self;
+    const result1 = S.unpack(this.result1, this) as Tensor;
+    return [
+      this.needs(0) ? F.cumulatedBackward(grad, self.shape, dim, result1) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.result1 = S.drop(this.result1);
   }
 }
 

@@ -22,6 +22,7 @@ import * as $reduce_extremes from "../src/dispatch/reduce-extremes.ts";
 import * as $reduce_logs from "../src/dispatch/reduce-logs.ts";
 import * as $reduce_moments from "../src/dispatch/reduce-moments.ts";
 import * as $reduce_scan from "../src/dispatch/reduce-scan.ts";
+import * as $rounding from "../src/dispatch/rounding.ts";
 import * as $softmax from "../src/dispatch/softmax.ts";
 import * as $sorting from "../src/dispatch/sorting.ts";
 import * as $storage_ops from "../src/dispatch/storage-ops.ts";
@@ -939,6 +940,71 @@ export function flipud(self: Tensor): Tensor {
   return $C.flipud(self);
 }
 
+const O__mse_loss: $A.Operator = { name: "_mse_loss", publicName: "_mseLoss", overload: "", kind: "op", run: _mse_loss, args: ["self","target","reduction"], devices: [[0,1],[],[]], madeOn: null };
+export function _mse_loss(self: Tensor, target: Tensor, reduction: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O__mse_loss, [self, target, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target)))) return $losses.mseLoss(self, target, reduction);
+  const node = new $N._mse_loss_Backward();
+  $T.connect(node, [self, target]);
+  node.self = $S.save(self);
+  node.target = $S.save(target);
+  node.reduction = reduction;
+  const r = $losses.mseLoss(self, target, reduction);
+  return $T.record(r, node);
+}
+
+const O_nn_functional_mse_loss: $A.Operator = { name: "mse_loss", publicName: "mseLoss", overload: "", kind: "composite", run: nn_functional_mse_loss, args: ["input","target","sizeAverage","reduce","reduction","weight"], devices: null, madeOn: null };
+export function nn_functional_mse_loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, weight: Tensor | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_mse_loss, [input, target, sizeAverage, reduce, reduction, weight]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.mseLoss(input, target, sizeAverage, reduce, reduction, weight);
+}
+
+const O_nn_functional_l1_loss: $A.Operator = { name: "l1_loss", publicName: "l1Loss", overload: "", kind: "composite", run: nn_functional_l1_loss, args: ["input","target","sizeAverage","reduce","reduction","weight"], devices: null, madeOn: null };
+export function nn_functional_l1_loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, weight: Tensor | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_l1_loss, [input, target, sizeAverage, reduce, reduction, weight]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.l1Loss(input, target, sizeAverage, reduce, reduction, weight);
+}
+
+const O__smooth_l1_loss: $A.Operator = { name: "_smooth_l1_loss", publicName: "_smoothL1Loss", overload: "", kind: "op", run: _smooth_l1_loss, args: ["self","target","reduction","beta"], devices: [[0,1],[],[]], madeOn: null };
+export function _smooth_l1_loss(self: Tensor, target: Tensor, reduction: number, beta: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O__smooth_l1_loss, [self, target, reduction, beta]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target)))) return $losses.smoothL1Loss(self, target, reduction, beta);
+  const node = new $N._smooth_l1_loss_Backward();
+  $T.connect(node, [self, target]);
+  node.self = $S.save(self);
+  node.target = $S.save(target);
+  node.reduction = reduction;
+  node.beta = beta;
+  const r = $losses.smoothL1Loss(self, target, reduction, beta);
+  return $T.record(r, node);
+}
+
+const O_nn_functional_smooth_l1_loss: $A.Operator = { name: "smooth_l1_loss", publicName: "smoothL1Loss", overload: "", kind: "composite", run: nn_functional_smooth_l1_loss, args: ["input","target","sizeAverage","reduce","reduction","beta"], devices: null, madeOn: null };
+export function nn_functional_smooth_l1_loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, beta: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_smooth_l1_loss, [input, target, sizeAverage, reduce, reduction, beta]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.smoothL1Loss(input, target, sizeAverage, reduce, reduction, beta);
+}
+
+const O__huber_loss: $A.Operator = { name: "_huber_loss", publicName: "_huberLoss", overload: "", kind: "op", run: _huber_loss, args: ["self","target","reduction","delta"], devices: [[0,1],[],[]], madeOn: null };
+export function _huber_loss(self: Tensor, target: Tensor, reduction: number, delta: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O__huber_loss, [self, target, reduction, delta]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target)))) return $losses.huberLoss(self, target, reduction, delta);
+  const node = new $N._huber_loss_Backward();
+  $T.connect(node, [self, target]);
+  node.self = $S.save(self);
+  node.target = $S.save(target);
+  node.reduction = reduction;
+  node.delta = delta;
+  const r = $losses.huberLoss(self, target, reduction, delta);
+  return $T.record(r, node);
+}
+
+const O_nn_functional_huber_loss: $A.Operator = { name: "huber_loss", publicName: "huberLoss", overload: "", kind: "composite", run: nn_functional_huber_loss, args: ["input","target","reduction","delta","weight"], devices: null, madeOn: null };
+export function nn_functional_huber_loss(input: Tensor, target: Tensor, reduction: string, delta: number, weight: Tensor | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_huber_loss, [input, target, reduction, delta, weight]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.huberLoss(input, target, reduction, delta, weight);
+}
+
 const O_mm: $A.Operator = { name: "mm", publicName: "mm", overload: "", kind: "op", run: mm, args: ["self","mat2","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function mm(self: Tensor, mat2: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_mm, [self, mat2, out]); if (r !== $A.PROCEED) return r as Tensor; }
@@ -1346,29 +1412,186 @@ export function nn_functional_relu_(input: Tensor): Tensor {
   return $C.functionalReluInplace(input);
 }
 
-const O__mse_loss: $A.Operator = { name: "_mse_loss", publicName: "_mseLoss", overload: "", kind: "op", run: _mse_loss, args: ["self","target","reduction"], devices: [[0,1],[],[]], madeOn: null };
-export function _mse_loss(self: Tensor, target: Tensor, reduction: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O__mse_loss, [self, target, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target)))) return $losses.mseLoss(self, target, reduction);
-  const node = new $N._mse_loss_Backward();
-  $T.connect(node, [self, target]);
-  node.self = $S.save(self);
-  node.target = $S.save(target);
-  node.reduction = reduction;
-  const r = $losses.mseLoss(self, target, reduction);
-  return $T.record(r, node);
-}
-
-const O_nn_functional_mse_loss: $A.Operator = { name: "mse_loss", publicName: "mseLoss", overload: "", kind: "composite", run: nn_functional_mse_loss, args: ["input","target","sizeAverage","reduce","reduction","weight"], devices: null, madeOn: null };
-export function nn_functional_mse_loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, weight: Tensor | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_mse_loss, [input, target, sizeAverage, reduce, reduction, weight]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.mseLoss(input, target, sizeAverage, reduce, reduction, weight);
-}
-
 const O_nn_functional_layer_norm: $A.Operator = { name: "layer_norm", publicName: "layerNorm", overload: "", kind: "composite", run: nn_functional_layer_norm, args: ["input","normalizedShape","weight","bias","eps"], devices: null, madeOn: null };
 export function nn_functional_layer_norm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | null, eps: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_layer_norm, [input, normalizedShape, weight, bias, eps]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.layerNorm(input, normalizedShape, weight, bias, eps);
+}
+
+const O_clamp_min: $A.Operator = { name: "clamp_min", publicName: "clampMin", overload: "", kind: "pointwise", run: clamp_min, args: ["self","min","out"], devices: [[0],[2],[]], madeOn: null };
+export function clamp_min(self: Tensor, min: Scalar, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp_min, [self, min, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("clamp_min", out, [self]);
+    return $T.finishOut($arith.clampMin(self, min, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $arith.clampMin(self, min, undefined, false);
+  const node = new $N.clamp_min_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.min = min;
+  const r = $arith.clampMin(self, min, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_clamp_min_: $A.Operator = { name: "clamp_min_", publicName: "clampMin", overload: "", kind: "pointwise", run: clamp_min_, args: ["self","min"], devices: null, madeOn: null };
+export function clamp_min_(self: Tensor, min: Scalar): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp_min_, [self, min]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    $arith.clampMin(self, min, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.clamp_min_Backward();
+  $T.connect(node, [self]);
+  node.self = $T.saveOriginal(self);
+  node.min = min;
+  $arith.clampMin(self, min, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+const O_clamp_min_Tensor: $A.Operator = { name: "clamp_min", publicName: "clampMin", overload: "Tensor", kind: "pointwise", run: clamp_min_Tensor, args: ["self","min","out"], devices: [[0,1],[2],[]], madeOn: null };
+export function clamp_min_Tensor(self: Tensor, min: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp_min_Tensor, [self, min, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("clamp_min", out, [self, min]);
+    return $T.finishOut($arith.clampMin(self, min, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(min)))) return $arith.clampMin(self, min, undefined, false);
+  const node = new $N.clamp_min_Tensor_Backward();
+  $T.connect(node, [self, min]);
+  node.self = $S.save(self);
+  node.min = $S.save(min);
+  const r = $arith.clampMin(self, min, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_clamp_min_Tensor_: $A.Operator = { name: "clamp_min_", publicName: "clampMin", overload: "Tensor", kind: "pointwise", run: clamp_min_Tensor_, args: ["self","min"], devices: [[0,1],[0],[]], madeOn: null };
+export function clamp_min_Tensor_(self: Tensor, min: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp_min_Tensor_, [self, min]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(min)))) {
+    $arith.clampMin(self, min, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [min]);
+  const node = new $N.clamp_min_Tensor_Backward();
+  $T.connect(node, [self, min]);
+  node.self = $T.saveOriginal(self);
+  node.min = $S.save(min);
+  $arith.clampMin(self, min, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+const O_clamp_max: $A.Operator = { name: "clamp_max", publicName: "clampMax", overload: "", kind: "pointwise", run: clamp_max, args: ["self","max","out"], devices: [[0],[2],[]], madeOn: null };
+export function clamp_max(self: Tensor, max: Scalar, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp_max, [self, max, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("clamp_max", out, [self]);
+    return $T.finishOut($arith.clampMax(self, max, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $arith.clampMax(self, max, undefined, false);
+  const node = new $N.clamp_max_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.max = max;
+  const r = $arith.clampMax(self, max, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_clamp_max_: $A.Operator = { name: "clamp_max_", publicName: "clampMax", overload: "", kind: "pointwise", run: clamp_max_, args: ["self","max"], devices: null, madeOn: null };
+export function clamp_max_(self: Tensor, max: Scalar): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp_max_, [self, max]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    $arith.clampMax(self, max, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.clamp_max_Backward();
+  $T.connect(node, [self]);
+  node.self = $T.saveOriginal(self);
+  node.max = max;
+  $arith.clampMax(self, max, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+const O_clamp_max_Tensor: $A.Operator = { name: "clamp_max", publicName: "clampMax", overload: "Tensor", kind: "pointwise", run: clamp_max_Tensor, args: ["self","max","out"], devices: [[0,1],[2],[]], madeOn: null };
+export function clamp_max_Tensor(self: Tensor, max: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp_max_Tensor, [self, max, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("clamp_max", out, [self, max]);
+    return $T.finishOut($arith.clampMax(self, max, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(max)))) return $arith.clampMax(self, max, undefined, false);
+  const node = new $N.clamp_max_Tensor_Backward();
+  $T.connect(node, [self, max]);
+  node.self = $S.save(self);
+  node.max = $S.save(max);
+  const r = $arith.clampMax(self, max, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_clamp_max_Tensor_: $A.Operator = { name: "clamp_max_", publicName: "clampMax", overload: "Tensor", kind: "pointwise", run: clamp_max_Tensor_, args: ["self","max"], devices: [[0,1],[0],[]], madeOn: null };
+export function clamp_max_Tensor_(self: Tensor, max: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp_max_Tensor_, [self, max]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(max)))) {
+    $arith.clampMax(self, max, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [max]);
+  const node = new $N.clamp_max_Tensor_Backward();
+  $T.connect(node, [self, max]);
+  node.self = $T.saveOriginal(self);
+  node.max = $S.save(max);
+  $arith.clampMax(self, max, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export const P_logaddexp = { name: "logaddexp", kernel: $K.binary_logaddexp, rule: $pointwise.RULES.arith, refuses: [{"dtypes":127039,"kernel":"logaddexp_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+const O_logaddexp: $A.Operator = { name: "logaddexp", publicName: "logaddexp", overload: "", kind: "pointwise", run: logaddexp, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
+export function logaddexp(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_logaddexp, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("logaddexp", out, [self, other]);
+    return $T.finishOut($pointwise.binary(P_logaddexp, self, other, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $pointwise.binary(P_logaddexp, self, other, undefined, false);
+  const node = new $N.logaddexp_Backward();
+  $T.connect(node, [self, other]);
+  node.self = $S.save(self);
+  node.other = $S.save(other);
+  const r = $pointwise.binary(P_logaddexp, self, other, undefined, false);
+  return $T.record(r, node);
+}
+
+export const P_logaddexp2 = { name: "logaddexp2", kernel: $K.binary_logaddexp2, rule: $pointwise.RULES.arith, refuses: [{"dtypes":130111,"kernel":"logaddexp2_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+const O_logaddexp2: $A.Operator = { name: "logaddexp2", publicName: "logaddexp2", overload: "", kind: "pointwise", run: logaddexp2, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
+export function logaddexp2(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_logaddexp2, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("logaddexp2", out, [self, other]);
+    return $T.finishOut($pointwise.binary(P_logaddexp2, self, other, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $pointwise.binary(P_logaddexp2, self, other, undefined, false);
+  const node = new $N.logaddexp2_Backward();
+  $T.connect(node, [self, other]);
+  node.self = $S.save(self);
+  node.other = $S.save(other);
+  const r = $pointwise.binary(P_logaddexp2, self, other, undefined, false);
+  return $T.record(r, node);
 }
 
 export const P_eq = { name: "eq", kernel: $K.binary_eq, rule: $pointwise.RULES.compare, refuses: null } as const;
@@ -2214,6 +2437,206 @@ export function logical_not_(self: Tensor): Tensor {
   $pointwise.unary(P_logical_not, self, self, true);
   self._version.value++;
   return self;
+}
+
+const O_floor: $A.Operator = { name: "floor", publicName: "floor", overload: "", kind: "pointwise", run: floor, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function floor(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_floor, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("floor", out, [self]);
+    return $T.finishOut($rounding.floor(self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $rounding.floor(self, undefined, false);
+  const node = new $N.floor_Backward();
+  $T.connect(node, [self]);
+  const r = $rounding.floor(self, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_floor_: $A.Operator = { name: "floor_", publicName: "floor", overload: "", kind: "pointwise", run: floor_, args: ["self"], devices: null, madeOn: null };
+export function floor_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_floor_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    $rounding.floor(self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.floor_Backward();
+  $T.connect(node, [self]);
+  $rounding.floor(self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+const O_ceil: $A.Operator = { name: "ceil", publicName: "ceil", overload: "", kind: "pointwise", run: ceil, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function ceil(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_ceil, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("ceil", out, [self]);
+    return $T.finishOut($rounding.ceil(self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $rounding.ceil(self, undefined, false);
+  const node = new $N.ceil_Backward();
+  $T.connect(node, [self]);
+  const r = $rounding.ceil(self, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_ceil_: $A.Operator = { name: "ceil_", publicName: "ceil", overload: "", kind: "pointwise", run: ceil_, args: ["self"], devices: null, madeOn: null };
+export function ceil_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_ceil_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    $rounding.ceil(self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.ceil_Backward();
+  $T.connect(node, [self]);
+  $rounding.ceil(self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+const O_trunc: $A.Operator = { name: "trunc", publicName: "trunc", overload: "", kind: "pointwise", run: trunc, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function trunc(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_trunc, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("trunc", out, [self]);
+    return $T.finishOut($rounding.trunc(self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $rounding.trunc(self, undefined, false);
+  const node = new $N.trunc_Backward();
+  $T.connect(node, [self]);
+  const r = $rounding.trunc(self, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_trunc_: $A.Operator = { name: "trunc_", publicName: "trunc", overload: "", kind: "pointwise", run: trunc_, args: ["self"], devices: null, madeOn: null };
+export function trunc_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_trunc_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    $rounding.trunc(self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.trunc_Backward();
+  $T.connect(node, [self]);
+  $rounding.trunc(self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+const O_round: $A.Operator = { name: "round", publicName: "round", overload: "", kind: "pointwise", run: round, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function round(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_round, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("round", out, [self]);
+    return $T.finishOut($rounding.round(self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $rounding.round(self, undefined, false);
+  const node = new $N.round_Backward();
+  $T.connect(node, [self]);
+  const r = $rounding.round(self, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_round_: $A.Operator = { name: "round_", publicName: "round", overload: "", kind: "pointwise", run: round_, args: ["self"], devices: null, madeOn: null };
+export function round_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_round_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    $rounding.round(self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.round_Backward();
+  $T.connect(node, [self]);
+  $rounding.round(self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+const O_round_decimals: $A.Operator = { name: "round", publicName: "round", overload: "decimals", kind: "pointwise", run: round_decimals, args: ["self","decimals","out"], devices: [[0],[2],[]], madeOn: null };
+export function round_decimals(self: Tensor, decimals: number, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_round_decimals, [self, decimals, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("round", out, [self]);
+    return $T.finishOut($rounding.roundDecimals(self, decimals, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $rounding.roundDecimals(self, decimals, undefined, false);
+  const node = new $N.round_decimals_Backward();
+  $T.connect(node, [self]);
+  const r = $rounding.roundDecimals(self, decimals, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_round_decimals_: $A.Operator = { name: "round_", publicName: "round", overload: "decimals", kind: "pointwise", run: round_decimals_, args: ["self","decimals"], devices: null, madeOn: null };
+export function round_decimals_(self: Tensor, decimals: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_round_decimals_, [self, decimals]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    $rounding.roundDecimals(self, decimals, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.round_decimals_Backward();
+  $T.connect(node, [self]);
+  $rounding.roundDecimals(self, decimals, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export const P_frac = { name: "frac", kernel: $K.unary_frac, rule: $pointwise.RULES.same, refuses: [{"dtypes":130111,"kernel":"frac_cpu","text":null,"error":"NotImplementedError","all":null}], exactOut: true } as const;
+
+const O_frac: $A.Operator = { name: "frac", publicName: "frac", overload: "", kind: "pointwise", run: frac, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function frac(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_frac, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("frac", out, [self]);
+    return $T.finishOut($pointwise.unary(P_frac, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_frac, self, undefined, false);
+  const node = new $N.frac_Backward();
+  $T.connect(node, [self]);
+  const r = $pointwise.unary(P_frac, self, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_frac_: $A.Operator = { name: "frac_", publicName: "frac", overload: "", kind: "pointwise", run: frac_, args: ["self"], devices: null, madeOn: null };
+export function frac_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_frac_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.unary(P_frac, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.frac_Backward();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  $pointwise.unary(P_frac, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+const O_isreal: $A.Operator = { name: "isreal", publicName: "isreal", overload: "", kind: "composite", run: isreal, args: ["self"], devices: null, madeOn: null };
+export function isreal(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_isreal, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.isreal(self);
 }
 
 const O_add: $A.Operator = { name: "add", publicName: "add", overload: "", kind: "pointwise", run: add, args: ["self","other","alpha","out"], devices: [[0,1],[3],[]], madeOn: null };
@@ -3915,6 +4338,40 @@ export function std_mean_unbiased(self: Tensor, unbiased: boolean): Named<readon
   const r = $reduce_moments.stdMeanUnbiased(self, unbiased);
   node.result0 = $S.saveResult(r[0] as Tensor, node, 0);
   return $T.record(r, node);
+}
+
+const O_cummax: $A.Operator = { name: "cummax", publicName: "cummax", overload: "", kind: "op", run: cummax, args: ["self","dim","out"], devices: [[0],[2],[]], madeOn: null };
+export function cummax(self: Tensor, dim: number, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_cummax, [self, dim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if (out !== undefined) {
+    $T.checkOut("cummax", out, [self]);
+    return $T.finishOut($reduce_scan.cummax(self, dim, out), out) as Named<readonly ["values","indices"]>;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_scan.cummax(self, dim, undefined);
+  const node = new $N.cummax_Backward();
+  $T.connect(node, [self]);
+  node.dim = dim;
+  node.self = $S.geometry(self);
+  const r = $reduce_scan.cummax(self, dim, undefined);
+  node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
+  return $T.record(r, node, [1]);
+}
+
+const O_cummin: $A.Operator = { name: "cummin", publicName: "cummin", overload: "", kind: "op", run: cummin, args: ["self","dim","out"], devices: [[0],[2],[]], madeOn: null };
+export function cummin(self: Tensor, dim: number, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_cummin, [self, dim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if (out !== undefined) {
+    $T.checkOut("cummin", out, [self]);
+    return $T.finishOut($reduce_scan.cummin(self, dim, out), out) as Named<readonly ["values","indices"]>;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_scan.cummin(self, dim, undefined);
+  const node = new $N.cummin_Backward();
+  $T.connect(node, [self]);
+  node.dim = dim;
+  node.self = $S.geometry(self);
+  const r = $reduce_scan.cummin(self, dim, undefined);
+  node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
+  return $T.record(r, node, [1]);
 }
 
 const O_sort: $A.Operator = { name: "sort", publicName: "sort", overload: "", kind: "op", run: sort, args: ["self","dim","descending","out"], devices: [[0],[3],[]], madeOn: null };

@@ -699,6 +699,16 @@ export function badDefaultDtype(op: string | undefined): TypeError {
   return new TypeError(`only floating-point types are supported as the default type: float16, bfloat16, float32, float64`, { op, code: "type" });
 }
 
+/** {op} is not supported for complex inputs */
+export function complexInputs(op: string): NotImplementedError {
+  return new NotImplementedError(`${op} is not supported for complex inputs`, { op, code: "dtype" });
+}
+
+/** expected scalar_type {wanted} but found {got} */
+export function expectedScalarType(op: string | undefined, wanted: Part, got: Part): RuntimeError {
+  return new RuntimeError(`expected scalar_type ${part(wanted)} but found ${part(got)}`, { op, code: "dtype" });
+}
+
 /** dtype {dtype} does not match dtype of out parameter ({out}) */
 export function outDtypeDiffers(op: string | undefined, dtype: Part, out: Part): RuntimeError {
   return new RuntimeError(`dtype ${part(dtype)} does not match dtype of out parameter (${part(out)})`, { op, code: "runtime" });
@@ -1369,6 +1379,16 @@ export function mseReduction(op: string | undefined, reduction: Part): RuntimeEr
   return new RuntimeError(`mse_loss: unknown reduction ${part(reduction)}`, { op, code: "runtime" });
 }
 
+/** {op} does not support negative values for beta. */
+export function negativeBeta(op: string): RuntimeError {
+  return new RuntimeError(`${op} does not support negative values for beta.`, { op, code: "runtime" });
+}
+
+/** {op} does not support non-positive values for delta. */
+export function deltaNotPositive(op: string): RuntimeError {
+  return new RuntimeError(`${op} does not support non-positive values for delta.`, { op, code: "runtime" });
+}
+
 /** manual_seed expected a long, but got {type} */
 export function seedNotAnInteger(op: string | undefined, type: Part): RuntimeError {
   return new RuntimeError(`manual_seed expected a long, but got ${part(type)}`, { op, code: "runtime" });
@@ -1647,6 +1667,11 @@ export function topkOfBool(op: string | undefined): NotImplementedError {
 /** {op}(): Expected floating point type for result tensor, but got: {got} */
 export function floatingOut(op: string, got: Part): RuntimeError {
   return new RuntimeError(`${op}(): Expected floating point type for result tensor, but got: ${part(got)}`, { op, code: "runtime" });
+}
+
+/** {op}(): Expected reduction dim -1 or 0 for scalar but got {dim} */
+export function reductionDimOfScalar(op: string, dim: Part): IndexError {
+  return new IndexError(`${op}(): Expected reduction dim -1 or 0 for scalar but got ${part(dim)}`, { op, code: "index" });
 }
 
 /** The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim} */

@@ -9,6 +9,17 @@ const unary = {
 const reals = ["f32", "f64", "i32", "i64"] as const;
 const floats = ["f32", "f64"] as const;
 
+/** Rounding to whole numbers: flat everywhere but where it jumps. */
+const rounding = {
+  ...unary,
+  fast: floats,
+  promote: "same",
+  exactOut: true,
+  checksFirst: true,
+  grad: { self: "zerosOf(grad)" },
+} as const;
+const roundless = ["bool", "float8_e4m3fn", "float8_e5m2"] as const;
+
 /** What `pow` computes some exponents with. */
 const power = {
   kind: "pointwise",
@@ -199,5 +210,82 @@ export const ops = [
     inplaceExample: "tensor([0, 2]).logicalNot_() // tensor([1., 0.])",
     doc: "True where an element is zero.",
     example: "tensor([0, 2]).logicalNot() // tensor([ True, False])",
+  },
+  {
+    ...rounding,
+    name: "floor",
+    kernels: { cpu: ["unary.floor"] },
+    impl: "rounding.floor",
+    refuses: [{ dtypes: roundless, kernel: "floor_vml_cpu" }],
+    node: "FloorBackward0",
+    doc: "The greatest whole number that is not greater than the element. Integers stay as they are.",
+    example: "tensor([1.5, -1.5]).floor() // tensor([ 1., -2.])",
+  },
+  {
+    ...rounding,
+    name: "ceil",
+    kernels: { cpu: ["unary.ceil"] },
+    impl: "rounding.ceil",
+    refuses: [{ dtypes: roundless, kernel: "ceil_vml_cpu" }],
+    node: "CeilBackward0",
+    doc: "The least whole number that is not less than the element. Integers stay as they are.",
+    example: "tensor([1.5, -1.5]).ceil() // tensor([ 2., -1.])",
+  },
+  {
+    ...rounding,
+    name: "trunc",
+    aliases: ["fix"],
+    kernels: { cpu: ["unary.trunc"] },
+    impl: "rounding.trunc",
+    refuses: [{ dtypes: roundless, kernel: "trunc_vml_cpu" }],
+    node: "TruncBackward0",
+    doc: "Each element without its fraction. Integers stay as they are.",
+    example: "tensor([1.5, -1.5]).trunc() // tensor([ 1., -1.])",
+  },
+  {
+    ...rounding,
+    name: "round",
+    kernels: { cpu: ["unary.round"] },
+    impl: "rounding.round",
+    refuses: [{ dtypes: [...roundless, "complex"], kernel: "round_vml_cpu" }],
+    node: "RoundBackward0",
+    doc: "The nearest whole number, the even one of two. Integers stay as they are.",
+    example: "tensor([0.5, 1.5, -1.7]).round() // tensor([ 0.,  2., -2.])",
+  },
+  {
+    ...rounding,
+    name: "round",
+    overload: "decimals",
+    kwargs: { decimals: "Int" },
+    kernels: { cpu: ["unary.round_decimals"] },
+    impl: "rounding.roundDecimals",
+    refuses: [{ dtypes: [...roundless, "integral", "complex"], kernel: "round_cpu" }],
+    node: "RoundBackward1",
+    doc: "The nearest number with so many digits after the point; before the point where `decimals` is negative.",
+    example: "tensor([1.234, 5.678]).round({ decimals: 1 }) // tensor([1.2000, 5.7000])",
+  },
+  {
+    ...unary,
+    name: "frac",
+    kernels: { cpu: ["unary.frac"] },
+    fast: floats,
+    promote: "same",
+    exactOut: true,
+    refuses: [{ dtypes: [...roundless, "integral", "complex"], kernel: "frac_cpu" }],
+    node: "FracBackward0",
+    doc: "What `trunc` takes away, with the element's sign.",
+    grad: { self: "grad" },
+    throws: ["NotImplementedError for integers, bools and complex tensors"],
+    example: "tensor([1.5, -1.25]).frac() // tensor([ 0.5000, -0.2500])",
+  },
+  {
+    name: "isreal",
+    kind: "composite",
+    grad: "composite",
+    args: { self: "Tensor" },
+    variants: ["function", "method"],
+    impl: "composites.isreal",
+    doc: "True where an element has no imaginary part.",
+    example: "tensor([1, 2]).isreal() // tensor([True, True])",
   },
 ] as const satisfies readonly OpSchema[];

@@ -393,8 +393,8 @@ export const ops = [
     impl: "arith.clamp",
     refuses: [
       { dtypes: ["bool"], kernel: "clamp_scalar_cpu" },
-      { dtypes: ["bool"], kernel: "clamp_max_scalar_cpu" },
-      { dtypes: ["bool"], kernel: "clamp_min_scalar_cpu" },
+      { dtypes: ["bool", "float8_e4m3fn", "float8_e5m2"], kernel: "clamp_max_scalar_cpu" },
+      { dtypes: ["bool", "float8_e4m3fn", "float8_e5m2"], kernel: "clamp_min_scalar_cpu" },
     ],
     checksFirst: true,
     node: "ClampBackward1",

@@ -53,4 +53,110 @@ def sums_of_exponentials(call):
         call("logsumexp", "f", torch.zeros(2, 1).to(dtype), 1, out=torch.zeros(5))
 
 
-SECTIONS = [rearranged, sums_of_exponentials]
+def running_extremes(call):
+    for op in ("cummax", "cummin"):
+        def one(x):
+            for d in (0, 1, -1):
+                call(op, "m", x, d)
+        shapes_of_two(one)
+        for x in (torch.tensor(3.0), torch.tensor([NAN, 1]), torch.tensor(1j), torch.zeros(0, 3), leaf(2, 3), leaf(3, 1)):
+            for d in (0, -1, 5):
+                call(op, "f", x, d)
+        special = torch.tensor([[1, NAN, 3, NAN], [INF, -INF, INF, 2], [-0.0, 0.0, -0.0, 1], [2, 2, 1, 1]])
+        for dtype in [torch.bool, *INTEGERS, *FLOATS, *COMPLEX]:
+            x = special.nan_to_num(3, 5, -5).to(dtype) if not dtype.is_floating_point else special.to(dtype)
+            call(op, "m", x, 0)
+            call(op, "m", x.t(), 0)
+            call(op, "m", values(torch.float32, 40).to(dtype), 0)
+        for values_in, places in ((5, 0), (0, 5)):
+            out = (torch.zeros(values_in), torch.zeros(places, dtype=torch.int64))
+            call(op, "f", counted(2, 3), 1, out=out)
+        for dtypes in ((torch.float64, torch.int64), (torch.float32, torch.int32), (torch.float32, torch.float32)):
+            call(op, "f", counted(2, 3), 1, out=tuple(torch.zeros(2, 3, dtype=d) for d in dtypes))
+        x = counted(3, 3)
+        for out in (x, torch.zeros(3, 3).t()):
+            call(op, "f", x, 0, out=(out, torch.zeros(3, 3, dtype=torch.int64)))
+
+
+def one_bound(call):
+    every = [torch.bool, *INTEGERS, *FLOATS, *COMPLEX]
+    for op in ("clamp_min", "clamp_max"):
+        for x in [*strided((3, 4)), *strided((2, 3, 2, 2)), *odd_strides()]:
+            call(op, "m", x, 2)
+            call(op, "m", x, 2.5)
+            call(op, "m", x, x[..., :1])
+        for dtype in every:
+            for bound in (1, 1.5, True, NAN, 1j, 300, -200, torch.tensor(1.5), torch.tensor([1, 2]), torch.tensor([NAN, 1])):
+                x = torch.tensor([0, 2]).to(dtype)
+                call(op, "m", x, bound)
+                call(op, "i", x.clone(), bound)
+        for out in every:
+            call(op, "f", counted(2, 2), 1, out=torch.zeros(2, 2, dtype=out))
+            call(op, "f", counted(2, 2), counted(2, 2), out=torch.zeros(2, 2, dtype=out))
+        for bound in (0.25, torch.tensor(0.25), leaf(4), leaf(3, 1), leaf(3, 4).detach()):
+            call(op, "f", leaf(3, 4), bound)
+            call(op, "f", leaf(3, 4).detach(), bound)
+        call(op, "i", torch.zeros(1).expand(3), 1)
+
+
+def rounded(call):
+    special = [0.5, 1.5, 2.5, -0.5, -0.4, 0.4, -0.0, INF, -INF, NAN, 8388607.5, 8388609.0, 4503599627370495.5, -1e30]
+    for op in ("floor", "ceil", "trunc", "round", "frac", "fix"):
+        for dtype in [torch.bool, *INTEGERS, *FLOATS, *COMPLEX]:
+            x = torch.tensor(special).to(dtype) if dtype.is_floating_point else torch.tensor([0, 1, 3]).to(dtype)
+            call(op, "m", x)
+            call(op, "i", x.clone())
+            for out in (torch.float32, torch.float64, torch.int64):
+                call(op, "f", x, out=torch.zeros(0, dtype=out))
+        for x in [*strided((3, 4)), *strided((2, 3, 2, 2)), *odd_strides(), leaf(2, 3), torch.zeros(0, 3)]:
+            call(op, "m", x)
+    for x in (torch.tensor([1.25, 24.6, -1.35, 0.5]), torch.tensor([[15.0, 25, -35]], dtype=torch.float64), leaf(2, 3),
+              torch.tensor([1, 2]), torch.tensor(True), torch.tensor([1j])):
+        for decimals in (0, 1, -1, 3):
+            call("round", "m", x, decimals=decimals)
+            call("round", "i", x.detach().clone(), decimals=decimals)
+
+
+def distances(call):
+    for name in ("l1_loss", "smooth_l1_loss", "huber_loss"):
+        op = "nn.functional." + name
+        for reduction in ("none", "mean", "sum", "some"):
+            # Multiples of a quarter, and a power of two of them.
+            x, y = torch.arange(8.0).div(4).view(2, 4), torch.arange(8.0).flip(0).div(2).view(2, 4)
+            call(op, "f", x.requires_grad_(), y.requires_grad_(), reduction=reduction)
+            call(op, "f", x.detach().t(), y.detach().t(), reduction=reduction)
+            call(op, "f", x.double(), y, reduction=reduction)
+            call(op, "f", x, y.double(), reduction=reduction)
+            call(op, "f", x, y[0], reduction=reduction)
+            call(op, "f", torch.zeros(0, 2), torch.zeros(0, 2), reduction=reduction)
+            if name != "smooth_l1_loss":
+                call(op, "f", x, y, reduction=reduction, weight=torch.full((2, 4), 2.0))
+                call(op, "f", x, y, reduction=reduction, weight=torch.ones(4))
+        for dtype in [torch.bool, *INTEGERS, *FLOATS[2:], *COMPLEX]:
+            call(op, "f", torch.tensor([3, 1]).to(dtype), torch.tensor([1, 1]).to(dtype))
+        call(op, "f", leaf(2, 3), leaf(2, 2))
+    for beta in (0, -1, 0.5, 2):
+        call("nn.functional.smooth_l1_loss", "f", leaf(4), leaf(4), beta=float(beta))
+        call("nn.functional.huber_loss", "f", leaf(4), leaf(4), delta=float(beta))
+    x = leaf(2, 4)
+    call("nn.functional.l1_loss", "f", x, x.detach(), size_average=False)
+    call("nn.functional.smooth_l1_loss", "f", x, x.detach(), reduce=False)
+
+
+def reals(call):
+    for x in (leaf(2), torch.tensor([1, 2]), torch.tensor([1j, 1, complex(1, NAN)]), torch.zeros(0), torch.tensor(True)):
+        call("isreal", "m", x)
+    for x in strided((3, 4)):
+        call("isreal", "f", x)
+        call("isreal", "f", x * 1j)
+    for op in ("logaddexp", "logaddexp2"):
+        for dtype in [torch.bool, *INTEGERS, *(COMPLEX if op == "logaddexp2" else ())]:
+            call(op, "f", torch.tensor([1, 0]).to(dtype), torch.tensor([1, 1]).to(dtype))
+        for x in (INF, -INF, NAN, 1000.0):
+            for y in (INF, -INF, NAN, 1.0):
+                call(op, "f", torch.tensor([x]), torch.tensor([y]))
+        call(op, "f", torch.tensor([1000.0]), torch.tensor([1.0]), out=torch.zeros(1, dtype=torch.int64))
+        call(op, "f", torch.tensor([1000.0]), torch.tensor([[1.0], [2.0]]), out=torch.zeros(0, dtype=torch.float64))
+
+
+SECTIONS = [rearranged, sums_of_exponentials, running_extremes, one_bound, rounded, distances, reals]

@@ -49,6 +49,14 @@ def unary():
     op("cumsum.0", fn="cumsum", args=("x", 0), dom=("small",), half={"rtol": 2e-2, "atol": 0.5}, forms="fo")
     op("cumprod", args=("x", 1), dom=("sign",), forms="fiog", cplx={"ulp": 4})
     op("cumprod.0", fn="cumprod", args=("x", 0), dom=("sign",), forms="fog", cplx={"ulp": 4})
+    for name in ("floor", "ceil", "trunc", "round", "frac"):
+        op(name, dom=("spec",))
+    op("round.decimals", dom=("small",), fn="round", kw={"decimals": 1}, mode="ulp", tol={"ulp": 2}, half={"ulp": 4})
+    op("clamp_min", args=("x", 2), dom=("spec",))
+    op("clamp_max", args=("x", 2), dom=("spec",))
+    for name in ("cummax", "cummin"):
+        op(name, args=("x", 1), dom=("nans",), forms="fg")
+        op(name + ".0", args=("x", 0), dom=("small",), fn=name, forms="fg")
     op("fill_", args=("x", 3), forms="i", fn="fill")
     op("zero_", args=("x",), forms="i", fn="zero")
 
@@ -79,6 +87,10 @@ def binary():
         op(name, xy, ("any", "any"), forms="fio")
     op("atan2", xy, ("any", "any"), mode="ulp", tol={"ulp": 4, "atol": 1e-6})
     op("copysign", xy, ("spec", "any"), forms="fiog")
+    for name in ("clamp_min", "clamp_max"):
+        op(name + ".tensor", xy, ("nans", "nans"), fn=name, forms="fiog")
+    for name in ("logaddexp", "logaddexp2"):
+        op(name, xy, ("any", "any"), mode="ulp", tol={"ulp": 4, "atol": 1e-6}, forms="fog", cplx={"rtol": 1e-4, "atol": 1e-5})
     op("lerp", ("x", "y", {"f": 0.3}), ("any", "any"), mode="ulp", tol={"ulp": 4, "atol": 2e-6}, half={"ulp": 2},
        forms="fiog")
     op("lerp.tensor", ("x", "y", "z"), ("any", "any", "small"), fn="lerp", mode="ulp", tol={"ulp": 4, "atol": 2e-6},
@@ -109,6 +121,8 @@ def reductions():
     op("var.0", ("x", 0), ("any",), fn="var", kw={"correction": 0}, forms="fog", **rtol)
     op("std", dom=("any",), forms="fg", **rtol)
     op("std.1", ("x", 1), ("any",), fn="std", forms="fo", **rtol)
+    op("logsumexp", ("x", 1), ("any",), forms="fog", **rtol)
+    op("logsumexp.0", ("x", 0), ("small",), fn="logsumexp", forms="fog", **rtol)
     for name in ("max", "min"):
         op(name, dom=("any",), forms="fg")
         op(name + ".1", ("x", 1), ("small",), fn=name, forms="fg")
@@ -155,6 +169,10 @@ def products():
     op("mse_loss.sum", ("x", "y"), ("small", "small"), fn="nn.functional.mse_loss", kw={"reduction": "sum"}, forms="fg",
        **rtol)
     op("mse_loss", ("x", "y"), ("any", "any"), fn="nn.functional.mse_loss", forms="fg", **rtol)
+    for name, more in (("l1_loss", {}), ("smooth_l1_loss", {"beta": 0.5}), ("huber_loss", {"delta": 0.5})):
+        op(name + ".none", ("x", "y"), ("any", "any"), fn="nn.functional." + name, kw={"reduction": "none", **more},
+           forms="fg", **rtol)
+        op(name, ("x", "y"), ("small", "small"), fn="nn.functional." + name, kw=more, forms="fg", **rtol)
 
 
 def moving():
@@ -166,6 +184,9 @@ def moving():
     op("topk.0", ("x", 1, 0, False), ("any",), fn="topk", forms="f", first=True)
     op("flip", ("x", [0, 1]), ("any",), forms="fg")
     op("flip.0", ("x", [0]), ("any",), fn="flip", forms="fg")
+    op("roll", ("x", 3, 1), ("any",), forms="fg")
+    op("roll.all", ("x", 5), ("any",), fn="roll", forms="fg")
+    op("rot90", ("x",), ("any",), forms="fg")
     op("cat", (["x", "y"], 0), ("any", "any"), forms="fog")
     op("cat.1", (["x", "y"], 1), ("any", "any"), fn="cat", forms="fo")
     op("stack", (["x", "y"], 1), ("any", "any"), forms="fog")

@@ -2,11 +2,11 @@
 
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
-import { broadcastShapes, emptyCopy } from "../dispatch/allocate.ts";
+import { emptyCopy } from "../dispatch/allocate.ts";
 import { checkOutGradients } from "../dispatch/out.ts";
 import { type DType, float32 } from "../tensor/dtype.ts";
 import { warn } from "../tensor/errors.ts";
-import { listText, numelOf, sameSizes } from "../tensor/size.ts";
+import { numelOf, sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { matmul, unsafeView } from "./composites-matrix.ts";
 import { reshape } from "./composites-views.ts";
@@ -62,52 +62,6 @@ export function linear(input: Tensor, weight: Tensor, bias: Tensor | null): Tens
     return unsafeView(r, [...lead, r._shape[1] as number]);
   }
   return O.add(matmul(input, O.t(weight)), bias, 1);
-}
-
-const REDUCTIONS: Record<string, number> = { none: 0, mean: 1, sum: 2 };
-
-/** torch's old arguments, which it still takes with a warning. */
-function legacyReduction(sizeAverage: boolean | null, reduce: boolean | null): string {
-  const reduction = reduce === false ? "none" : sizeAverage === false ? "sum" : "mean";
-  warn(`size_average and reduce args will be deprecated, please use reduction='${reduction}' instead.`);
-  return reduction;
-}
-
-export function mseLoss(
-  input: Tensor,
-  target: Tensor,
-  sizeAverage: boolean | null,
-  reduce: boolean | null,
-  reduction: string,
-  weight: Tensor | null,
-): Tensor {
-  if (!sameSizes(input._shape, target._shape)) {
-    warn(
-      `Using a target size (torch.Size(${listText(target._shape)})) that is different to the input size ` +
-        `(torch.Size(${listText(input._shape)})). This will likely lead to incorrect results due to broadcasting. ` +
-        "Please ensure they have the same size.",
-    );
-  }
-  const old = sizeAverage !== null || reduce !== null;
-  const wanted = old ? legacyReduction(sizeAverage, reduce) : reduction;
-  const shape = broadcastShapes(input._shape, target._shape);
-  const code = REDUCTIONS[wanted];
-  if (weight !== null) return weightedMse(input, target, wanted, weight);
-  if (code === undefined) throw texts.unknownReduction("mse_loss", wanted);
-  return O._mse_loss(expanded(input, shape), expanded(target, shape), code);
-}
-
-function expanded(t: Tensor, shape: readonly number[]): Tensor {
-  return sameSizes(t._shape, shape) ? t : O.expand(t, shape, false);
-}
-
-function weightedMse(input: Tensor, target: Tensor, reduction: string, weight: Tensor): Tensor {
-  if (!sameSizes(weight._shape, input._shape)) throw texts.weightsSize("mse_loss");
-  const losses = input.sub(target).pow(2).mul(weight);
-  if (reduction === "none") return losses;
-  if (reduction === "sum") return losses.sum();
-  if (reduction === "mean") return losses.sum().div(weight.sum());
-  throw texts.invalidReductionMode("mse_loss", reduction);
 }
 
 function requireNormalized(input: Tensor, shape: readonly number[], weight: Tensor | null, bias: Tensor | null): void {

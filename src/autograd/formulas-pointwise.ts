@@ -1,5 +1,6 @@
 /** Gradients of pointwise operators. */
 import * as O from "../../generated/ops.ts";
+import * as texts from "../../generated/texts.ts";
 import { gradMode, requiresGrad } from "../dispatch/mode.ts";
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
 import { bool } from "../tensor/dtype.ts";
@@ -139,14 +140,23 @@ function halved(g: Tensor, ties: Tensor): Tensor {
   return g.mul(ties.to(g.dtype).mul(-0.5).add(1));
 }
 
+/** The gradient of one bound: of the elements that lie beyond it, and half of it at ties. */
+export function lowerBoundBackward(grad: Tensor, self: Tensor, min: Tensor): Tensor {
+  return halved(grad.maskedFill(self.gt(min), 0), self.eq(min));
+}
+
+export function upperBoundBackward(grad: Tensor, self: Tensor, max: Tensor): Tensor {
+  return halved(grad.maskedFill(self.lt(max), 0), self.eq(max));
+}
+
 export function clampBoundsBackward(
   grad: Tensor,
   self: Tensor,
   min: Tensor | null,
   max: Tensor | null,
 ): (Tensor | null)[] {
-  if (min === null) return [null, halved(grad.maskedFill(self.lt(max as Tensor), 0), self.eq(max as Tensor))];
-  if (max === null) return [halved(grad.maskedFill(self.gt(min), 0), self.eq(min)), null];
+  if (min === null) return [null, upperBoundBackward(grad, self, max as Tensor)];
+  if (max === null) return [lowerBoundBackward(grad, self, min), null];
   const ordered = min.le(max);
   const room = min.lt(max);
   const share = (over: Tensor, bound: Tensor): Tensor => {
@@ -162,4 +172,25 @@ export function clampBoundsBackward(
 export function whereBackward(grad: Tensor, condition: Tensor, chosen: boolean): Tensor {
   const mask = condition.ne(0);
   return grad.maskedFill(chosen ? mask.logicalNot() : mask, 0);
+}
+
+/** The share of the power of one of two exponents. */
+export function logaddexp2Backward(grad: Tensor, self: Tensor, other: Tensor): Tensor {
+  return grad.div(O.pow_Scalar(2, other.sub(self)).add(1));
+}
+
+function sloped(slope: Tensor, grad: Tensor, reduction: number): Tensor {
+  return slope.mul(reduction === 1 ? grad.div(Math.max(1, slope._numel)) : grad);
+}
+
+/** The slope is that of the square up to `beta`, and ±1 beyond. */
+export function smoothL1Backward(grad: Tensor, self: Tensor, target: Tensor, reduction: number, beta: number): Tensor {
+  return sloped(self.sub(target).div(beta).clamp(-1, 1), grad, reduction);
+}
+
+/** The slope is the difference, at most ±`delta`. torch has no such gradient of two dtypes. */
+export function huberBackward(grad: Tensor, self: Tensor, target: Tensor, reduction: number, delta: number): Tensor {
+  const other = [self, target].find((t) => t.dtype !== grad.dtype);
+  if (other !== undefined) throw texts.foundDtype("huber_loss", other.dtype.scalarType, grad.dtype.scalarType);
+  return sloped(self.sub(target).clamp(-delta, delta), grad, reduction);
 }

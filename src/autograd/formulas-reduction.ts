@@ -186,6 +186,11 @@ export function cumsumBackward(grad: Tensor, dim: number): Tensor {
   return grad.flip([dim]).cumsum(dim).flip([dim]);
 }
 
+/** Each gradient goes to the element that was the extreme at that time. */
+export function cumulatedBackward(grad: Tensor, shape: readonly number[], dim: number, index: Tensor): Tensor {
+  return selectedBackward(grad, dim, index, shape, true);
+}
+
 /** Each gradient goes back to where its element came from. */
 export function sortedBackward(grad: Tensor, shape: readonly number[], dim: number, index: Tensor): Tensor {
   return selectedBackward(grad, dim, index, shape, true);

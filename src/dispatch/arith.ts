@@ -51,6 +51,18 @@ const LERP_NUMBER = refusing(LERP, REFUSALS.lerp_kernel_scalar);
 const LERP_TENSOR = refusing(LERP, REFUSALS.lerp_kernel_tensor);
 const CLAMP_NUMBERS = def("clamp", K.unary_clamp, RULES.same);
 const CLAMP: Pointwise = { ...def("clamp", K.ternary_clamp, RULES.arith), numbersApart: true };
+const MAXIMUM = def("clamp_min", K.binary_maximum, RULES.arith);
+const MINIMUM = def("clamp_max", K.binary_minimum, RULES.arith);
+const CLAMP_ONE = {
+  min: {
+    tensor: refusing(MAXIMUM, REFUSALS.maximum_cpu),
+    number: { ...MAXIMUM, exactOut: true, numbersApart: true },
+  },
+  max: {
+    tensor: refusing(MINIMUM, REFUSALS.minimum_cpu),
+    number: { ...MINIMUM, exactOut: true, numbersApart: true },
+  },
+} as const;
 const WHERE = def("where", K.ternary_where, RULES.arith);
 
 type Out = Tensor | undefined;
@@ -211,6 +223,25 @@ export function clamp(self: Tensor, min: Operand | null, max: Operand | null, ou
   const nan = [min, max].some((x) => x !== null && !(x instanceof Tensor) && Number.isNaN(scalarToNumber(x)));
   if (nan) return general(CLAMP, [self, Number.NaN, Number.NaN], out, inplace, undefined, d);
   return general(CLAMP, [self, min ?? noBound(d, false), max ?? noBound(d, true)], out, inplace, undefined, d);
+}
+
+/** The larger or smaller of an element and one bound. */
+function clampOne(side: "min" | "max", self: Tensor, bound: Operand, out: Out, inplace: boolean): Tensor {
+  if (bound instanceof Tensor) return binary(CLAMP_ONE[side].tensor, self, bound, out, inplace);
+  const p = CLAMP_ONE[side].number;
+  const d = resultType([self, bound]);
+  if (d.category === 3) throw texts.clampOfComplex(undefined);
+  if (inplace && !canCast(d, self.dtype)) throw texts.resultCast(undefined, d.scalarType, self.dtype.cppName);
+  refuse(side === "min" ? REFUSALS.clamp_min_scalar_cpu : REFUSALS.clamp_max_scalar_cpu, d);
+  return binary(p, self, boundIn(d, bound, side) ?? noBound(d, side === "max"), out, inplace);
+}
+
+export function clampMin(self: Tensor, min: Operand, out: Out, inplace: boolean): Tensor {
+  return clampOne("min", self, min, out, inplace);
+}
+
+export function clampMax(self: Tensor, max: Operand, out: Out, inplace: boolean): Tensor {
+  return clampOne("max", self, max, out, inplace);
 }
 
 export function where(condition: Tensor, a: Operand, b: Operand, out: Out): Tensor {

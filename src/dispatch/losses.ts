@@ -4,7 +4,8 @@ import { K } from "../../generated/kernels.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { binary, RULES } from "./pointwise.ts";
+import { emptyLike } from "./allocate.ts";
+import { binary, general, type Pointwise, RULES, scalarAttr } from "./pointwise.ts";
 import { resultType } from "./promotion.ts";
 import { mean, sum } from "./reduce.ts";
 import { refuse } from "./refusals.ts";
@@ -21,8 +22,40 @@ export function mseLoss(self: Tensor, target: Tensor, reduction: number): Tensor
   refuse(REFUSALS.mse_cpu, d);
   const difference = binary(SUB, self, target);
   const squares = binary(MUL, difference, difference, difference, true);
-  if (reduction === 0) return squares;
-  if (reduction === 1) return mean(squares, null);
-  if (reduction === 2) return sum(squares, null);
-  throw texts.mseReduction("mse_loss", reduction);
+  return reduced("mse_loss", squares, reduction);
+}
+
+function reduced(op: string, losses: Tensor, reduction: number): Tensor {
+  if (reduction === 0) return losses;
+  if (reduction === 1) return mean(losses, null);
+  if (reduction === 2) return sum(losses, null);
+  throw texts.mseReduction(op, reduction);
+}
+
+const SMOOTH: Pointwise = {
+  name: "smooth_l1_loss",
+  kernel: K.binary_smooth_l1,
+  rule: RULES.arith,
+  refuses: [REFUSALS.smooth_l1_cpu],
+};
+const HUBER: Pointwise = {
+  name: "huber_loss",
+  kernel: K.binary_huber,
+  rule: RULES.arith,
+  refuses: [REFUSALS.huber_cpu],
+};
+
+/** The distances, bent to squares below `beta`. */
+export function smoothL1Loss(self: Tensor, target: Tensor, reduction: number, beta: number): Tensor {
+  if (beta < 0) throw texts.negativeBeta(SMOOTH.name);
+  const losses = general(SMOOTH, [self, target], undefined, false, () => scalarAttr(0, beta));
+  return reduced(SMOOTH.name, losses, reduction);
+}
+
+/** The same with slopes of `delta`, in the dtype of the input. */
+export function huberLoss(self: Tensor, target: Tensor, reduction: number, delta: number): Tensor {
+  if (delta <= 0) throw texts.deltaNotPositive(HUBER.name);
+  const losses = emptyLike(self);
+  general(HUBER, [self, target], losses, false, () => scalarAttr(0, delta));
+  return reduced(HUBER.name, losses, reduction);
 }

@@ -1,7 +1,8 @@
-/** Running sums and products. */
+/** Running sums, products and extremes. */
 
 import { ScanAttr } from "../../generated/abi.ts";
 import { K } from "../../generated/kernels.ts";
+import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { bool, complex128, type DType, float32, float64, int64 } from "../tensor/dtype.ts";
@@ -9,10 +10,13 @@ import { sameSizes } from "../tensor/size.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
-import { cast, transfer } from "./copy.ts";
+import { cast, fill, transfer } from "./copy.ts";
 import type { Kernel } from "./kernel.ts";
+import { refuseComplexGradient } from "./mode.ts";
+import { type Named, named } from "./named.ts";
 import { requireNoInternalOverlap } from "./overlap.ts";
 import { isShortFloat, requireOutDtype, resultFor } from "./reduce-layout.ts";
+import { type Refusal, refuse } from "./refusals.ts";
 
 /** What a running total is kept in: one step wider than the result. */
 function accumulator(d: DType): DType {
@@ -79,4 +83,53 @@ export function cumsum(self: Tensor, dim: number, dtype: DType | null, out?: Ten
 
 export function cumprod(self: Tensor, dim: number, dtype: DType | null, out?: Tensor, inplace = false): Tensor {
   return running("cumprod", K.scan_prod, self, dim, dtype, out, inplace);
+}
+
+const PAIR = ["values", "indices"] as const;
+type Pair = Named<typeof PAIR>;
+
+function runningExtreme(
+  op: "cummax" | "cummin",
+  k: Kernel,
+  refusal: Refusal & { kernel: string },
+  self: Tensor,
+  dim: number,
+  out: readonly Tensor[] | undefined,
+): Pair {
+  if (self._shape.length === 0 && dim !== 0 && dim !== -1) throw texts.reductionDimOfScalar(op, dim);
+  const at = wrapDim(dim, self._shape.length, op);
+  const values = resultFor(self, self._shape, out?.[0]?.dtype ?? self.dtype, out?.[0], op);
+  const indices = resultFor(self, self._shape, out?.[1]?.dtype ?? int64, out?.[1], op);
+  const result = named(op, PAIR, [values, indices]);
+  // The kernel that refuses complex numbers does not see these.
+  if (out === undefined && (self._numel === 0 || self._shape.length === 0)) refuseComplexGradient(self, op);
+  if (!hasWork(values)) return result;
+  if (self._shape.length === 0) {
+    transfer(values, self);
+    fill(indices, 0);
+    return result;
+  }
+  refuse(refusal, self.dtype);
+  if (values.dtype !== self.dtype) throw texts.expectedScalarType(op, self.dtype.scalarType, values.dtype.scalarType);
+  if (indices.dtype !== int64) throw texts.expectedScalarType(op, int64.scalarType, indices.dtype.scalarType);
+  const apart = values._storage !== self._storage || sameElements(values, self);
+  const to = values._bits === 0 && apart ? values : empty(self._shape, self.dtype, values._storage.device);
+  const places = indices._storage === self._storage ? empty(self._shape, int64, values._storage.device) : indices;
+  frame.begin(3, self.dtype.compute);
+  frame.operand(0, to._address(), to.dtype.id, to._shape, to._strides, 0);
+  frame.operand(1, places._address(), int64.id, places._shape, places._strides, 0);
+  frame.operand(2, self._address(), self.dtype.id, self._shape, self._strides, self._bits);
+  frame.attr(ScanAttr.dim, at);
+  k.run(to._storage.device, op, self.dtype.scalarType);
+  if (to !== values) transfer(values, to);
+  if (places !== indices) transfer(indices, places);
+  return result;
+}
+
+export function cummax(self: Tensor, dim: number, out?: readonly Tensor[]): Pair {
+  return runningExtreme("cummax", K.scan_cummax, REFUSALS.cummax_cpu, self, dim, out);
+}
+
+export function cummin(self: Tensor, dim: number, out?: readonly Tensor[]): Pair {
+  return runningExtreme("cummin", K.scan_cummin, REFUSALS.cummin_cpu, self, dim, out);
 }

@@ -13,13 +13,13 @@ export {
   LayerNorm,
   type LayerNormOptions,
   LogSoftmax,
-  MSELoss,
   ReLU,
   Sigmoid,
   Softmax,
   Tanh,
 } from "./layers.ts";
 export { Identity, Linear, type LinearOptions } from "./linear.ts";
+export { HuberLoss, L1Loss, MSELoss, SmoothL1Loss } from "./losses.ts";
 export { type ForwardHook, type ForwardPreHook, Module } from "./module.ts";
 export { Buffer, Parameter } from "./parameter.ts";
 export type { IncompatibleKeys, LoadOptions, StateDict, StateOptions } from "./state.ts";

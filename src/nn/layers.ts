@@ -108,31 +108,6 @@ export class LogSoftmax extends Softmax {
   }
 }
 
-interface LossOptions {
-  /** What becomes of the elements' losses. Default "mean". */
-  reduction?: "mean" | "sum" | "none";
-}
-
-/**
- * The squared error.
- * @example
- * ```ts
- * new nn.MSELoss()(tensor([1, 3]), tensor([1, 1])) // tensor(2.)
- * ```
- * @torch torch.nn.MSELoss
- */
-export class MSELoss extends Module {
-  /** What becomes of the squared differences. */
-  reduction: "mean" | "sum" | "none";
-  constructor(...options: [LossOptions?]) {
-    super();
-    this.reduction = settings<Required<LossOptions>>("MSELoss", options, { reduction: "mean" }).reduction;
-  }
-  override forward(input: Tensor, target: Tensor): Tensor {
-    return composites.mseLoss(input, target, null, null, this.reduction, null);
-  }
-}
-
 /**
  * Zeroes elements at random while training, and scales the others up.
  * @throws ValueError when the probability is not between 0 and 1

@@ -10,6 +10,8 @@ const STACK = "numLayers:int norm?:module?";
 export const CONSTRUCTORS = {
   Buffer: "data:tensor | persistent:bool",
   Dropout: "p?:number inplace?:bool",
+  HuberLoss: "| reduction:string delta:number",
+  L1Loss: "| reduction:string",
   LayerNorm: `normalizedShape:size eps?:number elementwiseAffine?:bool bias?:bool | ${PLACE}`,
   Linear: `inFeatures:int outFeatures:int bias?:bool | ${PLACE}`,
   ModuleDict: "modules?:any",
@@ -21,6 +23,7 @@ export const CONSTRUCTORS = {
   Parameter: "data:tensor requiresGrad?:bool",
   ReLU: "inplace?:bool",
   Sigmoid: "",
+  SmoothL1Loss: "| reduction:string beta:number",
   Softmax: "dim?:int?",
   Tanh: "",
   Transformer:
@@ -33,15 +36,20 @@ export const CONSTRUCTORS = {
   TransformerEncoderLayer: LAYER,
 };
 
+const LOSS = "input:tensor target:tensor";
+
 /** `forward` of modules that are there; that of others belongs to whoever writes them. */
 export const FORWARD = {
   Dropout: "input:tensor",
+  HuberLoss: LOSS,
+  L1Loss: LOSS,
   LayerNorm: "input:tensor",
   Linear: "input:tensor",
   LogSoftmax: "input:tensor",
-  MSELoss: "input:tensor target:tensor",
+  MSELoss: LOSS,
   ReLU: "input:tensor",
   Sigmoid: "input:tensor",
+  SmoothL1Loss: LOSS,
   Softmax: "input:tensor",
   Tanh: "input:tensor",
 };

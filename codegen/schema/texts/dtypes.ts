@@ -155,4 +155,16 @@ export const texts = [
     code: "type",
     text: "only floating-point types are supported as the default type: float16, bfloat16, float32, float64",
   },
+  {
+    name: "complexInputs",
+    error: "NotImplementedError",
+    code: "dtype",
+    text: "{op} is not supported for complex inputs",
+  },
+  {
+    name: "expectedScalarType",
+    error: "RuntimeError",
+    code: "dtype",
+    text: "expected scalar_type {wanted} but found {got}",
+  },
 ] as const satisfies readonly TextSchema[];

@@ -54,4 +54,16 @@ export const texts = [
     code: "runtime",
     text: "mse_loss: unknown reduction {reduction}",
   },
+  {
+    name: "negativeBeta",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "{op} does not support negative values for beta.",
+  },
+  {
+    name: "deltaNotPositive",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "{op} does not support non-positive values for delta.",
+  },
 ] as const satisfies readonly TextSchema[];

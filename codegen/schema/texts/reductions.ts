@@ -123,4 +123,10 @@ export const texts = [
     code: "runtime",
     text: "{op}(): Expected floating point type for result tensor, but got: {got}",
   },
+  {
+    name: "reductionDimOfScalar",
+    error: "IndexError",
+    code: "index",
+    text: "{op}(): Expected reduction dim -1 or 0 for scalar but got {dim}",
+  },
 ] as const satisfies readonly TextSchema[];

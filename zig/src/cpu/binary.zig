@@ -235,3 +235,54 @@ fn RealFloat(comptime name: []const u8) type {
         }
     };
 }
+
+/// The logarithm of a sum of two powers, of e and of 2: the larger one is taken out.
+pub const logaddexp = struct {
+    pub const arity = 2;
+    pub const computes = pw.inexact;
+    pub const heavy = true;
+    pub inline fn apply(comptime c: Compute, _: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+        if (comptime cx(c)) return cm.logaddexp(a, b);
+        return vm.maximum(a, b) + same_infinity(a, b, vm.log1p(vm.exp(-@abs(a - b))));
+    }
+};
+
+pub const logaddexp2 = struct {
+    pub const arity = 2;
+    pub const computes = pw.floats;
+    pub const heavy = true;
+    pub inline fn apply(comptime _: Compute, _: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+        const ln2 = pw.constant(@TypeOf(a), @log(2.0));
+        return vm.maximum(a, b) + same_infinity(a, b, vm.log1p(vm.exp(-@abs(a - b) * ln2)) / ln2);
+    }
+};
+
+/// Nothing is added to an infinity that both are: their distance is no number.
+inline fn same_infinity(a: anytype, b: @TypeOf(a), more: @TypeOf(a)) @TypeOf(a) {
+    const zero = pw.constant(@TypeOf(a), 0);
+    const endless = pw.select(a == b, @abs(a), zero) == pw.constant(@TypeOf(a), std.math.inf(f64));
+    return pw.select(endless, zero, more);
+}
+
+/// The losses of a distance: squares below attribute 0, the distance itself beyond.
+pub const smooth_l1 = struct {
+    pub const arity = 2;
+    pub const computes = pw.floats;
+    pub inline fn apply(comptime c: Compute, p: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+        const beta = p.value(c, @TypeOf(a), 0);
+        const half = pw.constant(@TypeOf(a), 0.5);
+        const z = @abs(a - b);
+        return pw.select(z < beta, half * z * z / beta, z - half * beta);
+    }
+};
+
+pub const huber = struct {
+    pub const arity = 2;
+    pub const computes = pw.floats;
+    pub inline fn apply(comptime c: Compute, p: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+        const delta = p.value(c, @TypeOf(a), 0);
+        const half = pw.constant(@TypeOf(a), 0.5);
+        const z = @abs(a - b);
+        return pw.select(z <= delta, half * z * z, delta * (z - half * delta));
+    }
+};

@@ -10,6 +10,7 @@ const fr = @import("../core/frame.zig");
 const panel = @import("panel.zig");
 const parallel = @import("../core/parallel.zig");
 const plans = @import("reduce_plan.zig");
+const extremes = @import("scan_extremes.zig");
 
 const Compute = abi.Compute;
 const Plan = plans.Plan;
@@ -27,6 +28,9 @@ pub fn sum(f: *fr.Frame) abi.Status {
 pub fn prod(f: *fr.Frame) abi.Status {
     return run(&products, f);
 }
+
+pub const cummax = extremes.cummax;
+pub const cummin = extremes.cummin;
 
 const Rows = [side_by_side][*]u8;
 

@@ -153,6 +153,24 @@ pub const isnan = struct {
     }
 };
 
+pub const floor = RealFloat("floor");
+pub const ceil = RealFloat("ceil");
+pub const trunc = RealFloat("trunc");
+/// To the nearest whole number, the even one of two.
+pub const round = RealFloat("round");
+pub const frac = RealFloat("frac");
+
+/// To a power of ten, attribute 0: of its multiples where attribute 1 is set, else of its fractions.
+pub const round_decimals = struct {
+    pub const arity = 1;
+    pub const computes = pw.floats;
+    pub inline fn apply(comptime c: Compute, p: Params, x: anytype) @TypeOf(x) {
+        const power = p.value(c, @TypeOf(x), 0);
+        const multiples = p.value(c, @TypeOf(x), 1) != pw.constant(@TypeOf(x), 0);
+        return pw.select(multiples, vm.round(x / power) * power, vm.round(x * power) / power);
+    }
+};
+
 pub const bitwise_not = struct {
     pub const arity = 1;
     pub const computes = pw.integers ++ [_]Compute{.b8};

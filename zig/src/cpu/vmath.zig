@@ -35,6 +35,25 @@ pub inline fn rsqrt(x: anytype) @TypeOf(x) {
 pub inline fn sqrt(x: anytype) @TypeOf(x) {
     return @sqrt(x);
 }
+pub inline fn floor(x: anytype) @TypeOf(x) {
+    return @floor(x);
+}
+pub inline fn ceil(x: anytype) @TypeOf(x) {
+    return @ceil(x);
+}
+pub inline fn trunc(x: anytype) @TypeOf(x) {
+    return @trunc(x);
+}
+/// To the nearest whole number, the even one of two: below 2^mantissa a sum with that number has no fraction.
+pub inline fn round(x: anytype) @TypeOf(x) {
+    const V = @TypeOf(x);
+    const whole = c(V, if (base.is_f64(V)) 0x1p52 else 0x1p23);
+    const size = @abs(x);
+    return base.copysign(base.select(size < whole, (size + whole) - whole, size), x);
+}
+pub inline fn frac(x: anytype) @TypeOf(x) {
+    return x - @trunc(x);
+}
 /// The larger; NaN if either is.
 pub inline fn maximum(x: anytype, y: @TypeOf(x)) @TypeOf(x) {
     return base.select(base.either(x > y, x != x), x, y);

@@ -287,6 +287,21 @@ fn tanh_f64(z: anytype) @TypeOf(z) {
     return make(Z, re, select(z.im == zero, z.im, im));
 }
 
+/// log(exp(x) + exp(y)): the one with the larger real part is taken out. Where both are infinitely small the phase is
+/// of no consequence.
+pub inline fn logaddexp(x: anytype, y: @TypeOf(x)) @TypeOf(x) {
+    const ordered = x.re <= y.re;
+    const small = if (ordered) x else y;
+    const large = if (ordered) y else x;
+    if (x.re != x.re or y.re != y.re) return add(x, y);
+    if (std.math.isInf(small.re) and small.re == large.re) {
+        if (small.re < 0) return small;
+        return log(add(exp(small), exp(large)));
+    }
+    return add(log1p(exp(sub(small, large))), large);
+}
+
+
 /// 1 / (1 + e^-z)
 pub inline fn sigmoid(z: anytype) @TypeOf(z) {
     return in_f64(sigmoid_f64, z);

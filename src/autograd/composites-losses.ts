@@ -1,0 +1,125 @@
+/** Losses of nn.functional: what torch does before and after the kernel. */
+
+import * as O from "../../generated/ops.ts";
+import * as texts from "../../generated/texts.ts";
+import { broadcastShapes } from "../dispatch/allocate.ts";
+import { warn } from "../tensor/errors.ts";
+import { listText, sameSizes } from "../tensor/size.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+
+const REDUCTIONS: Record<string, number> = { none: 0, mean: 1, sum: 2 };
+
+/** torch's old arguments, which it still takes with a warning. */
+function reductionOf(sizeAverage: boolean | null, reduce: boolean | null, reduction: string): string {
+  if (sizeAverage === null && reduce === null) return reduction;
+  const wanted = reduce === false ? "none" : sizeAverage === false ? "sum" : "mean";
+  warn(`size_average and reduce args will be deprecated, please use reduction='${wanted}' instead.`);
+  return wanted;
+}
+
+function codeOf(op: string, reduction: string): number {
+  const code = REDUCTIONS[reduction];
+  if (code === undefined) throw texts.unknownReduction(op, reduction);
+  return code;
+}
+
+function warnOfSizes(input: Tensor, target: Tensor): void {
+  if (sameSizes(input._shape, target._shape)) return;
+  warn(
+    `Using a target size (torch.Size(${listText(target._shape)})) that is different to the input size ` +
+      `(torch.Size(${listText(input._shape)})). This will likely lead to incorrect results due to broadcasting. ` +
+      "Please ensure they have the same size.",
+  );
+}
+
+function expanded(t: Tensor, shape: readonly number[]): Tensor {
+  return sameSizes(t._shape, shape) ? t : O.expand(t, shape, false);
+}
+
+/** Input and target in their common shape. */
+function pairOf(input: Tensor, target: Tensor): [Tensor, Tensor] {
+  const shape = broadcastShapes(input._shape, target._shape);
+  return [expanded(input, shape), expanded(target, shape)];
+}
+
+function requireWeights(op: string, weight: Tensor, input: Tensor): void {
+  if (!sameSizes(weight._shape, input._shape)) throw texts.weightsSize(op);
+}
+
+/** Losses that were multiplied by weights: their mean is divided by the weights' sum. */
+function weighted(op: string, losses: Tensor, weight: Tensor, reduction: string): Tensor {
+  if (reduction === "none") return losses;
+  if (reduction === "sum") return losses.sum();
+  if (reduction === "mean") return losses.sum().div(weight.sum());
+  throw texts.invalidReductionMode(op, reduction);
+}
+
+export function mseLoss(
+  input: Tensor,
+  target: Tensor,
+  sizeAverage: boolean | null,
+  reduce: boolean | null,
+  reduction: string,
+  weight: Tensor | null,
+): Tensor {
+  const op = "mse_loss";
+  warnOfSizes(input, target);
+  const wanted = reductionOf(sizeAverage, reduce, reduction);
+  const [x, y] = pairOf(input, target);
+  if (weight === null) return O._mse_loss(x, y, codeOf(op, wanted));
+  requireWeights(op, weight, input);
+  return weighted(op, x.sub(y).pow(2).mul(weight), weight, wanted);
+}
+
+function distances(x: Tensor, y: Tensor, code: number): Tensor {
+  const losses = x.sub(y).abs();
+  return code === 1 ? losses.mean() : code === 2 ? losses.sum() : losses;
+}
+
+export function l1Loss(
+  input: Tensor,
+  target: Tensor,
+  sizeAverage: boolean | null,
+  reduce: boolean | null,
+  reduction: string,
+  weight: Tensor | null,
+): Tensor {
+  const op = "l1_loss";
+  warnOfSizes(input, target);
+  const wanted = reductionOf(sizeAverage, reduce, reduction);
+  const [x, y] = pairOf(input, target);
+  if (weight === null) return distances(x, y, codeOf(op, wanted));
+  requireWeights(op, weight, input);
+  return weighted(op, x.sub(y).abs().mul(weight), weight, wanted);
+}
+
+export function smoothL1Loss(
+  input: Tensor,
+  target: Tensor,
+  sizeAverage: boolean | null,
+  reduce: boolean | null,
+  reduction: string,
+  beta: number,
+): Tensor {
+  warnOfSizes(input, target);
+  const wanted = reductionOf(sizeAverage, reduce, reduction);
+  const [x, y] = pairOf(input, target);
+  const code = codeOf("smooth_l1_loss", wanted);
+  return beta === 0 ? distances(x, y, code) : O._smooth_l1_loss(x, y, code, beta);
+}
+
+export function huberLoss(
+  input: Tensor,
+  target: Tensor,
+  reduction: string,
+  delta: number,
+  weight: Tensor | null,
+): Tensor {
+  const op = "huber_loss";
+  warnOfSizes(input, target);
+  const [x, y] = pairOf(input, target);
+  if (weight === null) return O._huber_loss(x, y, codeOf(op, reduction), delta);
+  requireWeights(op, weight, input);
+  const losses = O._huber_loss(x, y, 0, delta).mul(weight);
+  return reduction === "mean" ? losses.mean() : weighted(op, losses, weight, reduction);
+}
