@@ -6,6 +6,7 @@ import { rollup } from "rollup";
 import { dts } from "rollup-plugin-dts";
 import { Project, type SourceFile } from "ts-morph";
 import { root, toolEnv } from "../toolchain.mjs";
+import { addByName } from "./by-name.ts";
 import { addExamples } from "./examples.ts";
 
 /** What tsc says of the sources, one file a source. */
@@ -105,6 +106,7 @@ export async function writeTypes(file: string): Promise<void> {
   try {
     emit(emitted);
     addExamples(emitted);
+    addByName(emitted);
     unfoldAll(emitted);
     await bundle(emitted, file);
   } finally {

@@ -4,111 +4,47 @@
 import { afterAll, beforeAll, expect, spyOn, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { loadModel } from "../../codegen/model/load.ts";
-import * as CUDA from "../../src/cuda/signatures.ts";
-import * as DISTRIBUTIONS from "../../src/distributions/signatures.ts";
+import type { Parameter } from "../../scripts/signatures/parse.ts";
+import { CONSTRUCTORS, classSignatures, METHODS, ROOMS, STATICS, type Table } from "../../scripts/signatures/tables.ts";
+import { CONSTRAINTS } from "../../src/distributions/signatures.ts";
 import * as Z from "../../src/index.ts";
-import * as IO from "../../src/io/base/signatures.ts";
-import * as NN from "../../src/nn/signatures.ts";
+import { FORWARD } from "../../src/nn/signatures.ts";
 import { Averages } from "../../src/profiler/averages.ts";
-import * as PROFILER from "../../src/profiler/signatures.ts";
-import * as TENSOR from "../../src/tensor/signatures.ts";
-import { BINARY, COMPARE, REDUCE, SIMPLE } from "../../src/tensordict/classes/math-methods.ts";
-import * as TD from "../../src/tensordict/core/signatures.ts";
-import { type Any, Comparison, exported, type Found, type Parameter, type Target } from "./by-name.ts";
-import { FAILS, LEFT_OUT, PLACES_ONLY, RECEIVERS, VARIES } from "./by-name-receivers.ts";
+import { type Any, Comparison, exported, type Found, type Target } from "./by-name.ts";
+import { background, FAILS, LEFT_OUT, PLACES_ONLY, RECEIVERS, VARIES } from "./by-name-receivers.ts";
 import { scratch, VALUES } from "./by-name-values.ts";
 import { operatorForms } from "./operator-forms.ts";
 
 /** The package, and a class that users get objects of but cannot name. */
 const PUBLIC = { ...Z, Averages };
 
-type Table = Readonly<Record<string, string>>;
-
-const forms = (names: readonly string[], form: string) => Object.fromEntries(names.map((name) => [name, form]));
-const COLLECTIONS: Table = {
-  ...TD.METHODS,
-  ...forms(SIMPLE, TD.FORMS.unary),
-  ...forms([...BINARY, ...BINARY.map((name) => `${name}_`)], TD.FORMS.binary),
-  ...forms(COMPARE, TD.FORMS.compare),
-  ...forms(REDUCE, TD.FORMS.reduce),
-};
-
 /** Functions by the namespace in which they stand. */
 const FUNCTIONS: Readonly<Record<string, Table>> = {
-  "": { ...IO.FUNCTIONS, ...TD.FUNCTIONS, ...TENSOR.FUNCTIONS },
-  autograd: TENSOR.FUNCTIONS,
-  cpu: { ...TENSOR.FUNCTIONS, ...TENSOR.CPU },
-  cuda: CUDA.FUNCTIONS,
-  distributions: DISTRIBUTIONS.FUNCTIONS,
-  "distributions.constraints": DISTRIBUTIONS.CONSTRAINTS,
-  errors: TENSOR.FUNCTIONS,
-  io: IO.FUNCTIONS,
-  nested: TD.FUNCTIONS,
-  nn: NN.FUNCTIONS,
-  "nn.init": NN.FUNCTIONS,
-  profiler: PROFILER.FUNCTIONS,
-  tensordict: { ...IO.FUNCTIONS, ...TD.FUNCTIONS },
+  "": { ...ROOMS.io, ...ROOMS.tensordict, ...ROOMS.api },
+  autograd: ROOMS.autograd,
+  cpu: ROOMS.api,
+  cuda: ROOMS.cuda,
+  distributions: ROOMS.distributions,
+  "distributions.constraints": CONSTRAINTS,
+  errors: ROOMS.tensor,
+  io: ROOMS.io,
+  nested: ROOMS.tensordict,
+  nn: ROOMS.nn,
+  "nn.init": ROOMS.nn,
+  profiler: ROOMS.profiler,
+  tensordict: { ...ROOMS.io, ...ROOMS.tensordict },
 };
 
-const CONSTRUCTORS: Table = {
-  ...NN.CONSTRUCTORS,
-  ...DISTRIBUTIONS.CONSTRUCTORS,
-  ...IO.CONSTRUCTORS,
-  ...TD.CONSTRUCTORS,
-  Generator: TENSOR.GENERATOR,
-};
-
-/** Methods by the class whose own they are. */
-const METHODS: Readonly<Record<string, Table>> = {
-  ...TENSOR.CLASSES,
-  ...IO.METHODS,
-  Tensor: TENSOR.MEMBERS,
-  NestedTensor: TD.NESTED_METHODS,
-  NonTensorData: TD.VALUE_METHODS,
-  NonTensorStack: TD.VALUE_METHODS,
-  TensorDictFuture: TD.FUTURE_METHODS,
-  TensorDictParams: { ...NN.MODULE, ...COLLECTIONS, ...TD.UNWRAPPED, ...TD.PARAMS_METHODS },
-  PersistentTensorDict: TD.PERSISTENT_METHODS,
-  LazyStackedTensorDict: TD.LAZY_METHODS,
-  MemoryMappedTensor: TD.MAPPED_METHODS,
-  TensorDictBase: TD.UNWRAPPED,
-  ModuleDict: NN.DICT,
-  Profile: PROFILER.PROFILE,
-  Averages: PROFILER.AVERAGES,
-};
-
-const STATICS: Readonly<Record<string, Table>> = {
-  ...IO.STATICS,
-  Distribution: DISTRIBUTIONS.STATICS,
-  MemoryMappedTensor: TD.MAPPED_STATICS,
-  PersistentTensorDict: TD.PERSISTENT_STATICS,
-};
-
-const extend = (made: Any, base: Any) => made === base || made.prototype instanceof base;
-
-/** The table that knows a member, from the class that has it upwards. */
-function memberSignature({ kind, name, owner }: Found): string | undefined {
-  const own = (kind === "static" ? STATICS : METHODS)[owner.name]?.[name];
-  if (own !== undefined) return own;
-  if (name === "forward") return NN.FORWARD[owner.name as keyof typeof NN.FORWARD];
-  if (extend(owner, Z.nn.Module)) return { ...NN.MODULE, ...NN.ORDERED }[name as keyof typeof NN.MODULE];
-  if (extend(owner, Z.distributions.Distribution)) return (DISTRIBUTIONS.METHODS as Table)[name];
-  if (extend(owner, Z.distributions.Transform)) return (DISTRIBUTIONS.TRANSFORM as Table)[name];
-  const collection = extend(owner, Z.TensorDictBase) || extend(Z.TensorDictBase, owner);
-  if (collection) return (kind === "static" ? (TD.STATICS as Table) : COLLECTIONS)[name];
-  return undefined;
+/** The names of a class and of what it extends, the nearest first. */
+function lineage(made: Any): string[] {
+  return made === Function.prototype || made === null ? [] : [made.name, ...lineage(Object.getPrototypeOf(made))];
 }
 
-function constructorSignature(made: Any): string | undefined {
-  for (let at = made; at !== Function.prototype; at = Object.getPrototypeOf(at)) {
-    if (CONSTRUCTORS[at.name] !== undefined) return CONSTRUCTORS[at.name];
-  }
-  return undefined;
-}
-
-function signatureOf(found: Found): string | undefined {
-  if (found.kind === "function") return FUNCTIONS[found.home.join(".")]?.[found.name];
-  return found.kind === "constructor" ? constructorSignature(found.fn) : memberSignature(found);
+function signatureOf({ kind, home, name, owner, fn }: Found): string | undefined {
+  if (kind === "function") return FUNCTIONS[home.join(".")]?.[name];
+  if (kind === "method" && name === "forward") return FORWARD[owner.name as keyof typeof FORWARD];
+  const members = classSignatures(lineage(kind === "constructor" ? fn : owner));
+  return members(kind === "constructor" ? "new" : kind === "static" ? `static ${name}` : name);
 }
 
 function valueOf({ path, name, home }: Found, { name: argument, kind }: Parameter): unknown {
@@ -188,7 +124,8 @@ beforeAll(() => {
   Z.setWarningPolicy("never");
   printed.mockImplementation(() => undefined);
 });
-afterAll(() => {
+afterAll(async () => {
+  await Promise.allSettled(background);
   printed.mockRestore();
   begin();
   Z.setWarningPolicy("once");
@@ -228,11 +165,7 @@ test("what is called in a way of its own is there, and has a reason", () => {
 
 test("every signature is that of something public", () => {
   const names = new Set([...exported(PUBLIC)].flatMap(({ path, name }) => [path, name]));
-  const tables = [
-    COLLECTIONS,
-    CONSTRUCTORS,
-    ...[FUNCTIONS, METHODS, STATICS].flatMap((tables) => Object.values(tables)),
-  ];
+  const tables = [CONSTRUCTORS, ...[FUNCTIONS, METHODS, STATICS].flatMap((tables) => Object.values(tables))];
   const unused = tables.flatMap((table) => Object.keys(table).filter((name) => !names.has(name)));
   expect([...new Set(unused)].sort()).toEqual([]);
 });

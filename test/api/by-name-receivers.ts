@@ -9,6 +9,13 @@ const values = () => arange(6).reshape(2, 3).float();
 const whole = () => new TensorDict({ a: arange(3) }, [3]);
 const modules = () => new nn.Sequential(linear(), new nn.ReLU());
 
+/** What goes on in the background; its files must stay until then. */
+export const background: PromiseLike<unknown>[] = [];
+function later<T extends PromiseLike<unknown>>(made: T): T {
+  background.push(made.then((one) => (one instanceof io.PendingSnapshot ? one.wait() : one)));
+  return made;
+}
+
 /** By class, by method, or by both. */
 export const RECEIVERS: Readonly<Record<string, () => Any>> = {
   ...DISTRIBUTION_RECEIVERS,
@@ -48,7 +55,7 @@ export const RECEIVERS: Readonly<Record<string, () => Any>> = {
   PersistentTensorDict: () => Z.PersistentTensorDict.fromDict(dense(), freshPath("a.h5")),
   "PersistentTensorDict#unflattenKeys": () => Z.PersistentTensorDict.fromDict(dense(), freshPath("a.h5")),
   Hdf5File: () => withGroup(),
-  TensorDictFuture: () => dense().memmap(freshPath(), { returnEarly: true }),
+  TensorDictFuture: () => later(dense().memmap(freshPath(), { returnEarly: true })),
   Dropout: () => new nn.Dropout(),
   LayerNorm: () => new nn.LayerNorm(3),
   Linear: linear,
@@ -68,7 +75,7 @@ export const RECEIVERS: Readonly<Record<string, () => Any>> = {
   SafetensorsFile: () => new io.SafetensorsFile(safetensors()),
   Snapshot: () => new io.Snapshot(taken()),
   StateDict: stateful,
-  PendingSnapshot: () => io.Snapshot.asyncTake({ path: freshPath(), appState: { state: stateful() } }),
+  PendingSnapshot: () => later(io.Snapshot.asyncTake({ path: freshPath(), appState: { state: stateful() } })),
   Profile: () => Z.profiler.profile(() => ones(2).add(1)),
   Averages: () => Z.profiler.profile(() => ones(2).add(1)).keyAverages(),
 };

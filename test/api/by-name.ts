@@ -2,43 +2,11 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { type Parameter, parseSignature } from "../../scripts/signatures/parse.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: functions and objects of all kinds are called by their names
 export type Any = any;
 type Call = (...args: unknown[]) => unknown;
-
-export interface Parameter {
-  name: string;
-  kind: string;
-  optional: boolean;
-  rest: boolean;
-}
-
-export interface Signature {
-  /** Arguments that have places. */
-  positional: Parameter[];
-  /** Options that must be there. */
-  needed: Parameter[];
-}
-
-const words = (part: string) => part.split(" ").filter((word) => word !== "");
-
-function parameter(word: string): Parameter {
-  const [name, kind] = word.split(":") as [string, string];
-  const bare = name.replace(/^\.\.\.|[?!]$/g, "");
-  return { name: bare, kind: kind.replace("?", ""), optional: name.endsWith("?"), rest: name.startsWith("...") };
-}
-
-/** Reads a signature of the tables in src: `name:kind` for each argument, after `|` the options. */
-export function parseSignature(signature: string): Signature {
-  const [before = "", after = ""] = signature.split("|");
-  return {
-    positional: words(before).map(parameter),
-    needed: words(after)
-      .filter((word) => word.includes("!:"))
-      .map(parameter),
-  };
-}
 
 /** Something to be called. */
 export interface Target {
@@ -137,7 +105,8 @@ export class Comparison {
 
   /** What is wrong with the calls of a target. */
   async problems(target: Target): Promise<string[]> {
-    const { positional, needed } = parseSignature(target.signature);
+    const { positional, options: optional } = parseSignature(target.signature);
+    const needed = optional.filter((one) => !one.optional);
     const found: string[] = [];
     try {
       this.begin();

@@ -4,12 +4,13 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseSignature } from "../../scripts/signatures/parse.ts";
 import * as DISTRIBUTIONS from "../../src/distributions/signatures.ts";
 import * as Z from "../../src/index.ts";
 import * as IO from "../../src/io/base/signatures.ts";
 import * as NN from "../../src/nn/signatures.ts";
 import { ZensorError } from "../../src/tensor/errors.ts";
-import { isClass, parseSignature } from "../api/by-name.ts";
+import { isClass } from "../api/by-name.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "zensor-attack-"));
 const before = process.cwd();
@@ -154,7 +155,8 @@ const text = (error: unknown) => (error === null ? "nothing" : `${(error as Erro
 async function problemsOf(target: Target): Promise<string[]> {
   const { name, signature } = target;
   if (signature === undefined) return [`${name} has no signature`];
-  const { positional, needed: mustBe } = parseSignature(signature);
+  const { positional, options } = parseSignature(signature);
+  const mustBe = options.filter(({ optional }) => !optional);
   const listed = positional.filter(({ rest }) => !rest);
   const required = listed.filter(({ optional }) => !optional).map(({ kind }) => kind);
   const needed = Object.fromEntries(mustBe.map(({ name: option, kind }) => [option, value(kind)]));

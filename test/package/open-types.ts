@@ -19,13 +19,15 @@ const plainName = (path: string): string => path.replace(/\$\d+|\b\w+_d_/g, "");
 /** The paths of all declarations in the text that say `any` or `unknown`, each once, in order. */
 export function openTypes(text: string): string[] {
   const found = new Set<string>();
-  const walk = (node: ts.Node, path: readonly string[]): void => {
+  const walk = (node: ts.Node, path: readonly string[], given = false): void => {
     if (isInternal(node)) return;
-    const name = nameOf(node);
+    // What is given by name is an argument, as it is in its place.
+    const name = given ? null : nameOf(node);
     const here = name === null ? path : [...path, name];
     if (node.kind === ts.SyntaxKind.AnyKeyword || node.kind === ts.SyntaxKind.UnknownKeyword)
       found.add(plainName(here.join(".")));
-    ts.forEachChild(node, (child) => walk(child, here));
+    const named = given || (ts.isParameter(node) && node.name.getText() === "given");
+    ts.forEachChild(node, (child) => walk(child, here, named));
   };
   walk(ts.createSourceFile("zensor.d.ts", text, ts.ScriptTarget.Latest, true), []);
   return [...found].sort();

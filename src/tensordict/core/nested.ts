@@ -1,8 +1,8 @@
 // Nested tensors: tensors of different sizes, one after the other in one block of elements, that are one entry.
 import type { IndexPart } from "../../api/indexing-parse.ts";
 import { repr } from "../../api/printing.ts";
-import { type Device, type DeviceLike, toDevice } from "../../tensor/device.ts";
-import { DType } from "../../tensor/dtype.ts";
+import type { Device, DeviceLike } from "../../tensor/device.ts";
+import type { DType, DTypeLike } from "../../tensor/dtype.ts";
 import { IndexError, RuntimeError, ValueError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
@@ -206,8 +206,9 @@ export class NestedTensor extends Collection<never> {
     return this._over(this._values.detach());
   }
   /** On another device or of another dtype; itself where it is so already. @torch Tensor.to */
-  to(target: DeviceLike | DType): NestedTensor {
-    const values = target instanceof DType ? this._values.to(target) : this._values.to(toDevice(target));
+  to(target?: DeviceLike | DTypeLike, options: { device?: DeviceLike; dtype?: DTypeLike } = {}): NestedTensor {
+    const first = target === undefined ? this._values : this._values.to(target as DTypeLike);
+    const values = Object.keys(options).length === 0 ? first : first.to(options);
     return values === this._values ? this : this._over(values);
   }
   /** @internal Writes the components of another one, of the same sizes, over these. */

@@ -23,4 +23,4 @@ export const CONFIGS: Record<string, { exactOptionalPropertyTypes?: boolean } & 
 };
 
 /** Programs that compile and run. */
-export const PROGRAMS = ["tensors.mts", "collections.mts", "training.mts"];
+export const PROGRAMS = ["tensors.mts", "collections.mts", "training.mts", "by-name.mts"];

@@ -1,0 +1,101 @@
+// All tables of signatures, by where functions stand and by the classes whose members they describe.
+import * as CUDA from "../../src/cuda/signatures.ts";
+import * as DISTRIBUTIONS from "../../src/distributions/signatures.ts";
+import * as IO from "../../src/io/base/signatures.ts";
+import * as NN from "../../src/nn/signatures.ts";
+import * as PROFILER from "../../src/profiler/signatures.ts";
+import * as TENSOR from "../../src/tensor/signatures.ts";
+import { BINARY, COMPARE, REDUCE, SIMPLE } from "../../src/tensordict/classes/math-methods.ts";
+import * as TD from "../../src/tensordict/core/signatures.ts";
+
+export type Table = Readonly<Record<string, string>>;
+
+const forms = (names: readonly string[], form: string) => Object.fromEntries(names.map((name) => [name, form]));
+
+/** Methods of every collection. */
+const COLLECTIONS: Table = {
+  ...TD.METHODS,
+  ...TD.UNWRAPPED,
+  ...forms(SIMPLE, TD.FORMS.unary),
+  ...forms([...BINARY, ...BINARY.map((name) => `${name}_`)], TD.FORMS.binary),
+  ...forms(COMPARE, TD.FORMS.compare),
+  ...forms(REDUCE, TD.FORMS.reduce),
+};
+
+/** Functions by room. */
+export const ROOMS: Readonly<Record<string, Table>> = {
+  api: { ...TENSOR.FUNCTIONS, ...TENSOR.CPU },
+  autograd: TENSOR.FUNCTIONS,
+  cuda: CUDA.FUNCTIONS,
+  dispatch: TENSOR.FUNCTIONS,
+  distributions: { ...DISTRIBUTIONS.FUNCTIONS, ...DISTRIBUTIONS.CONSTRAINTS },
+  io: IO.FUNCTIONS,
+  nn: NN.FUNCTIONS,
+  profiler: PROFILER.FUNCTIONS,
+  tensor: TENSOR.FUNCTIONS,
+  tensordict: TD.FUNCTIONS,
+};
+
+export const CONSTRUCTORS: Table = {
+  ...NN.CONSTRUCTORS,
+  ...DISTRIBUTIONS.CONSTRUCTORS,
+  ...IO.CONSTRUCTORS,
+  ...TD.CONSTRUCTORS,
+  Generator: TENSOR.GENERATOR,
+};
+
+/** Methods by class; those of a class hold for what extends it. */
+export const METHODS: Readonly<Record<string, Table>> = {
+  ...TENSOR.CLASSES,
+  ...IO.METHODS,
+  Tensor: TENSOR.MEMBERS,
+  NestedTensor: TD.NESTED_METHODS,
+  NonTensorData: { ...TD.VALUE_METHODS, ...COLLECTIONS },
+  NonTensorStack: { ...TD.VALUE_METHODS, ...COLLECTIONS },
+  TensorDictFuture: TD.FUTURE_METHODS,
+  MemoryMappedTensor: TD.MAPPED_METHODS,
+  PersistentTensorDict: TD.PERSISTENT_METHODS,
+  LazyStackedTensorDict: TD.LAZY_METHODS,
+  TensorDictParams: { ...NN.MODULE, ...COLLECTIONS, ...TD.PARAMS_METHODS },
+  TensorDictBase: COLLECTIONS,
+  ShapeMethods: COLLECTIONS,
+  MathMethods: COLLECTIONS,
+  MathSignatures: COLLECTIONS,
+  DiskMethods: COLLECTIONS,
+  Module: NN.MODULE,
+  Ordered: NN.ORDERED,
+  Sequential: NN.ORDERED,
+  ModuleDict: NN.DICT,
+  Distribution: DISTRIBUTIONS.METHODS,
+  Transform: DISTRIBUTIONS.TRANSFORM,
+  Profile: PROFILER.PROFILE,
+  Averages: PROFILER.AVERAGES,
+};
+
+/** Class methods by class. */
+export const STATICS: Readonly<Record<string, Table>> = {
+  ...IO.STATICS,
+  Distribution: DISTRIBUTIONS.STATICS,
+  MemoryMappedTensor: TD.MAPPED_STATICS,
+  PersistentTensorDict: TD.PERSISTENT_STATICS,
+  TensorDictBase: TD.STATICS,
+  DenseTensorDict: TD.STATICS,
+};
+
+/** The signature of a function of a source file, by its path in src. */
+export function functionSignature(file: string, name: string): string | undefined {
+  return rowOf(ROOMS[file.split("/")[0] as string], name);
+}
+
+const rowOf = (table: Table | undefined, name: string) =>
+  table !== undefined && Object.hasOwn(table, name) ? table[name] : undefined;
+
+/** The signature of a member of the first class of a lineage: `name`, `static name` or `new`. */
+export function classSignatures(lineage: readonly string[]): (member: string) => string | undefined {
+  const first = (tables: Readonly<Record<string, Table>>, name: string) =>
+    lineage.map((owner) => rowOf(tables[owner], name)).find((text) => text !== undefined);
+  return (member) => {
+    if (member === "new") return lineage.map((owner) => rowOf(CONSTRUCTORS, owner)).find((text) => text !== undefined);
+    return member.startsWith("static ") ? first(STATICS, member.slice("static ".length)) : first(METHODS, member);
+  };
+}
