@@ -136,7 +136,7 @@ class ByName {
       if (this.among(i)) continue;
       const { name, optional } = this.fixed[i] as Parameter;
       const own = this.given[i];
-      const mayMiss = own === undefined ? optional : own.optional || own.types.some(isUndefined);
+      const mayMiss = own?.types.some(isUndefined) || (optional && own?.optional !== false);
       members.push(`${name}${mayMiss ? "?" : ""}: ${this.type(i)}`);
     }
     if (this.rest !== undefined) {

@@ -14,7 +14,7 @@ const isInternal = (node: ts.Node): boolean =>
   nameOf(node)?.startsWith("_") === true || ts.getJSDocTags(node).some((tag) => tag.tagName.text === "internal");
 
 /** Without what the bundler adds to names that are there twice. */
-const plainName = (path: string): string => path.replace(/\$\d+|\b\w+_d_/g, "");
+const plainName = (path: string): string => path.replace(/\b\w+_d(\$\d+)?_|\$\d+/g, "");
 
 /** The paths of all declarations in the text that say `any` or `unknown`, each once, in order. */
 export function openTypes(text: string): string[] {
@@ -94,7 +94,7 @@ export const REASONS: readonly (readonly [why: string, names: readonly string[]]
     ],
   ],
   ["a TensorDict whose keys are not known is one of any keys", ["Schema", "SchemaOf", "Open", "Stored", "Td"]],
-  ["a class of any constructor; a field that is declared as nothing in particular", ["AnyClass", "ValueOf"]],
+  ["a class of any constructor; a field that is declared as nothing in particular", ["AnyClass", "DistributionClass", "ValueOf"]],
   [
     "what a module takes and gives is its own business, and so is what hooks see of it",
     ["Any", "ForwardHook", "ForwardPreHook", "Identity.constructor", "Identity.forward", "Sequential.forward"],
