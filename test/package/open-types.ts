@@ -94,7 +94,10 @@ export const REASONS: readonly (readonly [why: string, names: readonly string[]]
     ],
   ],
   ["a TensorDict whose keys are not known is one of any keys", ["Schema", "SchemaOf", "Open", "Stored", "Td"]],
-  ["a class of any constructor; a field that is declared as nothing in particular", ["AnyClass", "DistributionClass", "ValueOf"]],
+  [
+    "a class of any constructor; a field that is declared as nothing in particular",
+    ["AnyClass", "DistributionClass", "ValueOf"],
+  ],
   [
     "what a module takes and gives is its own business, and so is what hooks see of it",
     ["Any", "ForwardHook", "ForwardPreHook", "Identity.constructor", "Identity.forward", "Sequential.forward"],
