@@ -169,7 +169,7 @@ class Run {
       const g = results[i] ?? null;
       const task = this.task(edge.node);
       if (g !== null) {
-        const fresh = g._base === null && g._storage.claims === 1 && !repeated.has(g);
+        const fresh = g._storage.claims === 1 && !repeated.has(g);
         this.deliver(edge, task, g, fresh, node, i);
       }
       if (--task.pending === 0) this.ready.push(edge.node);

@@ -45,10 +45,9 @@ export const FREED: unique symbol = Symbol("freed");
 
 /** Keeps an argument. */
 export function save(x: Tensor | Scalar | null | undefined | readonly (Tensor | null)[]): Saved {
-  if (x === null || x === undefined) return null;
   if (x instanceof Tensor) return new SavedTensor(x, null, 0);
   if (Array.isArray(x)) return x.map((t) => save(t));
-  return x as Scalar;
+  return (x as Scalar | null | undefined) ?? null;
 }
 
 /** Keeps a result of the node itself. */
@@ -76,7 +75,7 @@ export function unpack(x: Saved, node: Node): Tensor | Scalar | null | (Tensor |
   if (fn === null && !s.isLeaf) throw texts.savedWasDetached(undefined);
   if (t._version.value !== s.version) changedError(s, fn);
   if (s.node === null) return t;
-  return t._gradFn === fn && t._outputNr === s.outputNr && t._storage === s.storage ? t : rebuilt(s);
+  return t._gradFn === fn && t._storage === s.storage ? t : rebuilt(s);
 }
 
 /** The tensor object moved on in the graph, but its elements are those that were saved. */
@@ -110,7 +109,7 @@ export interface Geometry {
 export function geometry(x: Tensor | Scalar | null | readonly Tensor[]): Geometry {
   // Of a list: the shapes of its members.
   // biome-ignore lint/suspicious/noExplicitAny: shapes of a list stand where sizes do
-  if (Array.isArray(x)) return { ...geometry(x[0] ?? null), shape: x.map((t) => t._shape) as any };
+  if (Array.isArray(x)) return { ...geometry(null), shape: x.map((t) => t._shape) as any };
   if (!(x instanceof Tensor)) {
     return { shape: [], strides: [], offset: 0, dtype: getDefaultDtype(), ndim: 0, device: CPU };
   }

@@ -4,8 +4,8 @@ import * as texts from "../../generated/texts.ts";
 import { clone } from "../dispatch/copy.ts";
 import { gradMode, requiresGrad } from "../dispatch/mode.ts";
 import { checkOutGradients, setGeometry } from "../dispatch/out.ts";
-import { extraOf, Tensor } from "../tensor/tensor.ts";
-import { accumulatorOf, checkCreation, edgeOf, gradFnOf, metaOf, moveTo, setNode } from "./history.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import { checkCreation, edgeOf, gradFnOf, metaOf, moveTo, setNode } from "./history.ts";
 import type { Edge, Node } from "./node.ts";
 import { type Saved, save } from "./saved.ts";
 import { CopySlices } from "./view-nodes.ts";
@@ -71,10 +71,6 @@ export function saveOriginal(self: Tensor): Saved {
   const original = clone(self);
   original._gradFn = gradFnOf(self);
   original._outputNr = self._outputNr;
-  if (original._gradFn === null && requiresGrad(self)) {
-    original._requiresGrad = true;
-    extraOf(original).accumulate = accumulatorOf(self);
-  }
   return save(original);
 }
 

@@ -9,6 +9,7 @@ import {
   complex64,
   empty,
   ones,
+  rsub,
   stack,
   stdMean,
   type Tensor,
@@ -23,6 +24,7 @@ const leaf = (n = 3, first = 1): Tensor => tensor(Array.from({ length: n }, (_, 
 const GRAPHS: Record<string, (a: Tensor, b: Tensor) => Tensor> = {
   "a sum": (a, b) => a.add(b),
   "a difference": (a, b) => a.sub(b),
+  "a difference the other way round": (a, b) => rsub(a, b).add(a),
   "the same twice": (a, b) => a.add(a).add(b),
   "the same three times": (a, b) => a.add(a).add(a).add(b).add(b),
   "a sum used twice": (a, b) => {
