@@ -1113,22 +1113,17 @@ export class eq_Backward extends Node {
   override get name(): string {
     return this.special ? "EqBackward1" : "EqBackward0";
   }
-  self!: S.Saved;
-  other!: S.Saved;
+  self!: S.Geometry;
+  other!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const other = S.unpack(this.other, this) as Tensor | Scalar;
-    const self = S.unpack(this.self, this) as Tensor | Scalar;
+    const self = this.self;
+    const other = this.other;
     return [
-      this.needs(0) ? F.noGradient(grad, self) : null,
-      this.needs(1) ? F.noGradient(grad, other) : null,
+      this.needs(0) ? F.noGradient(grad, self.shape) : null,
+      this.needs(1) ? F.noGradient(grad, other.shape) : null,
     ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.other = S.drop(this.other, true);
   }
 }
 
@@ -1137,22 +1132,17 @@ export class ne_Backward extends Node {
   override get name(): string {
     return this.special ? "NeBackward1" : "NeBackward0";
   }
-  self!: S.Saved;
-  other!: S.Saved;
+  self!: S.Geometry;
+  other!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const other = S.unpack(this.other, this) as Tensor | Scalar;
-    const self = S.unpack(this.self, this) as Tensor | Scalar;
+    const self = this.self;
+    const other = this.other;
     return [
-      this.needs(0) ? F.noGradient(grad, self) : null,
-      this.needs(1) ? F.noGradient(grad, other) : null,
+      this.needs(0) ? F.noGradient(grad, self.shape) : null,
+      this.needs(1) ? F.noGradient(grad, other.shape) : null,
     ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.other = S.drop(this.other, true);
   }
 }
 
@@ -1161,22 +1151,17 @@ export class lt_Backward extends Node {
   override get name(): string {
     return this.special ? "LtBackward1" : "LtBackward0";
   }
-  self!: S.Saved;
-  other!: S.Saved;
+  self!: S.Geometry;
+  other!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const other = S.unpack(this.other, this) as Tensor | Scalar;
-    const self = S.unpack(this.self, this) as Tensor | Scalar;
+    const self = this.self;
+    const other = this.other;
     return [
-      this.needs(0) ? F.noGradient(grad, self) : null,
-      this.needs(1) ? F.noGradient(grad, other) : null,
+      this.needs(0) ? F.noGradient(grad, self.shape) : null,
+      this.needs(1) ? F.noGradient(grad, other.shape) : null,
     ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.other = S.drop(this.other, true);
   }
 }
 
@@ -1185,22 +1170,17 @@ export class le_Backward extends Node {
   override get name(): string {
     return this.special ? "LeBackward1" : "LeBackward0";
   }
-  self!: S.Saved;
-  other!: S.Saved;
+  self!: S.Geometry;
+  other!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const other = S.unpack(this.other, this) as Tensor | Scalar;
-    const self = S.unpack(this.self, this) as Tensor | Scalar;
+    const self = this.self;
+    const other = this.other;
     return [
-      this.needs(0) ? F.noGradient(grad, self) : null,
-      this.needs(1) ? F.noGradient(grad, other) : null,
+      this.needs(0) ? F.noGradient(grad, self.shape) : null,
+      this.needs(1) ? F.noGradient(grad, other.shape) : null,
     ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.other = S.drop(this.other, true);
   }
 }
 
@@ -1209,22 +1189,17 @@ export class gt_Backward extends Node {
   override get name(): string {
     return this.special ? "GtBackward1" : "GtBackward0";
   }
-  self!: S.Saved;
-  other!: S.Saved;
+  self!: S.Geometry;
+  other!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const other = S.unpack(this.other, this) as Tensor | Scalar;
-    const self = S.unpack(this.self, this) as Tensor | Scalar;
+    const self = this.self;
+    const other = this.other;
     return [
-      this.needs(0) ? F.noGradient(grad, self) : null,
-      this.needs(1) ? F.noGradient(grad, other) : null,
+      this.needs(0) ? F.noGradient(grad, self.shape) : null,
+      this.needs(1) ? F.noGradient(grad, other.shape) : null,
     ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.other = S.drop(this.other, true);
   }
 }
 
@@ -1233,22 +1208,17 @@ export class ge_Backward extends Node {
   override get name(): string {
     return this.special ? "GeBackward1" : "GeBackward0";
   }
-  self!: S.Saved;
-  other!: S.Saved;
+  self!: S.Geometry;
+  other!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const other = S.unpack(this.other, this) as Tensor | Scalar;
-    const self = S.unpack(this.self, this) as Tensor | Scalar;
+    const self = this.self;
+    const other = this.other;
     return [
-      this.needs(0) ? F.noGradient(grad, self) : null,
-      this.needs(1) ? F.noGradient(grad, other) : null,
+      this.needs(0) ? F.noGradient(grad, self.shape) : null,
+      this.needs(1) ? F.noGradient(grad, other.shape) : null,
     ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.other = S.drop(this.other, true);
   }
 }
 
@@ -1692,7 +1662,7 @@ export class remainder_Backward extends Node {
   override release(): void {
     super.release();
     this.self = S.drop(this.self);
-    this.other = S.drop(this.other, true);
+    this.other = S.drop(this.other);
   }
 }
 
@@ -1729,7 +1699,7 @@ export class fmod_Backward extends Node {
   override release(): void {
     super.release();
     this.self = S.drop(this.self);
-    this.other = S.drop(this.other, true);
+    this.other = S.drop(this.other);
   }
 }
 
@@ -1883,23 +1853,22 @@ export class copysign_Backward extends Node {
     return this.special ? "CopysignBackward0" : "CopysignBackward1";
   }
   self!: S.Saved;
-  other!: S.Saved;
+  other!: S.Geometry;
   result0!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const other = S.unpack(this.other, this) as Tensor | Scalar;
     const self = S.unpack(this.self, this) as Tensor;
+    const other = this.other;
     const result = S.unpack(this.result0, this) as Tensor;
     return [
       this.needs(0) ? F.copysignBackward(grad, self, result) : null,
-      this.needs(1) ? F.noGradient(grad, other) : null,
+      this.needs(1) ? F.noGradient(grad, other.shape) : null,
     ];
   }
   override release(): void {
     super.release();
     this.self = S.drop(this.self);
-    this.other = S.drop(this.other, true);
     this.result0 = S.drop(this.result0);
   }
 }
@@ -2391,7 +2360,7 @@ export class max_Backward extends Node {
     const self = S.unpack(this.self, this) as Tensor;
     const result = S.unpack(this.result0, this) as Tensor;
     return [
-      this.needs(0) ? F.extremeBackward(grad, self, result, null, false) : null,
+      this.needs(0) ? F.extremeBackward(grad, self, result) : null,
     ];
   }
   override release(): void {
@@ -2438,7 +2407,7 @@ export class min_Backward extends Node {
     const self = S.unpack(this.self, this) as Tensor;
     const result = S.unpack(this.result0, this) as Tensor;
     return [
-      this.needs(0) ? F.extremeBackward(grad, self, result, null, false) : null,
+      this.needs(0) ? F.extremeBackward(grad, self, result) : null,
     ];
   }
   override release(): void {

@@ -1623,8 +1623,8 @@ export function eq_(self: Tensor, other: Tensor | Scalar): Tensor {
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
-  node.self = node.needs(0) ? $T.saveOriginal(self) : null;
-  node.other = node.needs(1) ? $S.save(other) : null;
+  node.self = $S.geometry(self);
+  node.other = $S.geometry(other);
   $pointwise.binary(P_eq, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -1660,8 +1660,8 @@ export function ne_(self: Tensor, other: Tensor | Scalar): Tensor {
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
-  node.self = node.needs(0) ? $T.saveOriginal(self) : null;
-  node.other = node.needs(1) ? $S.save(other) : null;
+  node.self = $S.geometry(self);
+  node.other = $S.geometry(other);
   $pointwise.binary(P_ne, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -1697,8 +1697,8 @@ export function lt_(self: Tensor, other: Tensor | Scalar): Tensor {
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
-  node.self = node.needs(0) ? $T.saveOriginal(self) : null;
-  node.other = node.needs(1) ? $S.save(other) : null;
+  node.self = $S.geometry(self);
+  node.other = $S.geometry(other);
   $pointwise.binary(P_lt, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -1734,8 +1734,8 @@ export function le_(self: Tensor, other: Tensor | Scalar): Tensor {
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
-  node.self = node.needs(0) ? $T.saveOriginal(self) : null;
-  node.other = node.needs(1) ? $S.save(other) : null;
+  node.self = $S.geometry(self);
+  node.other = $S.geometry(other);
   $pointwise.binary(P_le, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -1771,8 +1771,8 @@ export function gt_(self: Tensor, other: Tensor | Scalar): Tensor {
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
-  node.self = node.needs(0) ? $T.saveOriginal(self) : null;
-  node.other = node.needs(1) ? $S.save(other) : null;
+  node.self = $S.geometry(self);
+  node.other = $S.geometry(other);
   $pointwise.binary(P_gt, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -1808,8 +1808,8 @@ export function ge_(self: Tensor, other: Tensor | Scalar): Tensor {
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
-  node.self = node.needs(0) ? $T.saveOriginal(self) : null;
-  node.other = node.needs(1) ? $S.save(other) : null;
+  node.self = $S.geometry(self);
+  node.other = $S.geometry(other);
   $pointwise.binary(P_ge, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -3200,7 +3200,7 @@ export function copysign(self: Tensor, other: Tensor | Scalar, out?: Tensor): Te
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   node.self = node.needs(0) ? $S.save(self) : null;
-  node.other = node.needs(1) ? $S.save(other) : null;
+  node.other = $S.geometry(other);
   const r = $pointwise.binary(P_copysign, self, other, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
@@ -3225,7 +3225,7 @@ export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor {
     $pointwise.checkWrite(self, other);
   }
   node.self = node.needs(0) ? $T.saveOriginal(self) : null;
-  node.other = node.needs(1) ? $S.save(other) : null;
+  node.other = $S.geometry(other);
   $pointwise.binary(P_copysign, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);

@@ -34,11 +34,6 @@ export function requiresGradNotBool(op: string): TypeError {
   return new TypeError(`${op}(): argument 'requiresGrad' must be bool`, { op, code: "type" });
 }
 
-/** {op}(): argument 'out' must be Tensor, not {got} */
-export function outNotATensor(op: string, got: Part): TypeError {
-  return new TypeError(`${op}(): argument 'out' must be Tensor, not ${part(got)}`, { op, code: "type" });
-}
-
 /** layout: zensor has strided tensors only, got {layout} */
 export function stridedOnly(op: string | undefined, layout: Part): NotImplementedError {
   return new NotImplementedError(`layout: zensor has strided tensors only, got ${part(layout)}`, { op, code: "not_implemented" });

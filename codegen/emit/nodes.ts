@@ -90,12 +90,22 @@ function emitClass(plan: NodePlan): string {
   if (kept.length > 0) {
     out.push("  override release(): void {");
     out.push("    super.release();");
-    // A number that has an overload of its own is no tensor in torch, and is not freed.
-    for (const k of kept) out.push(`    this.${k} = S.drop(this.${k}${k === special?.name ? ", true" : ""});`);
+    const number = numberKept(plan);
+    for (const k of kept) out.push(`    this.${k} = S.drop(this.${k}${k === number ? ", true" : ""});`);
     out.push("  }");
   }
   out.push("}", "");
   return out.join("\n");
+}
+
+/**
+ * A number that has an overload of its own, where gradients of others read it: it is no tensor in torch, and is not
+ * freed.
+ */
+function numberKept(plan: NodePlan): string | undefined {
+  const name = specialArg(plan.op)?.name;
+  const readers = plan.formulas.filter((f) => name !== undefined && f.uses.has(name));
+  return readers.some((f) => f.targets.some((t) => camel(t) !== name)) ? name : undefined;
 }
 
 /** The formula deals with missing gradients itself. */

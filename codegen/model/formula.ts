@@ -78,7 +78,7 @@ function isExpression(file: SourceFile): boolean {
 }
 
 function noteUse(uses: Map<string, Use>, arg: Arg, parent: Node | undefined): void {
-  const single = arg.role === "Tensor" || arg.role === "Tensor?" || arg.role === "TensorList";
+  const single = ["Tensor", "Tensor?", "Tensor|Scalar", "TensorList"].includes(arg.role);
   const geometry =
     single && parent !== undefined && Node.isPropertyAccessExpression(parent) && GEOMETRY.has(parent.getName());
   if (!geometry || uses.get(arg.name) === "value") uses.set(arg.name, "value");

@@ -16,7 +16,7 @@ const comparison = {
   args: { self: "Tensor|Scalar", other: "Tensor|Scalar" },
   promote: "compare",
   inplaceGradOnly: true,
-  grad: { self: "noGradient(grad, self)", other: "noGradient(grad, other)" },
+  grad: { self: "noGradient(grad, self.shape)", other: "noGradient(grad, other.shape)" },
 } as const;
 
 export const ops = [

@@ -289,7 +289,7 @@ export const ops = [
     node: "CopysignBackward1",
     nodeWhen: ["other", "CopysignBackward0"],
     doc: "The magnitude of self with the sign of other.",
-    grad: { self: "copysignBackward(grad, self, result)", other: "noGradient(grad, other)" },
+    grad: { self: "copysignBackward(grad, self, result)", other: "noGradient(grad, other.shape)" },
     example: "tensor([1, 2]).copysign(-1) // tensor([-1., -2.])",
   },
   {

@@ -130,14 +130,12 @@ export function backward(
   const starts = roots.map((t, i) => startGradient(t, given[i], i));
   const createGraph = options.createGraph ?? false;
   const retainGraph = options.retainGraph ?? createGraph;
-  if (options.inputs === undefined) {
-    run(roots, starts, { retainGraph, createGraph, inputs: null, capture: false });
-    return;
+  const inputs = options.inputs === undefined ? null : asList(options.inputs);
+  if (inputs !== null) {
+    requireTensors("backward", "inputs", inputs);
+    if (inputs.length === 0) throw texts.noBackwardInputs(undefined);
+    for (const t of inputs) retainGrad(t);
   }
-  const inputs = asList(options.inputs);
-  requireTensors("backward", "inputs", inputs);
-  if (inputs.length === 0) throw texts.noBackwardInputs(undefined);
-  for (const t of inputs) retainGrad(t);
   run(roots, starts, { retainGraph, createGraph, inputs, capture: false });
 }
 
@@ -149,9 +147,7 @@ function requireTensors(op: string, argument: string, list: unknown): void {
     requireTensors(op, argument, [list]);
     return;
   }
-  const wrong = list.find((t) => !(t instanceof Tensor));
-  if (wrong === undefined && !list.includes(undefined)) return;
-  throw texts.notTensors(op, argument, kindOf(wrong));
+  for (const t of list) if (!(t instanceof Tensor)) throw texts.notTensors(op, argument, kindOf(t));
 }
 
 function requireGraph(roots: readonly Tensor[]): void {
@@ -254,11 +250,10 @@ function nonLeafGradWarning(): void {
 }
 
 function requiresGrad_(t: Tensor, value: boolean): Tensor {
-  const own = requiresGrad(t);
   if (value && t._gradFn !== null) return t;
   if (!value && t._gradFn !== null) throw texts.notALeaf(undefined);
   if (value && t.dtype.category < 2) throw texts.integersNeedNoGrad(undefined);
-  if (own !== value || t._requiresGrad !== value) t._requiresGrad = value;
+  t._requiresGrad = value;
   return t;
 }
 

@@ -69,7 +69,7 @@ function batched(a: Tensor, b: Tensor, out: Tensor | undefined): Tensor {
   }
   const n = a.ndim > 1 ? (a._shape[a.ndim - 2] as number) : 1;
   const m1 = a._shape[a.ndim - 1] as number;
-  const m2 = b.ndim > 1 ? (b._shape[b.ndim - 2] as number) : (b._shape[0] as number);
+  const m2 = b._shape[Math.max(0, b.ndim - 2)] as number;
   const p = b.ndim > 1 ? (b._shape[b.ndim - 1] as number) : 1;
   const batch = broadcastShapes(a._shape.slice(0, -2), b._shape.slice(0, Math.max(0, b.ndim - 2)));
   const count = numelOf(batch);

@@ -55,9 +55,10 @@ export function movedim(
     order[dst[i] as number] = d;
   });
   const rest = self._shape.map((_, d) => d).filter((d) => !src.includes(d));
-  let at = 0;
-  for (let d = 0; d < rank; d++) if (order[d] === -1) order[d] = rest[at++] as number;
-  return O.permute(self, order);
+  return O.permute(
+    self,
+    order.map((d) => (d === -1 ? (rest.shift() as number) : d)),
+  );
 }
 
 export function reverseDims(self: Tensor): Tensor {

@@ -20,7 +20,7 @@ export function notDerivable(name: string): never {
   throw texts.noDerivative(undefined, name);
 }
 
-/** Zeros of an operand's shape; a number has no gradient. */
-export function noGradient(grad: Tensor, operand: { readonly _shape: readonly number[] } | Scalar): Tensor | null {
-  return typeof operand === "object" && "_shape" in operand ? grad.newZeros(operand._shape) : null;
+/** The gradient of an operand that the result does not change with. */
+export function noGradient(grad: Tensor, shape: readonly number[]): Tensor {
+  return grad.newZeros(shape);
 }

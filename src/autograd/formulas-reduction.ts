@@ -30,15 +30,10 @@ export function meanBackward(grad: Tensor, shape: readonly number[], dim: Dims, 
   return sumBackward(grad, shape, dim, keepdim).div(reducedCount(shape, dim));
 }
 
-/** Shared equally among the elements that equal the extreme. */
-export function extremeBackward(grad: Tensor, self: Tensor, result: Tensor, dim: Dims, keepdim: boolean): Tensor {
-  const shape = self._shape;
-  const value = restored(result, shape, dim, keepdim);
-  const same = self.eq(value).logicalOr(self.isnan().logicalAnd(value.isnan()));
-  const mask = reducedDims(dim, shape.length, "backward");
-  const dims = [...mask.keys()].filter((d) => mask[d]);
-  const count = shape.length === 0 ? same.to(grad.dtype) : same.sum(dims, { keepdim: true }).to(grad.dtype);
-  return restored(grad, shape, dim, keepdim).div(count).mul(same.to(grad.dtype));
+/** Shared equally among the elements that equal the extreme of all. */
+export function extremeBackward(grad: Tensor, self: Tensor, result: Tensor): Tensor {
+  const same = self.eq(result).logicalOr(self.isnan().logicalAnd(result.isnan()));
+  return grad.div(same.sum().to(grad.dtype)).mul(same.to(grad.dtype));
 }
 
 /** As `extremeBackward`, but a line with a NaN has no gradient that is a number. */

@@ -22,9 +22,9 @@ export function sumTo(grad: Tensor, shape: readonly number[]): Tensor {
   if (sameSizes(grad._shape, shape)) return grad;
   const lead = grad._shape.length - shape.length;
   const dims: number[] = [];
-  for (let d = 0; d < grad._shape.length; d++) {
-    if (d < lead || (shape[d - lead] === 1 && grad._shape[d] !== 1)) dims.push(d);
-  }
+  grad._shape.forEach((n, d) => {
+    if (d < lead || (shape[d - lead] === 1 && n !== 1)) dims.push(d);
+  });
   const summed = grad.sum(dims, { keepdim: true });
   return lead > 0 ? summed.view(shape) : summed;
 }

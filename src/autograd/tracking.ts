@@ -120,9 +120,7 @@ export function adoptGeometry(self: Tensor, view: Tensor): void {
 }
 
 export function checkOut(op: string, out: Tensor | readonly Tensor[], inputs: readonly unknown[]): void {
-  const list: unknown = out instanceof Tensor ? [out] : out;
-  if (!Array.isArray(list) || !list.every((o) => o instanceof Tensor)) throw texts.outNotATensor(op, typeof out);
-  for (const o of list) checkOutGradients(op, o, inputs);
+  for (const o of out instanceof Tensor ? [out] : out) checkOutGradients(op, o, inputs);
 }
 
 /** After an `out` form: the written tensors have changed. */

@@ -56,9 +56,7 @@ export class CopySlices extends Node {
     const first = parts[0] ?? null;
     if (first === null) slice.zero_();
     else slice.copy_(G.conform(first, { shape: slice._shape, dtype: slice.dtype, device: slice.device }));
-    const out: Gradients = [this.needs(0) ? whole : null];
-    for (let i = 1; i < this.next.length; i++) out.push(parts[i] ?? null);
-    return out;
+    return [this.needs(0) ? whole : null, ...parts.slice(1)];
   }
   override release(): void {
     super.release();

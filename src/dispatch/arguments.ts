@@ -41,8 +41,6 @@ export function isOptions(x: unknown): x is Record<string, unknown> {
   return proto === Object.prototype || proto === null;
 }
 
-const isNumber = (x: unknown): boolean => typeof x === "number" || typeof x === "bigint";
-
 function isZeroDim(x: unknown): x is Tensor {
   return loose && x instanceof Tensor && x._numel === 1 && x.dtype.category === 1;
 }
@@ -82,7 +80,7 @@ const CONVERT: Record<string, Converter> = {
   Dims: (x) => (Array.isArray(x) ? toInts(x) : toInt(x)),
   Size: toInts,
   Sizes: (x) => toInts(Array.isArray(x) ? x : [x]),
-  Float: (x) => (isNumber(x) ? Number(x) : isScalar(x) ? Number((x as { value?: number }).value ?? x) : MISMATCH),
+  Float: (x) => (isScalar(x) ? Number((x as { value?: number }).value ?? x) : MISMATCH),
   Bool: (x) => (typeof x === "boolean" ? x : x === 0 || x === 1 ? x === 1 : MISMATCH),
   String: (x) => (typeof x === "string" ? x : MISMATCH),
   DType: (x) => {
@@ -127,10 +125,10 @@ function toOut(out: unknown, results: number): unknown {
 function bind(overload: Overload, args: readonly unknown[], options: Record<string, unknown> | null): unknown[] | null {
   const rows = overload.args;
   overload.converters ??= rows.map(([, role]) => converterOf(role));
-  const values = new Array<unknown>(rows.length + (overload.out > 0 ? 1 : 0));
+  const values = new Array<unknown>(rows.length);
   const last = overload.positional - 1;
   const variadic = last >= 0 && isVariadic((rows[last] as ArgRow)[1]);
-  const gathers = variadic && args.length > last && !Array.isArray(args[last]);
+  const gathers = variadic && !Array.isArray(args[last]);
   if (!gathers && args.length > overload.positional) return null;
   for (let i = 0; i < rows.length; i++) {
     const [name, , fallback] = rows[i] as ArgRow;
@@ -201,7 +199,7 @@ function withFirstNames(options: Record<string, unknown>, overloads: readonly Ov
   let renamed: Record<string, unknown> | null = null;
   for (const key in options) {
     const first = SECOND_NAMES.get(key);
-    if (first === undefined || takes(key) || !takes(first) || options[first] !== undefined) continue;
+    if (first === undefined || !takes(first) || options[first] !== undefined) continue;
     renamed ??= { ...options };
     renamed[first] = options[key];
     delete renamed[key];
@@ -211,16 +209,15 @@ function withFirstNames(options: Record<string, unknown>, overloads: readonly Ov
 
 /** The call of an operator with arguments by name; what comes after the last argument given is left out. */
 export function byName<R>(name: string, overloads: readonly Overload[], args: unknown[]): R {
-  let count = args.length;
-  while (count > 0 && args[count - 1] === undefined) count--;
-  return call(name, overloads, args.slice(0, count));
+  const last = args.findLastIndex((x) => x !== undefined);
+  return call(name, overloads, args.slice(0, last + 1));
 }
 
 /** Calls the first overload that fits. */
 export function call<R>(name: string, overloads: readonly Overload[], args: unknown[]): R {
   let options: Record<string, unknown> | null = null;
   let list = args;
-  const tail = args.length > 0 ? args[args.length - 1] : undefined;
+  const tail = args[args.length - 1];
   if (isOptions(tail)) {
     options = withFirstNames(tail, overloads);
     list = args.slice(0, -1);
@@ -286,7 +283,7 @@ function invalid(
       return texts.unknownKeyword(name, name, key);
     }
   }
-  const given = args.length - (options === null ? 0 : 1);
+  const given = args.length - 1;
   for (const key of Object.keys(options ?? {})) {
     const twice = overloads.every((o) => {
       const at = o.args.findIndex((a) => a[0] === key);

@@ -1,7 +1,7 @@
-// How much memory a backward pass takes: a gradient that belongs to nobody else becomes the leaf's own or is added into,
+// How much memory a backward pass takes: a gradient that belongs to nobody else becomes the leaf's own or is added to,
 // and what is made is no longer than it has to be.
 import { expect, test } from "bun:test";
-import { asStrided, autograd, cpu, float64, ones, type Tensor } from "../../src/index.ts";
+import { addcmul, asStrided, autograd, cpu, float64, ones, type Tensor } from "../../src/index.ts";
 
 const N = 4096;
 const leaf = (n = N): Tensor => ones(n, { requiresGrad: true });
@@ -18,6 +18,7 @@ const PASSES: Record<string, [graph: (a: Tensor, b: Tensor) => Tensor, first: nu
   "a sum of all": [(a) => a.sum(), 1, 0],
   "a product with a number": [(a) => a.mul(2).sum(), 1, 1],
   "a product of two leaves": [(a, b) => a.mul(b).sum(), 2, 2],
+  "a product and a sum": [(a, b) => addcmul(a, b, a.detach()).sum(), 3, 2],
   "a chain": [(a) => a.mul(2).mul(3).mul(4).sum(), 3, 3],
   "a leaf used three times": [(a) => a.mul(2).add(a.mul(3)).add(a.mul(4)).sum(), 3, 3],
   "a dtype of its own": [(a) => a.to(float64).sum(), 1, 1],

@@ -4,13 +4,19 @@ import {
   arange,
   autograd,
   bool,
+  complex64,
+  fill,
   full,
   int64,
+  noGrad,
+  normal,
   ones,
   randint,
   randperm,
   type Tensor,
   tensor,
+  varMean,
+  viewAsReal,
   zeros,
 } from "../../src/index.ts";
 
@@ -96,4 +102,112 @@ test("what has no gradient cannot be asked for one when it is made", () => {
   ]) {
     expect(make).toThrow(floats);
   }
+});
+
+test("a graph that has saved no tensor can be run again", () => {
+  const uses: Record<string, (x: Tensor) => Tensor> = {
+    "a write of a comparison": (x) => x.clone().eq_(1),
+    "a write of a comparison with a tensor": (x) => x.clone().gt_(zeros(3)),
+    "a remainder by a number": (x) => x.remainder(2),
+    "another remainder by a number": (x) => x.fmod(2),
+  };
+  for (const [name, use] of Object.entries(uses)) {
+    const x = leaf();
+    const y = use(x).sum();
+    y.backward();
+    const once = x.grad?.tolist() as number[];
+    y.backward();
+    expect(x.grad?.tolist(), name).toEqual(once.map((v) => 2 * v));
+  }
+});
+
+test("gradients that are asked for have no history, and free the graph, unless that is asked for too", () => {
+  const x = leaf();
+  const y = x.mul(x).sum();
+  expect(() => autograd.backward([y, 5] as never)).toThrow("must be Tensor or tuple of Tensors, not number");
+  expect(() => autograd.backward([undefined] as never)).toThrow("must be Tensor or tuple of Tensors, not undefined");
+  const [kept] = autograd.grad(y, [x], { createGraph: true });
+  expect(kept?.requiresGrad).toBe(true);
+  const [plain] = autograd.grad(y, [x]);
+  expect(plain?.requiresGrad).toBe(false);
+  expect(() => autograd.grad(y, [x])).toThrow("backward through the graph a second time");
+});
+
+test("only leaves that want gradients take hooks for what was added", () => {
+  const text = "post accumulate grad hooks cannot be registered on non-leaf tensors";
+  for (const t of [ones(2), leaf().mul(2)]) {
+    expect(() => autograd.registerPostAccumulateGradHook(t, () => {})).toThrow(text);
+  }
+});
+
+test("a view of what was written finds its new node in any mode", () => {
+  const base = leaf().clone();
+  const view = base.narrow(0, 0, 2);
+  base.mul_(2);
+  expect(noGrad(() => view.gradFn)?.name).toBe("AsStridedBackward0");
+  const pairs = ones(2, { dtype: complex64 }).requiresGrad_().clone();
+  const parts = viewAsReal(pairs);
+  pairs.mul_(2);
+  expect(noGrad(() => parts.gradFn)?.name).toBe("ViewAsRealBackward0");
+  expect(autograd.grad(parts.sum(), [pairs])[0]?.real.tolist()).toEqual([1, 1]);
+});
+
+test("what was detached in place is no node's second output any more", () => {
+  const [, mean] = varMean(leaf()) as readonly Tensor[] as [Tensor, Tensor];
+  expect(mean.outputNr).toBe(1);
+  mean.detach_();
+  expect([mean.outputNr, mean.gradFn, mean.requiresGrad]).toEqual([0, null, false]);
+});
+
+test("a type that a tensor has already is no reason to copy it", () => {
+  const x = ones(3);
+  expect(x.type(x.dtype)).toBe(x);
+  expect(x.typeAs(x)).toBe(x);
+});
+
+test("a pass takes its options after a gradient, or alone", () => {
+  for (const args of [[{ retainGraph: true }], [null, { retainGraph: true }], [undefined, { retainGraph: true }]]) {
+    const x = leaf();
+    const y = x.mul(x).sum();
+    (y.backward as (...args: unknown[]) => void)(...args);
+    y.backward(null);
+    expect(x.grad?.tolist()).toEqual([4, 4, 4]);
+    expect(() => y.backward()).toThrow("backward through the graph a second time");
+  }
+});
+
+test("what is filled, or drawn around a mean, does not change with what stood there", () => {
+  const x = leaf();
+  const makers: [made: Tensor, name: string][] = [
+    [fill(x, 2), "FillBackward0"],
+    [fill(x, tensor(2)), "FillBackward1"],
+    [normal(x, ones(3)), "NormalBackward3"],
+    [normal(ones(3), x), "NormalBackward3"],
+  ];
+  for (const [made, name] of makers) {
+    expect(made.gradFn?.name).toBe(name);
+    expect(autograd.grad(made.sum(), [x])[0]?.tolist()).toEqual([0, 0, 0]);
+  }
+});
+
+test("a gradient that a tensor retains is not changed by the next pass", () => {
+  const s = leaf().mul(1);
+  s.retainGrad();
+  const y = s.sum();
+  y.backward(null, { retainGraph: true });
+  const first = s.grad as Tensor;
+  y.backward();
+  expect([first.tolist(), s.grad?.tolist()]).toEqual([
+    [1, 1, 1],
+    [2, 2, 2],
+  ]);
+});
+
+test("a write to a view that starts behind the first element of its base is followed there", () => {
+  const room = zeros(10);
+  const base = zeros(0).set_(room.untypedStorage(), 2, [6], [1]);
+  const w = tensor([2, 3], { requiresGrad: true });
+  base.asStrided([2], [2], 3).mul_(w).add_(w);
+  base.mul(arange(6)).sum().backward();
+  expect(w.grad?.tolist()).toEqual([1, 3]);
 });

@@ -45,9 +45,11 @@ describe("what a formula reads", () => {
     expect(uses("scaled(self, self.shape)")).toEqual({ self: "value" });
   });
 
-  test("what is no tensor for certain is saved whole", () => {
+  test("numbers are saved whole; of what may be one the sizes are kept like a tensor's", () => {
     expect(uses("scaled(grad, by)")).toEqual({ by: "value" });
-    expect(uses("scaled(grad, mixed.shape)")).toEqual({ mixed: "value" });
+    expect(uses("scaled(grad, by, by.shape)")).toEqual({ by: "value" });
+    expect(uses("scaled(grad, mixed.shape)")).toEqual({ mixed: "geometry" });
+    expect(uses("scaled(grad, mixed, mixed.shape)")).toEqual({ mixed: "value" });
   });
 
   test("names of properties are no arguments", () => {

@@ -33,12 +33,6 @@ export const texts = [
     text: "{op}(): argument 'requiresGrad' must be bool",
   },
   {
-    name: "outNotATensor",
-    error: "TypeError",
-    code: "type",
-    text: "{op}(): argument 'out' must be Tensor, not {got}",
-  },
-  {
     name: "stridedOnly",
     error: "NotImplementedError",
     code: "not_implemented",
