@@ -5,21 +5,16 @@ import * as IO from "../../src/io/base/signatures.ts";
 import * as NN from "../../src/nn/signatures.ts";
 import * as PROFILER from "../../src/profiler/signatures.ts";
 import * as TENSOR from "../../src/tensor/signatures.ts";
-import { BINARY, COMPARE, REDUCE, SIMPLE } from "../../src/tensordict/classes/math-methods.ts";
+import { MATH } from "../../src/tensordict/classes/math-methods.ts";
 import * as TD from "../../src/tensordict/core/signatures.ts";
 
 export type Table = Readonly<Record<string, string>>;
-
-const forms = (names: readonly string[], form: string) => Object.fromEntries(names.map((name) => [name, form]));
 
 /** Methods of every collection. */
 const COLLECTIONS: Table = {
   ...TD.METHODS,
   ...TD.UNWRAPPED,
-  ...forms(SIMPLE, TD.FORMS.unary),
-  ...forms([...BINARY, ...BINARY.map((name) => `${name}_`)], TD.FORMS.binary),
-  ...forms(COMPARE, TD.FORMS.compare),
-  ...forms(REDUCE, TD.FORMS.reduce),
+  ...MATH,
 };
 
 /** Functions by room. */

@@ -142,6 +142,7 @@ function optionsOf(signature: Signature, args: readonly unknown[]): Record<strin
   const last = args.at(-1);
   if (args.length === 0 || !isDict(last)) return null;
   const at = signature.positional[args.length - 1];
+  if (at === undefined && signature.rest !== null && DATA.has(signature.rest.kind)) return null;
   if (at === undefined || !objects.has(at.kind)) return last;
   // An object that names the argument in whose place it stands; where dictionaries are data it is one.
   if (!DATA.has(at.kind) && at.name in last) return last;

@@ -26,6 +26,7 @@ export {
   TensorClassBase,
   tensorclass,
 } from "./classes/tensorclass.ts";
+export type { Extremes } from "./core/extremes.ts";
 export { InplaceWriteError, KeyThroughLeafError, unravelKey, unravelKeyList } from "./core/keys.ts";
 export { NestedTensor } from "./core/nested.ts";
 export {

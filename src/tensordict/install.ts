@@ -4,8 +4,10 @@ import { MODULE } from "../nn/signatures.ts";
 import { installChecks } from "../tensor/checks.ts";
 import { TensorDictBase } from "./classes/base.ts";
 import { DiskMethods, TensorDictFuture } from "./classes/disk-methods.ts";
+import { ElementMethods } from "./classes/element-methods.ts";
+import { EntryMethods } from "./classes/entry-methods.ts";
 import { LazyStackedTensorDict } from "./classes/lazy.ts";
-import { BINARY, COMPARE, MathMethods, REDUCE, SIMPLE } from "./classes/math-methods.ts";
+import { MATH, MathMethods } from "./classes/math-methods.ts";
 import { NonTensorData, NonTensorStack, stackOf, valueOf } from "./classes/non-tensor.ts";
 import { TensorDictParams } from "./classes/params.ts";
 import { PersistentTensorDict } from "./classes/persistent.ts";
@@ -14,7 +16,6 @@ import { ShapeMethods } from "./classes/shape-methods.ts";
 import { denseOf, TensorDict } from "./classes/tensordict.ts";
 import { NestedTensor } from "./core/nested.ts";
 import {
-  FORMS,
   FUTURE_METHODS,
   LAZY_METHODS,
   MAPPED_METHODS,
@@ -32,19 +33,17 @@ import { guarded } from "./core/too-deep.ts";
 import { MemoryMappedTensor } from "./disk/mapped-tensor.ts";
 import { loadTree } from "./disk/memmap-load.ts";
 
-const forms = (names: readonly string[], form: string) => Object.fromEntries(names.map((name) => [name, form]));
 const ALL = {
   ...METHODS,
-  ...forms(SIMPLE, FORMS.unary),
-  ...forms([...BINARY, ...BINARY.map((name) => `${name}_`)], FORMS.binary),
-  ...forms(COMPARE, FORMS.compare),
-  ...forms(REDUCE, FORMS.reduce),
+  ...MATH,
   toString: "",
 };
 
 for (const target of [
   TensorDictBase,
   ShapeMethods,
+  EntryMethods,
+  ElementMethods,
   MathMethods,
   DiskMethods,
   PersistentTensorDict,

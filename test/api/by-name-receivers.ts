@@ -185,6 +185,10 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
 export const PLACES_ONLY: Readonly<Record<string, string>> = {
   update: "a dictionary is data there",
   update_: "a dictionary is data there",
+  copyAt_: "a dictionary is data there",
+  replace: "a dictionary is data there",
+  rename: "a dictionary is data there",
+  rename_: "a dictionary is data there",
   updateAt_: "a dictionary is data there",
   loadStateDict: "a dictionary is data there",
   fromDict: "a dictionary is data there",

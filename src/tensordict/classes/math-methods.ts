@@ -3,6 +3,7 @@ import type { DType } from "../../tensor/dtype.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { keyPath } from "../core/keys.ts";
+import { FORMS } from "../core/signatures.ts";
 import type { Td } from "../core/state.ts";
 import type { Schema } from "../core/types.ts";
 import { changeTensors, requireEntry, tensorsOf } from "../ops/access.ts";
@@ -18,7 +19,7 @@ import {
   rehearseAll,
 } from "../ops/pointwise.ts";
 import { DiskMethods } from "./disk-methods.ts";
-import type { MathSignatures, ReduceOptions } from "./math-signatures.ts";
+import type { AlphaOptions, DefaultOptions, MathSignatures, ReduceOptions } from "./math-signatures.ts";
 
 /** Functions of one tensor that exist under the same name here. */
 const UNARY = [
@@ -44,6 +45,7 @@ const TESTS = {
   isfinite: (t: Tensor) => t.sub(t).eq(0),
   isinf: (t: Tensor) => t.abs().eq(Number.POSITIVE_INFINITY),
   isneginf: (t: Tensor) => signedInfinity("isneginf", t).eq(Number.NEGATIVE_INFINITY),
+  isreal: (t: Tensor) => (t.isComplex() ? t.imag.eq(0) : t.newOnes(t.shape, { dtype: "bool" })),
   isposinf: (t: Tensor) => signedInfinity("isposinf", t).eq(Number.POSITIVE_INFINITY),
 };
 
@@ -53,7 +55,7 @@ function signedInfinity(op: string, t: Tensor): Tensor {
 }
 
 /** Functions of two operands. */
-export const BINARY = [
+const BINARY = [
   "add",
   "sub",
   "mul",
@@ -74,21 +76,36 @@ export const BINARY = [
 const WITHOUT_INPLACE: ReadonlySet<string> = new Set(["maximum", "minimum"]);
 
 /** Comparisons. */
-export const COMPARE = ["eq", "ne", "lt", "le", "gt", "ge"] as const;
+const COMPARE = ["eq", "ne", "lt", "le", "gt", "ge"] as const;
 
 /** Reductions: over everything of each tensor, or over one batch dimension. */
-export const REDUCE = ["sum", "mean", "prod", "std", "var", "amax", "amin"] as const;
+const REDUCE = ["sum", "mean", "prod", "std", "var", "amax", "amin"] as const;
 
 /** Casts. */
 const CASTS = ["float", "double", "half", "bfloat16", "int", "long", "short", "bool"] as const;
 
 /** Functions of one tensor, in all their forms. */
-export const SIMPLE: readonly string[] = [
-  ...UNARY,
-  ...UNARY.map((name) => `${name}_`),
-  ...CASTS,
-  ...Object.keys(TESTS),
-];
+const SIMPLE: readonly string[] = [...UNARY, ...UNARY.map((name) => `${name}_`), ...CASTS, ...Object.keys(TESTS)];
+
+/** Those that take a default for keys that one side lacks. */
+const DEFAULTED: readonly string[] = ["mul", "div", "pow", "maximum", "minimum", "logicalAnd", "bitwiseAnd"];
+
+function formOf(name: string): string {
+  if (name === "add" || name === "sub") return FORMS.sum;
+  if (name === "add_" || name === "sub_") return FORMS.sumInPlace;
+  return DEFAULTED.includes(name) ? FORMS.defaulted : FORMS.binary;
+}
+
+const forms = (names: readonly string[], form: (name: string) => string) =>
+  Object.fromEntries(names.map((name) => [name, form(name)]));
+
+/** What the methods that are made from lists take, as the tables of core/signatures.ts have it. */
+export const MATH: Readonly<Record<string, string>> = {
+  ...forms(SIMPLE, () => FORMS.unary),
+  ...forms([...BINARY, ...BINARY.map((name) => `${name}_`)], formOf),
+  ...forms(COMPARE, () => FORMS.compare),
+  ...forms(REDUCE, () => FORMS.reduce),
+};
 
 /** The methods that are made from the lists above. */
 export interface MathMethods<S = Schema> extends MathSignatures {
@@ -144,10 +161,6 @@ export abstract class MathMethods<S = Schema> extends DiskMethods<S> {
     changeTensors(this._td, (t, at) => below(at) && t.fill_(value as number));
     return this;
   }
-  /** Largest and smallest allowed values. @torch TensorDict.clamp */
-  clamp(min: number | null, max?: number | null): Td {
-    return applyLeaves(this._td, (t) => t.clamp(min as number, (max ?? null) as number), KEEP_LOCK);
-  }
 }
 
 function install(
@@ -178,13 +191,20 @@ function binaryInPlace(name: string): BinaryFunction {
   return binary(`${name}_`);
 }
 
+/** The function of a name, with the factor that sums take. */
+function scaled(name: string, { alpha }: AlphaOptions, inplace = false): BinaryFunction {
+  if (alpha === undefined) return inplace ? binaryInPlace(name) : binary(name);
+  return (a, b) => call(a, inplace ? `${name}_` : name, b, { alpha });
+}
+
 /** One tensor after the other is changed, after it is known that all can be. */
 function changeAll(td: Td, change: (t: Tensor) => Tensor, arithmetic: boolean): void {
   rehearseAll(td, (t) => change(t), [], arithmetic);
   changeTensors(td, change);
 }
 
-const KEEP_LOCK = { propagateLock: true };
+/** The result is locked where the receiver is. */
+export const KEEP_LOCK = { propagateLock: true };
 
 install(
   [...UNARY, ...CASTS],
@@ -212,15 +232,17 @@ install(
 install(
   BINARY,
   (name) =>
-    function (this: Td, other: Operand): Td {
-      return binaryTd(this, other, binary(name), KEEP_LOCK);
+    function (this: Td, other: Operand, options: DefaultOptions & AlphaOptions = {}): Td {
+      const fallback = options.default ?? null;
+      return binaryTd(this, other, scaled(name, options), { ...KEEP_LOCK, fallback });
     },
 );
 install(
   BINARY,
   (name) =>
-    function (this: Td, other: Operand): Td {
-      return binaryTd(this, other, binaryInPlace(name), { inplace: true, arithmetic: !name.startsWith("bitwise") });
+    function (this: Td, other: Operand, options: AlphaOptions = {}): Td {
+      const arithmetic = !name.startsWith("bitwise");
+      return binaryTd(this, other, scaled(name, options, true), { inplace: true, arithmetic });
     },
   "_",
 );

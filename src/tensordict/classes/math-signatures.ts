@@ -1,5 +1,7 @@
 // The methods of collections that are made from lists of names, each with what it says: see math-methods.ts.
+import type { Scalar } from "../../tensor/complex.ts";
 import type { Td } from "../core/state.ts";
+import type { Fallback } from "../ops/aligning.ts";
 import type { Operand } from "../ops/pointwise.ts";
 
 /** Where a reduction works. */
@@ -8,6 +10,18 @@ export interface ReduceOptions {
   dim?: number;
   /** Keep the dimension, with size one. */
   keepdim?: boolean;
+}
+
+/** What stands for keys that one side lacks. */
+export interface DefaultOptions {
+  /** A value for what is missing, or `"intersection"` for the keys that both have; missing keys are errors without it. */
+  default?: Fallback | null;
+}
+
+/** How much the other operand counts. */
+export interface AlphaOptions {
+  /** The other operand is multiplied with it first. */
+  alpha?: Scalar;
 }
 
 /** Arithmetic of every tensor of a tree at once. */
@@ -74,6 +88,8 @@ export interface MathSignatures {
   isneginf(): Td;
   /** Which elements are plus infinity. @torch TensorDict.isposinf */
   isposinf(): Td;
+  /** Which elements have no imaginary part. @torch TensorDict.isreal */
+  isreal(): Td;
   /** Every tensor as float32. @torch TensorDict.float */
   float(): Td;
   /** Every tensor as float64. @torch TensorDict.double */
@@ -91,37 +107,37 @@ export interface MathSignatures {
   /** Every tensor as bool. @torch TensorDict.bool */
   bool(): Td;
   /** `add` of every tensor and a number, a tensor or the entry of the same key. @torch TensorDict.add */
-  add(other: Operand): Td;
+  add(other: Operand, options?: DefaultOptions & AlphaOptions): Td;
   /** `sub` of every tensor and a number, a tensor or the entry of the same key. @torch TensorDict.sub */
-  sub(other: Operand): Td;
+  sub(other: Operand, options?: DefaultOptions & AlphaOptions): Td;
   /** `mul` of every tensor and a number, a tensor or the entry of the same key. @torch TensorDict.mul */
-  mul(other: Operand): Td;
+  mul(other: Operand, options?: DefaultOptions): Td;
   /** `div` of every tensor and a number, a tensor or the entry of the same key. @torch TensorDict.div */
-  div(other: Operand): Td;
+  div(other: Operand, options?: DefaultOptions): Td;
   /** `pow` of every tensor and a number, a tensor or the entry of the same key. @torch TensorDict.pow */
-  pow(other: Operand): Td;
+  pow(other: Operand, options?: DefaultOptions): Td;
   /** `fmod` of every tensor and a number, a tensor or the entry of the same key. @torch TensorDict.fmod */
   fmod(other: Operand): Td;
   /** `remainder` of every tensor and a number, a tensor or the entry of the same key. @torch TensorDict.remainder */
   remainder(other: Operand): Td;
   /** `maximum` of every tensor and a tensor, or the entry of the same key. @torch TensorDict.maximum */
-  maximum(other: Operand): Td;
+  maximum(other: Operand, options?: DefaultOptions): Td;
   /** `minimum` of every tensor and a tensor, or the entry of the same key. @torch TensorDict.minimum */
-  minimum(other: Operand): Td;
+  minimum(other: Operand, options?: DefaultOptions): Td;
   /** `logicalAnd` of every tensor and a tensor, or the entry of the same key. @torch TensorDict.logical_and */
-  logicalAnd(other: Operand): Td;
+  logicalAnd(other: Operand, options?: DefaultOptions): Td;
   /** `logicalOr` of every tensor and a tensor, or the entry of the same key. @torch TensorDict.logical_or */
   logicalOr(other: Operand): Td;
   /** `bitwiseAnd` of every tensor and a tensor, or the entry of the same key. @torch TensorDict.bitwise_and */
-  bitwiseAnd(other: Operand): Td;
+  bitwiseAnd(other: Operand, options?: DefaultOptions): Td;
   /** `bitwiseOr` of every tensor and a tensor, or the entry of the same key. @torch TensorDict.bitwise_or */
   bitwiseOr(other: Operand): Td;
   /** `bitwiseXor` of every tensor and a tensor, or the entry of the same key. @torch TensorDict.bitwise_xor */
   bitwiseXor(other: Operand): Td;
   /** `add`, written into every tensor. @torch TensorDict.add_ */
-  add_(other: Operand): Td;
+  add_(other: Operand, options?: AlphaOptions): Td;
   /** `sub`, written into every tensor. @torch TensorDict.sub_ */
-  sub_(other: Operand): Td;
+  sub_(other: Operand, options?: AlphaOptions): Td;
   /** `mul`, written into every tensor. @torch TensorDict.mul_ */
   mul_(other: Operand): Td;
   /** `div`, written into every tensor. @torch TensorDict.div_ */

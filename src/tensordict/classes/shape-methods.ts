@@ -19,6 +19,7 @@ import {
 import type { Entry, IndexPart, NestedKey, Schema, SizeLike } from "../core/types.ts";
 import { likeEntry } from "../core/unbatched.ts";
 import { deleteEntry, requireEntry, tensorsOf } from "../ops/access.ts";
+import { withoutValues } from "../ops/key-ops.ts";
 import { applyLeaves } from "../ops/pointwise.ts";
 import {
   atLeastTd,
@@ -31,7 +32,7 @@ import {
   tensorSplitTd,
 } from "../ops/rearranging.ts";
 import { expandTd, narrowTd, repeatTd, transposeTd } from "../ops/shape.ts";
-import { MathMethods } from "./math-methods.ts";
+import { EntryMethods } from "./entry-methods.ts";
 
 /** Options of `newZeros` and its like. */
 export interface NewOptions {
@@ -47,7 +48,7 @@ function own<T>(made: Td | readonly Td[]): T {
 }
 
 /** Rearranging, modelling and listing of collections. */
-export abstract class ShapeMethods<S = Schema> extends MathMethods<S> {
+export abstract class ShapeMethods<S = Schema> extends EntryMethods<S> {
   /**
    * Batch dimensions at other places; a view.
    * @example
@@ -478,14 +479,4 @@ function denseCopy(td: Td, retainNone: boolean): Td {
 /** Fields of an object of a class that have no value. */
 function missingFields(td: Td): readonly string[] {
   return isClassTd(td) ? td._fieldNames().filter((name) => td._own(name) === undefined) : [];
-}
-
-function withoutValues(td: Td): Td {
-  if (isLazy(td)) return make.lazy(td.members.map(withoutValues), td.stackDim, td.stackDimName);
-  const entries = new Map<string, Entry>();
-  for (const [key, entry] of entriesOf(td)) {
-    if (isNonTensor(entry)) continue;
-    entries.set(key, isTensorCollection(entry) ? withoutValues(entry) : entry);
-  }
-  return td._like(entries, stateOf(td));
 }

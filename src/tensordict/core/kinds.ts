@@ -21,6 +21,12 @@ export const TENSORDICT_KINDS: RoomKinds = {
       (value) => isNumber(value) || value instanceof Tensor || isTensorCollection(value) || isSource(value),
     ],
     target: ["a device, a dtype, a Tensor or a TensorDict", (value) => !isDict(value)],
+    keySet: (op, name, value) => {
+      if (typeof value === "function" || isDict(value)) return;
+      if (value instanceof Map) for (const key of value.keys()) keyPath(key);
+      else if (Array.isArray(value)) for (const key of value) keyPath(key);
+      else throw texts.wrongArgument(op, op, name, "list of keys, Map of names or function", typeName(value));
+    },
     moduleLike: ["Module", isModule],
     nested: ["NestedTensor", isNested],
     key: (_op, _name, value) => void keyPath(value as string),
@@ -29,7 +35,7 @@ export const TENSORDICT_KINDS: RoomKinds = {
       for (const key of value) keyPath(key);
     },
   },
-  alsoObjects: ["source", "operand", "moduleLike", "key"],
+  alsoObjects: ["source", "operand", "moduleLike", "key", "keySet"],
 };
 
 function isModule(value: unknown): boolean {

@@ -30,6 +30,11 @@ export const CONSTRUCTORS = {
 
 const APPLY = "batchSize:any device:any names:names inplace:bool default:any filterEmpty:bool propagateLock:bool";
 
+const EXTREMES = "dim?:int? | keepdim:bool returnIndices:bool";
+const SCALED = "other1:operand other2:operand | value:number";
+
+const JOIN = "...keys:key | outKey!:key dim:int keepEntries:bool";
+
 /** Options of `namedApply`. */
 export const NAMED_APPLY = `${APPLY} nestedKeys:bool`;
 
@@ -128,7 +133,42 @@ export const METHODS = {
   any: "dim?:int",
   zero_: "",
   fill_: "key:key value:number",
-  clamp: "min?:bound max?:bound",
+  min: EXTREMES,
+  max: EXTREMES,
+  clamp: "min:operand? max?:operand?",
+  clampMin: "other:operand | default:any",
+  clampMax: "other:operand | default:any",
+  clampMin_: "other:operand",
+  clampMax_: "other:operand",
+  lerp: "end:operand weight:operand",
+  lerp_: "end:operand weight:operand",
+  addcmul: SCALED,
+  addcmul_: SCALED,
+  addcdiv: SCALED,
+  addcdiv_: SCALED,
+  softmax: "dim:int dtype?:notDict",
+  maskedFill: "mask:tensor value:number",
+  maskedFill_: "mask:tensor value:number",
+  type: "dstType:notDict",
+  splitKeys: "...sets:keySet | inplace:bool default:any strict:bool reproduceStruct:bool",
+  separates: "...keys:key | default:any strict:bool filterEmpty:bool",
+  filterEmpty_: "",
+  createNested: "key:key",
+  replace: "source:source",
+  stackTensors: JOIN,
+  catTensors: JOIN,
+  catFromTensordict: "dim?:int | sorted:any",
+  stackFromTensordict: "dim?:int | sorted:any",
+  where: "condition:tensor other:operand | out:any pad:any",
+  newTensor: "data:notDict | dtype:any device:any requiresGrad:bool",
+  autoBatchSize_: "batchDims?:int? | keepCompliantSize:bool",
+  paramCount: "| countDuplicates:bool",
+  asTensor: "",
+  toNamedtuple: "",
+  numpy: "",
+  rename: "...names:value",
+  rename_: "...names:value",
+  copyAt_: "source:source index:any | fast:bool nonBlocking:bool",
   isMemmap: "",
   memmap: `prefix?:text? | ${MEMMAP} ${ARCHIVE} returnEarly:bool`,
   memmap_: `prefix?:text? | ${MEMMAP} returnEarly:bool`,
@@ -154,7 +194,15 @@ export const METHODS = {
 export const UNWRAPPED = { get: "key:key fallback?:any" };
 
 /** Forms that many methods share. */
-export const FORMS = { unary: "", binary: "other:operand", compare: "other:any", reduce: "dim?:int | keepdim:bool" };
+export const FORMS = {
+  unary: "",
+  binary: "other:operand",
+  defaulted: "other:operand | default:any",
+  sum: "other:operand | alpha:number default:any",
+  sumInPlace: "other:operand | alpha:number",
+  compare: "other:any",
+  reduce: "dim?:int | keepdim:bool",
+};
 
 /** Methods of lazy stacks. */
 export const LAZY_METHODS = {

@@ -260,3 +260,14 @@ export function unflattenKeysTd(td: Td, separator: string, inplace: boolean): Td
   remember(td, () => flattenKeysTd(td, separator, true));
   return td;
 }
+
+/** The same tensors without the values that are none. */
+export function withoutValues(td: Td): Td {
+  if (isLazy(td)) return make.lazy(td.members.map(withoutValues), td.stackDim, td.stackDimName);
+  const entries = new Map<string, Entry>();
+  for (const [key, entry] of entriesOf(td)) {
+    if (isNonTensor(entry)) continue;
+    entries.set(key, isTensorCollection(entry) ? withoutValues(entry) : entry);
+  }
+  return td._like(entries, stateOf(td));
+}

@@ -12,7 +12,6 @@ import { fitNames } from "../core/names.ts";
 import { type NestedTensor, noNested } from "../core/nested.ts";
 import { rehearse, rehearseCopy } from "../core/rehearsal.ts";
 import {
-  Collection,
   entriesOf,
   isLazy,
   isNested,
@@ -32,6 +31,7 @@ import { full, tensor } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
 import { entryOf, isUnbatched, likeEntry } from "../core/unbatched.ts";
 import { tensorsOf } from "./access.ts";
+import { alignTds, type Fallback } from "./aligning.ts";
 import { valuesOf } from "./stacking.ts";
 import { misfit, type Writes } from "./writes.ts";
 
@@ -215,7 +215,7 @@ function unbindLike(other: Other, lazy: LazyTd): readonly Other[] {
 }
 
 /** The other operand of an operation: a tree, or one value for every tensor. */
-export type Operand = Td | Tensor | number | bigint | boolean | Record<string, unknown>;
+export type Operand = Td | Tensor | Scalar | Record<string, unknown>;
 
 function requireSameKeys(a: Td, b: Td): void {
   const first = new Set(a._keys());
@@ -256,33 +256,70 @@ function broadcastBatch(own: Size, other: readonly number[]): Size {
   return Size.fromList(out);
 }
 
-/** Both sides with one batch size. */
-function broadcast(td: Td, right: Other): [Td, Other] {
-  const shape = right instanceof Tensor ? right._shape : right._batchSize;
-  if (sameSizes(shape, td._batchSize)) return [td, right];
-  const batch = broadcastBatch(td._batchSize, shape);
-  const grow = <T extends Other>(side: T, size: readonly number[]) =>
-    sameSizes(size, batch) ? side : (side.expand([...batch]) as T);
-  return [grow(td, td._batchSize), grow(right, shape)];
+const sizeOf = (side: Other): readonly number[] => (side instanceof Tensor ? side._shape : side._batchSize);
+
+/** One side grown to a batch. */
+function grow<T extends Other>(side: T, batch: Size): T {
+  return (sameSizes(sizeOf(side), batch) ? side : side.expand([...batch])) as T;
 }
 
-/** Arithmetic of a tree with a tree or with one value. Wrapped values stay as they are. */
-export function binaryTd(td: Td, other: Operand, fn: BinaryFunction, options: BinaryOptions = {}): Td {
-  const given = operand(other, td);
-  const [left, right] =
-    isTensorCollection(given) || (given instanceof Tensor && given.ndim > 0) ? broadcast(td, given) : [td, given];
-  if (right instanceof Collection) requireSameKeys(left, right as Td);
-  const batched = right instanceof Collection || (right instanceof Tensor && right.ndim > 0);
-  const others = batched ? [right as Other] : [];
-  const call: LeafFunction = (t, _path, [b]) => fn(t, batched ? b : right);
-  if (options.inplace) rehearseAll(left, call, others, options.arithmetic === true, batched ? [] : [right]);
+/** What is given for every element of the batch: a collection, or a tensor with dimensions. */
+function isBatched(value: unknown): value is Other {
+  return isTensorCollection(value) || (value instanceof Tensor && value.ndim > 0);
+}
+
+/** The receiver, with the keys that its operands have; operands that had others are replaced. */
+function alignAll(td: Td, others: Other[], fallback: Fallback | null): Td {
+  let left = td;
+  for (const [i, side] of others.entries()) {
+    if (side instanceof Tensor) continue;
+    if (fallback === null) requireSameKeys(left, side);
+    else [left, others[i]] = alignTds(left, side, fallback);
+  }
+  return left;
+}
+
+/** What is done to a tensor and its operands. */
+export type ManyFunction = (a: Tensor, operands: readonly unknown[]) => Tensor;
+
+/**
+ * A function of a tree and of operands that are trees of the same keys, tensors of the batch, or single values. Batches
+ * broadcast; wrapped values stay as they are.
+ */
+export function elementwiseTd(
+  td: Td,
+  operands: readonly (Operand | null)[],
+  fn: ManyFunction,
+  options: BinaryOptions = {},
+): Td {
+  const given = operands.map((one) => (one === null ? null : operand(one, td)));
+  const sides = given.filter(isBatched);
+  const batch = sides.reduce((size, side) => broadcastBatch(size, sizeOf(side)), td._batchSize);
+  const others = sides.map((side) => grow(side, batch));
+  const left = alignAll(grow(td, batch), others, options.fallback ?? null);
+  const values = given.filter((one) => !isBatched(one));
+  const call: LeafFunction = (t, _path, items) => {
+    let next = 0;
+    return fn(
+      t,
+      given.map((one) => (isBatched(one) ? items[next++] : one)),
+    );
+  };
+  if (options.inplace) rehearseAll(left, call, others, options.arithmetic === true, values);
   const result = applyLeaves(left, call, options, others);
   return options.inplace ? td : lockLike(td, result, options);
+}
+
+/** Arithmetic of a tree with a tree or with one value. */
+export function binaryTd(td: Td, other: Operand, fn: BinaryFunction, options: BinaryOptions = {}): Td {
+  return elementwiseTd(td, [other], (a, [b]) => fn(a, b), options);
 }
 
 /** Options of arithmetic: `arithmetic` says that every floating dtype has it. */
 export interface BinaryOptions extends ApplyOptions {
   arithmetic?: boolean;
+  /** What stands for keys that one side lacks; they are errors without it. */
+  fallback?: Fallback | null;
 }
 
 /** Throws what changing every tensor in place would throw at any of them, before one of them is changed. */
@@ -318,8 +355,8 @@ function nothingIn(entry: Td): Td {
 export function compareTd(td: Td, other: unknown, fn: BinaryFunction, equal: boolean | null): Td | boolean {
   const right = operand(other as Operand, td);
   if (isTensorCollection(right)) {
-    const [a, b] = broadcast(td, right);
-    return compareTrees(a, b as Td, fn, equal);
+    const batch = broadcastBatch(td._batchSize, right._batchSize);
+    return compareTrees(grow(td, batch), grow(right, batch), fn, equal);
   }
   if (right instanceof Tensor || isNumber(right)) {
     return binaryTd(td, right as Operand, fn, equal === null ? {} : { values: nothingIn });

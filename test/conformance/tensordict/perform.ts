@@ -203,5 +203,5 @@ export function perform(step: Step, args: unknown[], options: Record<string, unk
 }
 
 export function arguments_(scene: Scene, step: Step): [unknown[], Record<string, unknown> | undefined] {
-  return [scene.values(step.a, dataPlace(step)), scene.options(step.kw)];
+  return [scene.values(step.a, dataPlace(step)), scene.options(step.kw, step.m)];
 }

@@ -49,6 +49,9 @@ export function classOf(name: string, fields: readonly Field[] = []): Any {
 }
 
 /** Keys that a plain object would put into another order, or that are no texts. */
+/** Methods whose keywords are keys. */
+const KEYED: ReadonlySet<string> = new Set(["replace"]);
+
 const needsMap = (key: unknown) => typeof key !== "string" || /^\d+$/.test(key);
 
 export class Scene {
@@ -81,10 +84,10 @@ export class Scene {
     return made;
   }
 
-  options(kw: Record<string, Encoded> | undefined): Record<string, unknown> | undefined {
+  options(kw: Record<string, Encoded> | undefined, method = ""): Record<string, unknown> | undefined {
     if (kw === undefined || Object.keys(kw).length === 0) return undefined;
     const values = this.values(Object.values(kw));
-    return Object.fromEntries(Object.keys(kw).map((key, i) => [camel(key), values[i]]));
+    return Object.fromEntries(Object.keys(kw).map((key, i) => [KEYED.has(method) ? key : camel(key), values[i]]));
   }
 
   value(v: Encoded, data = false): unknown {

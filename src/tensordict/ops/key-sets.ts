@@ -1,0 +1,219 @@
+// Splitting a collection by its keys, and joining several entries to one.
+import { KeyError, RuntimeError, TypeError } from "../../tensor/errors.ts";
+import { Size } from "../../tensor/size.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import { setBatch } from "../core/batch.ts";
+import { keyPath, missingKey } from "../core/keys.ts";
+import {
+  entriesOf,
+  isBranch,
+  isLazy,
+  isNested,
+  isNonTensor,
+  isTensorCollection,
+  outlinesOf,
+  requireUnlocked,
+  shapeOf,
+  type Td,
+} from "../core/state.ts";
+import type { Entry, NestedKey } from "../core/types.ts";
+import { isUnbatched } from "../core/unbatched.ts";
+import { deleteEntry, findEntry, listEntries, requireEntry } from "./access.ts";
+import { emptyTd, excludeKeys, shallowTree } from "./key-ops.ts";
+import { allOrNothing, planSet, resolvePath, setEntry, type Writes } from "./writes.ts";
+
+/** Keys that go together: a list, keys with their new names, or a test of a path and its entry. */
+export type KeySet =
+  | readonly NestedKey[]
+  | ReadonlyMap<NestedKey, NestedKey>
+  | Readonly<Record<string, NestedKey>>
+  | ((path: readonly string[], entry: Entry) => boolean);
+
+/** Options of `splitKeys`. */
+export interface SplitKeysOptions {
+  /** Take the keys out of this collection, which then is the last of the result. */
+  inplace?: boolean;
+  /** What stands for a missing key where `strict` is false; nothing does when it is null. */
+  default?: unknown;
+  /** Missing keys are errors; true by default. */
+  strict?: boolean;
+  /** Every part has all nested collections, with or without entries. */
+  reproduceStruct?: boolean;
+}
+
+/** Pairs of a key and its name in the part. */
+function pairsOf(set: KeySet, td: Td): [NestedKey, NestedKey][] {
+  if (typeof set === "function") {
+    const all = listEntries(td, { includeNested: true, leavesOnly: true }, entriesOf, true);
+    return all.filter(([path, entry]) => set(path, entry)).map(([path]) => [path, path]);
+  }
+  if (set instanceof Map) return [...set];
+  if (Array.isArray(set)) return set.map((key) => [key, key]);
+  return Object.entries(set as Record<string, NestedKey>);
+}
+
+/** The entries under several sets of keys, each in a collection, and what is left. */
+export function splitKeysTd(td: Td, sets: readonly KeySet[], options: SplitKeysOptions): Td[] {
+  const { inplace = false, strict = true, reproduceStruct = false } = options;
+  if (inplace) requireUnlocked(td);
+  const rest = td._outside === undefined ? td.copy() : td.toTensordict();
+  const taken: NestedKey[] = [];
+  const parts = sets.map((set) => {
+    const part = withoutLeaves(emptyTd(td, reproduceStruct, {}));
+    for (const [key, name] of pairsOf(set, rest)) {
+      const entry = findEntry(rest, key);
+      if (entry === undefined && strict) requireEntry(rest, key);
+      const value = entry ?? options.default ?? null;
+      if (entry !== undefined) {
+        deleteEntry(rest, key);
+        taken.push(key);
+      }
+      if (value !== null) setEntry(part, name, value);
+    }
+    return part;
+  });
+  const last = inplace ? td : rest;
+  if (inplace) for (const key of taken) deleteEntry(td, key);
+  if (!reproduceStruct) filterEmptyTd(last);
+  return [...parts, last];
+}
+
+/** Without the values that `empty` keeps. */
+function withoutLeaves(td: Td): Td {
+  const leaves = listEntries(td, { includeNested: true, leavesOnly: false }, outlinesOf, false)
+    .filter(([, entry]) => !isBranch(entry))
+    .map(([path]) => path);
+  return leaves.length === 0 ? td : excludeKeys(td, leaves);
+}
+
+/** Takes nested collections without entries away; true when nothing is left. */
+export function filterEmptyTd(td: Td): boolean {
+  if (isLazy(td)) return td.members.map(filterEmptyTd).every(Boolean);
+  let left = 0;
+  for (const [key, entry] of [...outlinesOf(td)]) {
+    if (isTensorCollection(entry) && !isNonTensor(entry) && filterEmptyTd(entry)) deleteEntry(td, key);
+    else left++;
+  }
+  return left === 0;
+}
+
+/** Options of `separates`. */
+export interface SeparatesOptions {
+  default?: unknown;
+  strict?: boolean;
+  /** Take away nested collections that are empty then; true by default. */
+  filterEmpty?: boolean;
+}
+
+/** Takes entries out, into a collection of their own. */
+export function separatesTd(td: Td, keys: readonly NestedKey[], options: SeparatesOptions): Td {
+  requireUnlocked(td);
+  const strict = (options.strict ?? true) && !("default" in options);
+  const part = withoutLeaves(emptyTd(td, true, {}));
+  // All are found before the first is taken out.
+  const found = keys.map((key) => findEntry(td, key));
+  if (strict) {
+    const remaining = shallowTree(td);
+    for (const key of keys) {
+      const [holder, last] = resolvePath(remaining, keyPath(key));
+      if (holder._own(last) === undefined) throw missingKey(last, holder._className, holder._keys());
+      holder._drop(last);
+    }
+  }
+  for (const [i, key] of keys.entries()) setEntry(part, key, found[i] ?? options.default ?? null);
+  for (const [i, key] of keys.entries()) if (found[i] !== undefined) deleteEntry(td, key);
+  filterEmptyTd(part);
+  if (options.filterEmpty !== false) filterEmptyTd(td);
+  return part;
+}
+
+/** Makes empty collections on the way to a key, and one under it. */
+export function createNestedTd(td: Td, path: readonly string[]): void {
+  allOrNothing((writes) => planNested(td, path, writes));
+}
+
+function planNested(td: Td, path: readonly string[], writes: Writes): void {
+  requireUnlocked(td);
+  const [first, ...rest] = path as [string, ...string[]];
+  if (isLazy(td)) {
+    for (const member of td.members) planNested(member, path, writes);
+    return;
+  }
+  const there = td._own(first);
+  if (rest.length > 0 && isBranch(there) && there._kind === "tensordict" && !there._locked) {
+    planNested(there, rest, writes);
+    return;
+  }
+  const made = emptyTd(td, false, {});
+  if (rest.length > 0) createNestedTd(made, rest);
+  planSet(td, [first], made, writes);
+}
+
+/** Where joined entries go. */
+export interface JoinOptions {
+  /** Key of the result. */
+  outKey: NestedKey;
+  /** Dimension of the tensors; 0 by default. */
+  dim?: number;
+  /** Leave the entries that are joined where they are. */
+  keepEntries?: boolean;
+}
+
+/** Sets one entry to several others joined, which are taken out. */
+export function joinEntries(
+  td: Td,
+  keys: readonly NestedKey[],
+  options: JoinOptions,
+  join: (tensors: readonly Tensor[], dim: number) => Tensor,
+): void {
+  requireUnlocked(td);
+  const entries = keys.map((key) => requireEntry(td, key));
+  for (const [i, entry] of entries.entries()) {
+    if (!(entry instanceof Tensor)) throw new TypeError(`the entry ${String(keys[i])} to join is no tensor`);
+  }
+  const joined = join(entries as Tensor[], options.dim ?? 0);
+  allOrNothing((writes) => {
+    planSet(td, keyPath(options.outKey), joined, writes);
+    if (options.keepEntries !== true) {
+      for (const key of keys) writes.unshift(() => deleteEntry(td, key));
+    }
+  });
+}
+
+/** Gives a tree the most batch dimensions that its entries share, at most so many. */
+export function autoBatchSize(td: Td, most: number | null, keepCompliant: boolean): void {
+  if (isLazy(td)) {
+    throw new RuntimeError("the batch size of a lazy stack follows from its members", { op: "autoBatchSize_" });
+  }
+  const parts = [...outlinesOf(td)]
+    .map(([, entry]) => entry)
+    .filter((entry) => !isUnbatched(entry) && !(isNonTensor(entry) && entry._batchSize.length === 0));
+  for (const entry of parts) {
+    if (!isTensorCollection(entry) || isNested(entry) || isLazy(entry) || isNonTensor(entry)) continue;
+    if (most !== null && keepCompliant && entry._batchSize.length >= most) continue;
+    autoBatchSize(entry, most, false);
+  }
+  if (parts.length === 0) {
+    if (most) setBatch(td, Size.fromList(td._batchSize.slice(0, most)));
+    return;
+  }
+  const shapes = parts
+    .filter((entry, i) => i === 0 || !(isBranch(entry) && entry.isEmpty()))
+    .map((entry) => shapeOf(entry) as readonly number[]);
+  const first = shapes[0] as readonly number[];
+  let shared = 0;
+  while (shared < first.length && first[shared] !== -1 && shapes.every((shape) => shape[shared] === first[shared])) {
+    shared++;
+  }
+  setBatch(td, Size.fromList(first.slice(0, Math.min(shared, most ?? shared))));
+}
+
+/** All tensors of a tree in their order; anything else is an error. */
+export function leavesOf(td: Td, sort: boolean): Tensor[] {
+  const leaves: Tensor[] = [];
+  for (const [path, entry] of listEntries(td, { includeNested: true, leavesOnly: true, sort }, entriesOf, true)) {
+    if (!(entry instanceof Tensor)) throw new KeyError(`the entry ${path.join(".")} is no tensor`);
+    leaves.push(entry);
+  }
+  return leaves;
+}
