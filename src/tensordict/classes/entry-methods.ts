@@ -49,8 +49,8 @@ const isPlain = (value: unknown): boolean =>
 export abstract class EntryMethods<S = Schema> extends ElementMethods<S> {
   /**
    * Takes the entries under several sets of keys apart: one collection for each, and one of what is left.
-   * @param sets lists of keys, Maps or objects of keys and new names, or tests of a path and its entry; then the options.
-   * An object is the options where it comes last and its keys are theirs.
+   * @param sets lists of keys, Maps or objects of keys and new names, or tests of a path and its entry; then the
+   * options: an object that comes last
    * @throws KeyError for a key that is not there
    * @example
    * ```ts
@@ -189,7 +189,7 @@ export abstract class EntryMethods<S = Schema> extends ElementMethods<S> {
    * New tensors with the dtypes of these and the values of a tensor, a list or, entry by entry, another collection.
    * @example
    * ```ts
-   * new TensorDict({ a: ones(2).double() }, [2]).newTensor([1, 2, 3]).get("a") // tensor([1., 2., 3.], dtype=torch.float64)
+   * new TensorDict({ a: arange(2) }, [2]).newTensor([1, 2, 3]).get("a") // tensor([1, 2, 3])
    * ```
    * @torch TensorDict.new_tensor
    */

@@ -14,7 +14,7 @@ export interface ReduceOptions {
 
 /** What stands for keys that one side lacks. */
 export interface DefaultOptions {
-  /** A value for what is missing, or `"intersection"` for the keys that both have; missing keys are errors without it. */
+  /** A value for what is missing, or `"intersection"` for the keys that both have; without it they are errors. */
   default?: Fallback | null;
 }
 
