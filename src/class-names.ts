@@ -25,18 +25,19 @@ import {
   PersistentTensorDict,
   TensorClassBase,
   TensorDict,
+  nn as tensordictNn,
 } from "./tensordict/index.ts";
 
 const CLASSES: Record<string, unknown> = {
   ...{ Tensor, Size, DType, Device, Complex, Float, Int, Slice, Generator, MemoryFormat, TypedStorage, UntypedStorage },
   ...{ TensorDict, LazyStackedTensorDict, PersistentTensorDict, NonTensorData, NonTensorStack, MetaData, NestedTensor },
   ...{ TensorClassBase, MemoryMappedTensor },
-  ...nn,
-  ...distributions,
 };
 
 export function nameClasses(): void {
-  for (const [name, value] of Object.entries(CLASSES)) {
+  // Two rooms may have classes of one name.
+  const all = [CLASSES, nn, distributions, tensordictNn].flatMap((room) => Object.entries<unknown>(room));
+  for (const [name, value] of all) {
     if (typeof value !== "function" || !/^[A-Z]/.test(name) || value.name === name) continue;
     Object.defineProperty(value, "name", { value: name });
   }

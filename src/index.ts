@@ -11,6 +11,7 @@
  * @document ../docs/guide/modules.md
  * @document ../docs/guide/distributions.md
  * @document ../docs/guide/tensordict.md
+ * @document ../docs/guide/tensordict-modules.md
  * @document ../docs/guide/files.md
  * @document ../docs/guide/from-pytorch.md
  * @document ../docs/guide/from-numpy.md

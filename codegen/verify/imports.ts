@@ -48,7 +48,13 @@ const FOLDERS: Record<string, Readonly<Record<string, readonly string[]>>> = {
     hdf5: ["base", "disk"],
     snapshot: ["base", "disk", "store", "torch"],
   },
-  tensordict: { core: [], ops: ["core"], disk: ["core", "ops"], classes: ["core", "ops", "disk"] },
+  tensordict: {
+    core: [],
+    ops: ["core"],
+    disk: ["core", "ops"],
+    classes: ["core", "ops", "disk"],
+    nn: ["core", "ops", "classes"],
+  },
 };
 
 /** The rooms that may call native code by themselves: all others call operators. */

@@ -6,8 +6,8 @@ import ts from "typescript";
 import type { Violation } from "./source-files.ts";
 
 const LIBRARY = /^(src|generated)\/.*\.ts$/;
-/** The registration file, and those of rooms for what they do with their own classes. */
-const REGISTRATION = /^src\/([a-z]+\/)?install\.ts$/;
+/** The registration file, and those of rooms and their folders for what they do with their own classes. */
+const REGISTRATION = /^src\/([a-z]+\/){0,2}install\.ts$/;
 /** Functions whose first argument is what they change. */
 const CHANGERS = /^(Object|Reflect)\.(assign|define\w+|set\w*)$/;
 

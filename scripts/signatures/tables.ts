@@ -7,6 +7,7 @@ import * as PROFILER from "../../src/profiler/signatures.ts";
 import * as TENSOR from "../../src/tensor/signatures.ts";
 import { MATH } from "../../src/tensordict/classes/math-methods.ts";
 import * as TD from "../../src/tensordict/core/signatures.ts";
+import * as MODULES from "../../src/tensordict/nn/signatures.ts";
 
 export type Table = Readonly<Record<string, string>>;
 
@@ -28,10 +29,11 @@ export const ROOMS: Readonly<Record<string, Table>> = {
   nn: NN.FUNCTIONS,
   profiler: PROFILER.FUNCTIONS,
   tensor: TENSOR.FUNCTIONS,
-  tensordict: TD.FUNCTIONS,
+  tensordict: { ...TD.FUNCTIONS, ...MODULES.FUNCTIONS },
 };
 
 export const CONSTRUCTORS: Table = {
+  ...MODULES.CONSTRUCTORS,
   ...NN.CONSTRUCTORS,
   ...DISTRIBUTIONS.CONSTRUCTORS,
   ...IO.CONSTRUCTORS,
@@ -61,6 +63,9 @@ export const METHODS: Readonly<Record<string, Table>> = {
   Ordered: NN.ORDERED,
   Sequential: NN.ORDERED,
   ModuleDict: NN.DICT,
+  TensorDictModuleBase: MODULES.METHODS,
+  TensorDictSequential: { ...MODULES.METHODS, ...MODULES.SEQUENTIAL_METHODS },
+  CompositeDistribution: MODULES.COMPOSITE,
   Distribution: DISTRIBUTIONS.METHODS,
   Transform: DISTRIBUTIONS.TRANSFORM,
   Profile: PROFILER.PROFILE,
@@ -70,6 +75,7 @@ export const METHODS: Readonly<Record<string, Table>> = {
 /** Class methods by class. */
 export const STATICS: Readonly<Record<string, Table>> = {
   ...IO.STATICS,
+  ...MODULES.STATICS,
   Distribution: DISTRIBUTIONS.STATICS,
   MemoryMappedTensor: TD.MAPPED_STATICS,
   PersistentTensorDict: TD.PERSISTENT_STATICS,

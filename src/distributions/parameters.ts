@@ -51,11 +51,16 @@ export function lowest(like: Tensor): number {
   return LOWEST[like.dtype.name] ?? -Number.MAX_VALUE;
 }
 
+/** Probabilities that are neither zero nor one. */
+export function clampProbs(probs: Tensor): Tensor {
+  const eps = EPS[probs.dtype.name] ?? Number.EPSILON;
+  return probs.clamp(eps, 1 - eps);
+}
+
 /** Logits of probabilities: of a one against a zero, or of each position. */
 export function probsToLogits(probs: Tensor, binary = false): Tensor {
   return enableGrad(() => {
-    const eps = EPS[probs.dtype.name] ?? Number.EPSILON;
-    const inside = probs.clamp(eps, 1 - eps);
+    const inside = clampProbs(probs);
     return binary ? inside.log().sub(inside.neg().log1p()) : inside.log();
   });
 }

@@ -70,6 +70,8 @@ export { loadRemote, type RemoteLoadOptions, type RemoteSaveOptions, saveRemote 
 export { fromSafetensors, toSafetensors, toSafetensorsAsync } from "./disk/safetensors.ts";
 export { fromShared, type Shared, toShared } from "./disk/sharing.ts";
 export { type PickleChoice, PickledData, PythonClass } from "./disk/tree-load.ts";
+export * as nn from "./nn/index.ts";
+export { asTensordictModule } from "./nn/module.ts";
 export { assertClose, assertClose as assertAllcloseTd } from "./ops/assert-close.ts";
 export { fromModule, type ModuleLike, toModule } from "./ops/module.ts";
 export type { ApplyOptions } from "./ops/pointwise.ts";

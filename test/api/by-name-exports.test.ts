@@ -10,6 +10,7 @@ import { CONSTRAINTS } from "../../src/distributions/signatures.ts";
 import * as Z from "../../src/index.ts";
 import { FORWARD } from "../../src/nn/signatures.ts";
 import { Averages } from "../../src/profiler/averages.ts";
+import { CONSTRUCTORS as OWN } from "../../src/tensordict/nn/signatures.ts";
 import { type Any, Comparison, exported, type Found, type Target } from "./by-name.ts";
 import { background, FAILS, LEFT_OUT, PLACES_ONLY, RECEIVERS, VARIES } from "./by-name-receivers.ts";
 import { scratch, VALUES } from "./by-name-values.ts";
@@ -33,6 +34,7 @@ const FUNCTIONS: Readonly<Record<string, Table>> = {
   "nn.init": ROOMS.nn,
   profiler: ROOMS.profiler,
   tensordict: { ...ROOMS.io, ...ROOMS.tensordict },
+  "tensordict.nn": ROOMS.tensordict,
 };
 
 /** The names of a class and of what it extends, the nearest first. */
@@ -40,7 +42,11 @@ function lineage(made: Any): string[] {
   return made === Function.prototype || made === null ? [] : [made.name, ...lineage(Object.getPrototypeOf(made))];
 }
 
-function signatureOf({ kind, home, name, owner, fn }: Found): string | undefined {
+/** Classes that have the names of others. */
+const BY_PATH: Table = { "new tensordict.nn.OneHotCategorical": OWN.OneHotCategorical };
+
+function signatureOf({ kind, path, home, name, owner, fn }: Found): string | undefined {
+  if (BY_PATH[path] !== undefined) return BY_PATH[path];
   if (kind === "function") return FUNCTIONS[home.join(".")]?.[name];
   if (kind === "method" && name === "forward") return FORWARD[owner.name as keyof typeof FORWARD];
   const members = classSignatures(lineage(kind === "constructor" ? fn : owner));

@@ -2,6 +2,7 @@
 import * as Z from "../../src/index.ts";
 import type { Any } from "./by-name.ts";
 import { DISTRIBUTION_FAILS, DISTRIBUTION_RECEIVERS } from "./by-name-distributions.ts";
+import { MODULE_LEFT_OUT, MODULE_RECEIVERS } from "./by-name-td-nn.ts";
 import { dense, differentiable, freshPath, gguf, linear, safetensors, stateful, taken } from "./by-name-values.ts";
 
 const { arange, io, nn, ones, TensorDict, zeros } = Z;
@@ -19,6 +20,7 @@ function later<T extends PromiseLike<unknown>>(made: T): T {
 /** By class, by method, or by both. */
 export const RECEIVERS: Readonly<Record<string, () => Any>> = {
   ...DISTRIBUTION_RECEIVERS,
+  ...MODULE_RECEIVERS,
   Complex: () => new Z.Complex(1, 2),
   Device: () => Z.device("cpu"),
   Generator: () => new Z.Generator().manualSeed(3),
@@ -151,6 +153,7 @@ const ERRORS = [
 
 /** What is not called, by path, by class and method, or by name. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
+  ...MODULE_LEFT_OUT,
   "nn.Identity#forward": "passes on whatever it gets",
   "nn.Sequential#forward": "passes on whatever it gets",
   ...Object.fromEntries(UNWRITTEN.map((name) => [`nn.${name}#forward`, "is not implemented yet"])),

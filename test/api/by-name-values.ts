@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as Z from "../../src/index.ts";
 import { DISTRIBUTION_VALUES } from "./by-name-distributions.ts";
+import { MODULE_VALUES } from "./by-name-td-nn.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: objects of all classes are called by the names of their methods
 type Any = any;
@@ -47,6 +48,7 @@ const shareable = () => Z.MemoryMappedTensor.fromTensor(arange(3), { filename: f
 /** Arguments by their name, or by `method.name` where one method needs another. */
 export const VALUES: Readonly<Record<string, () => unknown>> = {
   ...DISTRIBUTION_VALUES,
+  ...MODULE_VALUES,
   key: () => "a",
   oldKey: () => "a",
   newKey: () => "z",

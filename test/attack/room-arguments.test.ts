@@ -10,6 +10,7 @@ import * as Z from "../../src/index.ts";
 import * as IO from "../../src/io/base/signatures.ts";
 import * as NN from "../../src/nn/signatures.ts";
 import { ZensorError } from "../../src/tensor/errors.ts";
+import * as MODULES from "../../src/tensordict/nn/signatures.ts";
 import { isClass } from "../api/by-name.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "zensor-attack-"));
@@ -65,6 +66,10 @@ const RIGHT: Readonly<Record<string, () => unknown>> = {
   constraint: () => Z.distributions.constraints.real,
   distribution: normal,
   distributionClass: () => Z.distributions.Normal,
+  td: () => new Z.TensorDict({ a: { low: Z.zeros(2), high: Z.ones(2) } }, [2]),
+  map: () => ({ a: Z.distributions.Uniform }),
+  key: () => "a",
+  keyList: () => ["a"],
 };
 
 /** Values that some kinds refuse. */
@@ -311,6 +316,44 @@ describe("distributions", () => {
     await expectNone(
       methodsOf(Z.distributions.Distribution, (name) => statics[name], Z.distributions.Distribution),
       1,
+    );
+  });
+});
+
+describe("tensordict.nn", () => {
+  const room = Z.tensordict.nn;
+  afterAll(() => {
+    room.setCompositeLpAggregate(false);
+    room.setInteractionType(null);
+    room.setSkipExisting(false);
+  });
+  const table: Table = { ...MODULES.METHODS, ...MODULES.SEQUENTIAL_METHODS, ...NN.MODULE };
+  const module = () => new room.TensorDictModule(linear(), ["a"], ["b"]);
+  test("functions", () => expectNone(functionsOf("tensordict.nn", room, MODULES.FUNCTIONS), 10));
+  test("constructors", () => {
+    // What a sequence takes is any number of modules; what a module of the user's takes is not known here.
+    const constructors = { ...DISTRIBUTIONS.CONSTRUCTORS, ...MODULES.CONSTRUCTORS };
+    return expectNone(constructorsOf(room, constructors, ["TensorDictModuleBase", "TensorDictSequential"]), 8);
+  });
+  test("what is no sequence", () => {
+    const wrong = [[1], [module(), "a"], [{ a: 1 }], [module(), { unknownOption: 1 }], [module(), { inplace: "yes" }]];
+    for (const args of wrong) {
+      expect(() => new room.TensorDictSequential(...(args as never[])), JSON.stringify(args)).toThrow(ZensorError);
+    }
+  });
+  test("methods", async () => {
+    const params = new Z.TensorDict({ a: { low: Z.zeros(2), high: Z.ones(2) } }, [2]) as never;
+    const receivers = [module(), new room.TensorDictSequential(module(), module()), new room.WrapModule((td) => td)];
+    for (const receiver of receivers) {
+      await expectNone(
+        methodsOf(receiver, (name) => table[name]),
+        30,
+      );
+    }
+    const composite: Table = { ...DISTRIBUTIONS.METHODS, ...MODULES.COMPOSITE };
+    await expectNone(
+      methodsOf(new room.CompositeDistribution(params, { a: Z.distributions.Uniform }), (name) => composite[name]),
+      15,
     );
   });
 });

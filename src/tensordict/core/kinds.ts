@@ -29,13 +29,19 @@ export const TENSORDICT_KINDS: RoomKinds = {
     },
     moduleLike: ["Module", isModule],
     nested: ["NestedTensor", isNested],
+    map: ["dict or Map", (value) => isDict(value) || value instanceof Map],
+    keyList: (op, name, value) => {
+      if (typeof value === "string") return;
+      if (!Array.isArray(value)) throw texts.wrongArgument(op, op, name, "list of keys", typeName(value));
+      for (const key of value) keyPath(key);
+    },
     key: (_op, _name, value) => void keyPath(value as string),
     keys: (op, name, value) => {
       if (!Array.isArray(value)) throw texts.wrongArgument(op, op, name, "list of keys", typeName(value));
       for (const key of value) keyPath(key);
     },
   },
-  alsoObjects: ["source", "operand", "moduleLike", "key", "keySet"],
+  alsoObjects: ["map", "source", "operand", "moduleLike", "key", "keySet"],
 };
 
 function isModule(value: unknown): boolean {

@@ -1,0 +1,13 @@
+// Puts the checks of arguments before the methods of modules and of composite distributions; `forward` has none.
+import { METHODS as DISTRIBUTION } from "../../distributions/signatures.ts";
+import { installChecks } from "../../tensor/checks.ts";
+import { CompositeDistribution } from "./composite.ts";
+import { TensorDictModuleBase } from "./module-base.ts";
+import { OneHotCategorical } from "./one-hot.ts";
+import { TensorDictSequential } from "./sequential.ts";
+import { COMPOSITE, METHODS, SEQUENTIAL_METHODS } from "./signatures.ts";
+
+installChecks(TensorDictModuleBase.prototype, METHODS);
+installChecks(TensorDictSequential.prototype, { ...METHODS, ...SEQUENTIAL_METHODS });
+installChecks(CompositeDistribution.prototype, COMPOSITE);
+installChecks(OneHotCategorical.prototype, DISTRIBUTION);
