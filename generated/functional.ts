@@ -3585,6 +3585,45 @@ export function mv(self: unknown, vec?: unknown, options?: unknown): Tensor {
   return O.mv(self, vec, A.outOption("mv", options));
 }
 
+const T__nanquantile: A.Overload[] = [
+  { fn: O.nanquantile, args: [["self","Tensor",REQUIRED], ["q","Tensor",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false], ["interpolation","String","linear"]], positional: 4, out: 1 },
+  { fn: O.nanquantile_scalar, args: [["self","Tensor",REQUIRED], ["q","Float",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false], ["interpolation","String","linear"]], positional: 4, out: 1 },
+];
+/**
+ * As `quantile` of several shares, without the elements that are no numbers.
+ * As `quantile` without the elements that are no numbers, along a dimension, or of all elements.
+ * Between two of them `interpolation` decides: "linear", "lower", "higher", "midpoint" or "nearest".
+ * @throws RuntimeError for a share beyond 0 and 1, and for dtypes other than float32 and float64
+ * @example
+ * ```ts
+ * tensor([1, NaN, 3]).nanquantile(0.5) // tensor(2.)
+ * ```
+ * @torch torch.nanquantile
+ */
+export function nanquantile(self: Tensor, q: Tensor, dim: number | null, keepdim: boolean, options?: { interpolation?: string; out?: Tensor }): Tensor;
+/** As `quantile` of several shares, without the elements that are no numbers. @torch torch.nanquantile */
+export function nanquantile(self: Tensor, q: Tensor, dim: number | null, options?: { keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+/** As `quantile` of several shares, without the elements that are no numbers. @torch torch.nanquantile */
+export function nanquantile(self: Tensor, q: Tensor, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+/** As `quantile` of several shares, without the elements that are no numbers. @torch torch.nanquantile */
+export function nanquantile(self: Tensor, options: { q: Tensor; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+/** As `quantile` of several shares, without the elements that are no numbers. @torch torch.nanquantile */
+export function nanquantile(options: { input: Tensor; q: Tensor; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+/** As `quantile` without the elements that are no numbers, along a dimension, or of all elements. @torch torch.nanquantile */
+export function nanquantile(self: Tensor, q: number, dim: number | null, keepdim: boolean, options?: { interpolation?: string; out?: Tensor }): Tensor;
+/** As `quantile` without the elements that are no numbers, along a dimension, or of all elements. @torch torch.nanquantile */
+export function nanquantile(self: Tensor, q: number, dim: number | null, options?: { keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+/** As `quantile` without the elements that are no numbers, along a dimension, or of all elements. @torch torch.nanquantile */
+export function nanquantile(self: Tensor, q: number, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+/** As `quantile` without the elements that are no numbers, along a dimension, or of all elements. @torch torch.nanquantile */
+export function nanquantile(self: Tensor, options: { q: number; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+/** As `quantile` without the elements that are no numbers, along a dimension, or of all elements. @torch torch.nanquantile */
+export function nanquantile(options: { input: Tensor; q: number; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+export function nanquantile(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nanquantile(args[0], args[1], null, false, "linear");
+  return A.call<Tensor>("nanquantile", T__nanquantile, args);
+}
+
 const T__narrow: A.Overload[] = [
   { fn: O.narrow, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["start","Int",REQUIRED], ["length","Int",REQUIRED]], positional: 4, out: 0 },
   { fn: O.narrow_Tensor, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["start","Tensor",REQUIRED], ["length","Int",REQUIRED]], positional: 4, out: 0 },
@@ -4007,6 +4046,45 @@ export function put(self: Tensor, options: { index: Tensor | readonly number[]; 
 export function put(options: { input: Tensor; index: Tensor | readonly number[]; source: Tensor; accumulate?: boolean }): Tensor;
 export function put(...args: unknown[]): Tensor {
   return A.call<Tensor>("put", T__put, args);
+}
+
+const T__quantile: A.Overload[] = [
+  { fn: O.quantile, args: [["self","Tensor",REQUIRED], ["q","Tensor",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false], ["interpolation","String","linear"]], positional: 4, out: 1 },
+  { fn: O.quantile_scalar, args: [["self","Tensor",REQUIRED], ["q","Float",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false], ["interpolation","String","linear"]], positional: 4, out: 1 },
+];
+/**
+ * Quantiles for each of several shares, along a new first dimension.
+ * The element below which the share `q` of the elements lies, along a dimension, or of all elements.
+ * Between two of them `interpolation` decides: "linear", "lower", "higher", "midpoint" or "nearest".
+ * @throws RuntimeError for a share beyond 0 and 1, and for dtypes other than float32 and float64
+ * @example
+ * ```ts
+ * tensor([1, 2, 3, 4]).quantile(0.5) // tensor(2.5000)
+ * ```
+ * @torch torch.quantile
+ */
+export function quantile(self: Tensor, q: Tensor, dim: number | null, keepdim: boolean, options?: { interpolation?: string; out?: Tensor }): Tensor;
+/** Quantiles for each of several shares, along a new first dimension. @torch torch.quantile */
+export function quantile(self: Tensor, q: Tensor, dim: number | null, options?: { keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+/** Quantiles for each of several shares, along a new first dimension. @torch torch.quantile */
+export function quantile(self: Tensor, q: Tensor, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+/** Quantiles for each of several shares, along a new first dimension. @torch torch.quantile */
+export function quantile(self: Tensor, options: { q: Tensor; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+/** Quantiles for each of several shares, along a new first dimension. @torch torch.quantile */
+export function quantile(options: { input: Tensor; q: Tensor; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+/** The element below which the share `q` of the elements lies, along a dimension, or of all elements. @torch torch.quantile */
+export function quantile(self: Tensor, q: number, dim: number | null, keepdim: boolean, options?: { interpolation?: string; out?: Tensor }): Tensor;
+/** The element below which the share `q` of the elements lies, along a dimension, or of all elements. @torch torch.quantile */
+export function quantile(self: Tensor, q: number, dim: number | null, options?: { keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+/** The element below which the share `q` of the elements lies, along a dimension, or of all elements. @torch torch.quantile */
+export function quantile(self: Tensor, q: number, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+/** The element below which the share `q` of the elements lies, along a dimension, or of all elements. @torch torch.quantile */
+export function quantile(self: Tensor, options: { q: number; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+/** The element below which the share `q` of the elements lies, along a dimension, or of all elements. @torch torch.quantile */
+export function quantile(options: { input: Tensor; q: number; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+export function quantile(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.quantile(args[0], args[1], null, false, "linear");
+  return A.call<Tensor>("quantile", T__quantile, args);
 }
 
 const T__rand: A.Overload[] = [

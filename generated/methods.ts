@@ -2571,6 +2571,32 @@ export interface TensorMethods {
   /** The product of a matrix and a vector. @torch torch.mv */
   mv(options: { vec: Tensor; out?: Tensor }): Tensor;
   /**
+   * As `quantile` of several shares, without the elements that are no numbers.
+   * As `quantile` without the elements that are no numbers, along a dimension, or of all elements.
+   * Between two of them `interpolation` decides: "linear", "lower", "higher", "midpoint" or "nearest".
+   * @throws RuntimeError for a share beyond 0 and 1, and for dtypes other than float32 and float64
+   * @example
+   * ```ts
+   * tensor([1, NaN, 3]).nanquantile(0.5) // tensor(2.)
+   * ```
+   * @torch torch.nanquantile
+   */
+  nanquantile(q: Tensor, dim: number | null, keepdim: boolean, options?: { interpolation?: string; out?: Tensor }): Tensor;
+  /** As `quantile` of several shares, without the elements that are no numbers. @torch torch.nanquantile */
+  nanquantile(q: Tensor, dim: number | null, options?: { keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+  /** As `quantile` of several shares, without the elements that are no numbers. @torch torch.nanquantile */
+  nanquantile(q: Tensor, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+  /** As `quantile` of several shares, without the elements that are no numbers. @torch torch.nanquantile */
+  nanquantile(options: { q: Tensor; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+  /** As `quantile` without the elements that are no numbers, along a dimension, or of all elements. @torch torch.nanquantile */
+  nanquantile(q: number, dim: number | null, keepdim: boolean, options?: { interpolation?: string; out?: Tensor }): Tensor;
+  /** As `quantile` without the elements that are no numbers, along a dimension, or of all elements. @torch torch.nanquantile */
+  nanquantile(q: number, dim: number | null, options?: { keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+  /** As `quantile` without the elements that are no numbers, along a dimension, or of all elements. @torch torch.nanquantile */
+  nanquantile(q: number, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+  /** As `quantile` without the elements that are no numbers, along a dimension, or of all elements. @torch torch.nanquantile */
+  nanquantile(options: { q: number; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+  /**
    * `length` positions of a dimension from `start` on.
    * `length` positions of a dimension from a 0-dim tensor's value on.
    * @example
@@ -2895,6 +2921,32 @@ export interface TensorMethods {
   put_(index: Tensor | readonly number[], options: { source: Tensor; accumulate?: boolean }): this;
   /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put_ */
   put_(options: { index: Tensor | readonly number[]; source: Tensor; accumulate?: boolean }): this;
+  /**
+   * Quantiles for each of several shares, along a new first dimension.
+   * The element below which the share `q` of the elements lies, along a dimension, or of all elements.
+   * Between two of them `interpolation` decides: "linear", "lower", "higher", "midpoint" or "nearest".
+   * @throws RuntimeError for a share beyond 0 and 1, and for dtypes other than float32 and float64
+   * @example
+   * ```ts
+   * tensor([1, 2, 3, 4]).quantile(0.5) // tensor(2.5000)
+   * ```
+   * @torch torch.quantile
+   */
+  quantile(q: Tensor, dim: number | null, keepdim: boolean, options?: { interpolation?: string; out?: Tensor }): Tensor;
+  /** Quantiles for each of several shares, along a new first dimension. @torch torch.quantile */
+  quantile(q: Tensor, dim: number | null, options?: { keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+  /** Quantiles for each of several shares, along a new first dimension. @torch torch.quantile */
+  quantile(q: Tensor, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+  /** Quantiles for each of several shares, along a new first dimension. @torch torch.quantile */
+  quantile(options: { q: Tensor; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+  /** The element below which the share `q` of the elements lies, along a dimension, or of all elements. @torch torch.quantile */
+  quantile(q: number, dim: number | null, keepdim: boolean, options?: { interpolation?: string; out?: Tensor }): Tensor;
+  /** The element below which the share `q` of the elements lies, along a dimension, or of all elements. @torch torch.quantile */
+  quantile(q: number, dim: number | null, options?: { keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+  /** The element below which the share `q` of the elements lies, along a dimension, or of all elements. @torch torch.quantile */
+  quantile(q: number, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+  /** The element below which the share `q` of the elements lies, along a dimension, or of all elements. @torch torch.quantile */
+  quantile(options: { q: number; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
   /**
    * Fills with random integers from 0 to the largest of the dtype, or to 2 to the power of its digits.
    * Fills with random integers from 0 to `to`, which is left out.
@@ -4752,6 +4804,9 @@ export function installMethods(prototype: Tensor): void {
   p.mv = function (this: Tensor, vec: unknown, options: unknown) {
     return (F.mv as A.Unchecked)(this, vec, options);
   };
+  p.nanquantile = function (this: Tensor, ...args: unknown[]) {
+    return (F.nanquantile as A.Unchecked)(this, ...args);
+  };
   p.narrow = function (this: Tensor, ...args: unknown[]) {
     return (F.narrow as A.Unchecked)(this, ...args);
   };
@@ -4820,6 +4875,9 @@ export function installMethods(prototype: Tensor): void {
   };
   p.put_ = function (this: Tensor, ...args: unknown[]) {
     return (M.put_ as A.Unchecked)(this, ...args);
+  };
+  p.quantile = function (this: Tensor, ...args: unknown[]) {
+    return (F.quantile as A.Unchecked)(this, ...args);
   };
   p.random_ = function (this: Tensor, ...args: unknown[]) {
     return (M.random_ as A.Unchecked)(this, ...args);

@@ -4455,6 +4455,30 @@ export function logsumexp(self: Tensor, dim: number | readonly number[], keepdim
   return $T.record(r, node);
 }
 
+const O_quantile: $A.Operator = { name: "quantile", publicName: "quantile", overload: "", kind: "composite", run: quantile, args: ["self","q","dim","keepdim","interpolation","out"], devices: null, madeOn: null };
+export function quantile(self: Tensor, q: Tensor, dim: number | null, keepdim: boolean, interpolation: string, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_quantile, [self, q, dim, keepdim, interpolation, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.quantile(self, q, dim, keepdim, interpolation, out);
+}
+
+const O_quantile_scalar: $A.Operator = { name: "quantile", publicName: "quantile", overload: "scalar", kind: "composite", run: quantile_scalar, args: ["self","q","dim","keepdim","interpolation","out"], devices: null, madeOn: null };
+export function quantile_scalar(self: Tensor, q: number, dim: number | null, keepdim: boolean, interpolation: string, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_quantile_scalar, [self, q, dim, keepdim, interpolation, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.quantile(self, q, dim, keepdim, interpolation, out);
+}
+
+const O_nanquantile: $A.Operator = { name: "nanquantile", publicName: "nanquantile", overload: "", kind: "composite", run: nanquantile, args: ["self","q","dim","keepdim","interpolation","out"], devices: null, madeOn: null };
+export function nanquantile(self: Tensor, q: Tensor, dim: number | null, keepdim: boolean, interpolation: string, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_nanquantile, [self, q, dim, keepdim, interpolation, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.nanquantile(self, q, dim, keepdim, interpolation, out);
+}
+
+const O_nanquantile_scalar: $A.Operator = { name: "nanquantile", publicName: "nanquantile", overload: "scalar", kind: "composite", run: nanquantile_scalar, args: ["self","q","dim","keepdim","interpolation","out"], devices: null, madeOn: null };
+export function nanquantile_scalar(self: Tensor, q: number, dim: number | null, keepdim: boolean, interpolation: string, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_nanquantile_scalar, [self, q, dim, keepdim, interpolation, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.nanquantile(self, q, dim, keepdim, interpolation, out);
+}
+
 const O_clone: $A.Operator = { name: "clone", publicName: "clone", overload: "", kind: "op", run: clone, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function clone(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_clone, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }

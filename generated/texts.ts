@@ -1669,6 +1669,51 @@ export function reductionDimOfScalar(op: string, dim: Part): IndexError {
   return new IndexError(`${op}(): Expected reduction dim -1 or 0 for scalar but got ${part(dim)}`, { op, code: "index" });
 }
 
+/** quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {mode} */
+export function quantileInterpolation(op: string | undefined, mode: Part): RuntimeError {
+  return new RuntimeError(`quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got ${part(mode)}`, { op, code: "runtime" });
+}
+
+/** quantile() input tensor must be non-empty */
+export function quantileEmpty(op: string | undefined): RuntimeError {
+  return new RuntimeError(`quantile() input tensor must be non-empty`, { op, code: "runtime" });
+}
+
+/** quantile() q must be a scalar or 1D tensor */
+export function quantileRank(op: string | undefined): RuntimeError {
+  return new RuntimeError(`quantile() q must be a scalar or 1D tensor`, { op, code: "runtime" });
+}
+
+/** quantile() input tensor must be either float or double dtype */
+export function quantileDtype(op: string | undefined): RuntimeError {
+  return new RuntimeError(`quantile() input tensor must be either float or double dtype`, { op, code: "runtime" });
+}
+
+/** quantile() q tensor must be same dtype as the input tensor */
+export function quantileDtypes(op: string | undefined): RuntimeError {
+  return new RuntimeError(`quantile() q tensor must be same dtype as the input tensor`, { op, code: "runtime" });
+}
+
+/** quantile() q values must be in the range [0, 1] */
+export function quantileRange(op: string | undefined): RuntimeError {
+  return new RuntimeError(`quantile() q values must be in the range [0, 1]`, { op, code: "runtime" });
+}
+
+/** quantile() q must be in the range [0, 1] but got {q} */
+export function quantileOutOfRange(op: string | undefined, q: Part): RuntimeError {
+  return new RuntimeError(`quantile() q must be in the range [0, 1] but got ${part(q)}`, { op, code: "runtime" });
+}
+
+/** quantile() input tensor is too large */
+export function quantileTooLarge(op: string | undefined): RuntimeError {
+  return new RuntimeError(`quantile() input tensor is too large`, { op, code: "runtime" });
+}
+
+/** quantile() out tensor must be same dtype as the input tensor */
+export function quantileOut(op: string | undefined): RuntimeError {
+  return new RuntimeError(`quantile() out tensor must be same dtype as the input tensor`, { op, code: "runtime" });
+}
+
 /** The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim} */
 export function sizeMismatch(op: string | undefined, a: Part, b: Part, dim: Part): RuntimeError {
   return new RuntimeError(`The size of tensor a (${part(a)}) must match the size of tensor b (${part(b)}) at non-singleton dimension ${part(dim)}`, { op, code: "shape_mismatch" });

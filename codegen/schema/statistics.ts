@@ -1,7 +1,14 @@
-/** Reductions of other kinds: logarithms of sums. */
+/** Reductions of other kinds: logarithms of sums, quantiles. */
 import type { OpSchema } from "../model/types.ts";
 
 const all = { kind: "op", args: { self: "Tensor" }, variants: ["function", "method", "out"] } as const;
+
+const quantiles = {
+  kind: "composite",
+  grad: "composite",
+  kwargs: { interpolation: ["String", "linear"] },
+  variants: ["function", "method", "out"],
+} as const;
 
 export const ops = [
   {
@@ -16,5 +23,43 @@ export const ops = [
     grad: { self: "logsumexpBackward(grad, self, result, dim, keepdim)" },
     throws: ["IndexError for a dimension out of range", "RuntimeError for an `out` of integers or bools"],
     example: "tensor([0, 0]).logsumexp(0) // tensor(0.6931)",
+  },
+  {
+    ...quantiles,
+    name: "quantile",
+    args: { self: "Tensor", q: "Tensor", dim: "Dim?", keepdim: ["Bool", false] },
+    impl: "composites.quantile",
+    doc: "Quantiles for each of several shares, along a new first dimension.",
+  },
+  {
+    ...quantiles,
+    name: "quantile",
+    overload: "scalar",
+    args: { self: "Tensor", q: "Float", dim: "Dim?", keepdim: ["Bool", false] },
+    impl: "composites.quantile",
+    doc:
+      "The element below which the share `q` of the elements lies, along a dimension, or of all " +
+      'elements. Between two of them `interpolation` decides: "linear", "lower", "higher", "midpoint" or "nearest".',
+    throws: ["RuntimeError for a share beyond 0 and 1, and for dtypes other than float32 and float64"],
+    example: "tensor([1, 2, 3, 4]).quantile(0.5) // tensor(2.5000)",
+  },
+  {
+    ...quantiles,
+    name: "nanquantile",
+    args: { self: "Tensor", q: "Tensor", dim: "Dim?", keepdim: ["Bool", false] },
+    impl: "composites.nanquantile",
+    doc: "As `quantile` of several shares, without the elements that are no numbers.",
+  },
+  {
+    ...quantiles,
+    name: "nanquantile",
+    overload: "scalar",
+    args: { self: "Tensor", q: "Float", dim: "Dim?", keepdim: ["Bool", false] },
+    impl: "composites.nanquantile",
+    doc:
+      "As `quantile` without the elements that are no numbers, along a dimension, or of all " +
+      'elements. Between two of them `interpolation` decides: "linear", "lower", "higher", "midpoint" or "nearest".',
+    throws: ["RuntimeError for a share beyond 0 and 1, and for dtypes other than float32 and float64"],
+    example: "tensor([1, NaN, 3]).nanquantile(0.5) // tensor(2.)",
   },
 ] as const satisfies readonly OpSchema[];

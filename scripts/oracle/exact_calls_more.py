@@ -159,4 +159,28 @@ def reals(call):
         call(op, "f", torch.tensor([1000.0]), torch.tensor([[1.0], [2.0]]), out=torch.zeros(0, dtype=torch.float64))
 
 
-SECTIONS = [rearranged, sums_of_exponentials, running_extremes, one_bound, rounded, distances, reals]
+def quantiles(call):
+    """Of shares that lie between two elements by halves and quarters."""
+    for op in ("quantile", "nanquantile"):
+        for x in [*strided((3, 5)), *strided((5, 2, 1, 2)), *odd_strides(), torch.tensor(3.0), torch.zeros(0), leaf(5)]:
+            for q in (0.5, 0.0, torch.tensor([0.25, 1.0, 0.5]), torch.tensor([]), torch.tensor(0.75)):
+                for dim in (None, 0, -1):
+                    call(op, "m", x, q, dim)
+            call(op, "m", x, 0.25, 0, keepdim=True)
+            call(op, "m", x, torch.tensor([0.25, 0.5]), keepdim=True)
+        x = torch.tensor([[4.0, NAN, 1, 2, 8], [NAN, NAN, NAN, NAN, NAN], [5, -INF, INF, 0, 1]])
+        for mode in ("linear", "lower", "higher", "midpoint", "nearest", "best"):
+            call(op, "f", x, 0.5, 1, interpolation=mode)
+            call(op, "f", x[::2].double().requires_grad_(), torch.tensor([0.25, 0.5]).double(), 1, interpolation=mode)
+            y = torch.randperm(12).view(3, 4).float().requires_grad_()
+            call(op, "f", y, torch.tensor([0.125, 0.5], requires_grad=True), 1, interpolation=mode)
+        for q in (1.5, -0.1, NAN, torch.tensor([1.5]), torch.tensor([[0.5]]), torch.tensor(0.5).double()):
+            call(op, "f", leaf(3), q)
+        for dtype in [torch.bool, *INTEGERS, *FLOATS, *COMPLEX]:
+            call(op, "f", torch.ones(3).to(dtype), 0.5)
+            call(op, "f", counted(3), 0.5, out=torch.zeros(0).to(dtype))
+        call(op, "f", counted(3, 4), torch.tensor([0.5, 0.25]), 0, out=torch.zeros(2, 4).t())
+        call(op, "f", counted(3, 4), 0.5, 2)
+
+
+SECTIONS = [rearranged, sums_of_exponentials, running_extremes, one_bound, rounded, distances, reals, quantiles]

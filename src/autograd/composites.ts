@@ -5,6 +5,7 @@ export * from "./composites-losses.ts";
 export * from "./composites-matrix.ts";
 export * from "./composites-nn.ts";
 export * from "./composites-pointwise.ts";
+export * from "./composites-quantile.ts";
 export * from "./composites-reduction.ts";
 export * from "./composites-storage.ts";
 export * from "./composites-views.ts";

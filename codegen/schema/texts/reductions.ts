@@ -129,4 +129,58 @@ export const texts = [
     code: "index",
     text: "{op}(): Expected reduction dim -1 or 0 for scalar but got {dim}",
   },
+  {
+    name: "quantileInterpolation",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {mode}",
+  },
+  {
+    name: "quantileEmpty",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "quantile() input tensor must be non-empty",
+  },
+  {
+    name: "quantileRank",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "quantile() q must be a scalar or 1D tensor",
+  },
+  {
+    name: "quantileDtype",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "quantile() input tensor must be either float or double dtype",
+  },
+  {
+    name: "quantileDtypes",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "quantile() q tensor must be same dtype as the input tensor",
+  },
+  {
+    name: "quantileRange",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "quantile() q values must be in the range [0, 1]",
+  },
+  {
+    name: "quantileOutOfRange",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "quantile() q must be in the range [0, 1] but got {q}",
+  },
+  {
+    name: "quantileTooLarge",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "quantile() input tensor is too large",
+  },
+  {
+    name: "quantileOut",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "quantile() out tensor must be same dtype as the input tensor",
+  },
 ] as const satisfies readonly TextSchema[];
