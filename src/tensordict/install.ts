@@ -12,6 +12,7 @@ import { NonTensorData, NonTensorStack, stackOf, valueOf } from "./classes/non-t
 import { TensorDictParams } from "./classes/params.ts";
 import { PersistentTensorDict } from "./classes/persistent.ts";
 import { toH5Async } from "./classes/persistent-later.ts";
+import { ScanMethods } from "./classes/scan-methods.ts";
 import { ShapeMethods } from "./classes/shape-methods.ts";
 import { denseOf, TensorDict } from "./classes/tensordict.ts";
 import { NestedTensor } from "./core/nested.ts";
@@ -43,6 +44,7 @@ for (const target of [
   TensorDictBase,
   ShapeMethods,
   EntryMethods,
+  ScanMethods,
   ElementMethods,
   MathMethods,
   DiskMethods,

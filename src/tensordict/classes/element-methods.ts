@@ -6,10 +6,8 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { Extremes } from "../core/extremes.ts";
 import { isLazy, isTensorCollection, make, type Td, wrapBatchDim } from "../core/state.ts";
 import type { Schema } from "../core/types.ts";
-import { tensorsOf } from "../ops/access.ts";
-import { emptyTd } from "../ops/key-ops.ts";
+import { onlyTensors } from "../ops/accumulating.ts";
 import { applyLeaves, elementwiseTd, type ManyFunction, type Operand, reduceTd } from "../ops/pointwise.ts";
-import { setEntry } from "../ops/writes.ts";
 import { KEEP_LOCK, MathMethods } from "./math-methods.ts";
 import type { DefaultOptions, ReduceOptions } from "./math-signatures.ts";
 
@@ -270,13 +268,6 @@ function softmaxTd(td: Td, dim: number, dtype: DTypeLike | null): Td {
   if (at === stackDim) return make.lazy(softmaxTd(td.densify(), at, dtype).unbind(at), at, td.stackDimName);
   const members = td.members.map((member) => softmaxTd(member, at < stackDim ? at : at - 1, dtype));
   return make.lazy(members, stackDim, td.stackDimName);
-}
-
-/** The tensors of a tree, without values and classes. */
-function onlyTensors(td: Td): Td {
-  const plain = emptyTd(td, false, {});
-  for (const [path, t] of tensorsOf(td)) setEntry(plain, path, t);
-  return plain;
 }
 
 function extremes(

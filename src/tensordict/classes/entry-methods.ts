@@ -26,7 +26,7 @@ import {
 } from "../ops/key-sets.ts";
 import { applyLeaves } from "../ops/pointwise.ts";
 import { type UpdateSource, updateTd } from "../ops/writes.ts";
-import { ElementMethods } from "./element-methods.ts";
+import { ScanMethods } from "./scan-methods.ts";
 
 /** Options of `newTensor`. */
 export interface NewTensorOptions {
@@ -46,7 +46,7 @@ const isPlain = (value: unknown): boolean =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Map);
 
 /** Sorting, joining and choosing of entries. */
-export abstract class EntryMethods<S = Schema> extends ElementMethods<S> {
+export abstract class EntryMethods<S = Schema> extends ScanMethods<S> {
   /**
    * Takes the entries under several sets of keys apart: one collection for each, and one of what is left.
    * @param sets lists of keys, Maps or objects of keys and new names, or tests of a path and its entry; then the

@@ -24,16 +24,21 @@ import type { AlphaOptions, DefaultOptions, MathSignatures, ReduceOptions } from
 /** Functions of one tensor that exist under the same name here. */
 const UNARY = [
   "abs",
+  "ceil",
   "cos",
   "exp",
+  "floor",
+  "frac",
   "log",
   "log1p",
   "neg",
+  "round",
   "sigmoid",
   "sin",
   "sqrt",
   "square",
   "tanh",
+  "trunc",
   "logicalNot",
   "bitwiseNot",
 ] as const;

@@ -28,16 +28,24 @@ export interface AlphaOptions {
 export interface MathSignatures {
   /** `abs` of every tensor. @torch TensorDict.abs */
   abs(): Td;
+  /** `ceil` of every tensor. @torch TensorDict.ceil */
+  ceil(): Td;
   /** `cos` of every tensor. @torch TensorDict.cos */
   cos(): Td;
   /** `exp` of every tensor. @torch TensorDict.exp */
   exp(): Td;
+  /** `floor` of every tensor. @torch TensorDict.floor */
+  floor(): Td;
+  /** `frac` of every tensor. @torch TensorDict.frac */
+  frac(): Td;
   /** `log` of every tensor. @torch TensorDict.log */
   log(): Td;
   /** `log1p` of every tensor. @torch TensorDict.log1p */
   log1p(): Td;
   /** `neg` of every tensor. @torch TensorDict.neg */
   neg(): Td;
+  /** `round` of every tensor. @torch TensorDict.round */
+  round(): Td;
   /** `sigmoid` of every tensor. @torch TensorDict.sigmoid */
   sigmoid(): Td;
   /** `sin` of every tensor. @torch TensorDict.sin */
@@ -48,22 +56,32 @@ export interface MathSignatures {
   square(): Td;
   /** `tanh` of every tensor. @torch TensorDict.tanh */
   tanh(): Td;
+  /** `trunc` of every tensor. @torch TensorDict.trunc */
+  trunc(): Td;
   /** `logicalNot` of every tensor. @torch TensorDict.logical_not */
   logicalNot(): Td;
   /** `bitwiseNot` of every tensor. @torch TensorDict.bitwise_not */
   bitwiseNot(): Td;
   /** `abs` of every tensor, written into it. @torch TensorDict.abs_ */
   abs_(): Td;
+  /** `ceil` of every tensor, written into it. @torch TensorDict.ceil_ */
+  ceil_(): Td;
   /** `cos` of every tensor, written into it. @torch TensorDict.cos_ */
   cos_(): Td;
   /** `exp` of every tensor, written into it. @torch TensorDict.exp_ */
   exp_(): Td;
+  /** `floor` of every tensor, written into it. @torch TensorDict.floor_ */
+  floor_(): Td;
+  /** `frac` of every tensor, written into it. @torch TensorDict.frac_ */
+  frac_(): Td;
   /** `log` of every tensor, written into it. @torch TensorDict.log_ */
   log_(): Td;
   /** `log1p` of every tensor, written into it. @torch TensorDict.log1p_ */
   log1p_(): Td;
   /** `neg` of every tensor, written into it. @torch TensorDict.neg_ */
   neg_(): Td;
+  /** `round` of every tensor, written into it. @torch TensorDict.round_ */
+  round_(): Td;
   /** `sigmoid` of every tensor, written into it. @torch TensorDict.sigmoid_ */
   sigmoid_(): Td;
   /** `sin` of every tensor, written into it. @torch TensorDict.sin_ */
@@ -74,6 +92,8 @@ export interface MathSignatures {
   square_(): Td;
   /** `tanh` of every tensor, written into it. @torch TensorDict.tanh_ */
   tanh_(): Td;
+  /** `trunc` of every tensor, written into it. @torch TensorDict.trunc_ */
+  trunc_(): Td;
   /** `logicalNot` of every tensor, written into it. @torch TensorDict.logical_not_ */
   logicalNot_(): Td;
   /** `bitwiseNot` of every tensor, written into it. @torch TensorDict.bitwise_not_ */

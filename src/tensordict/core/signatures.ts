@@ -31,6 +31,7 @@ export const CONSTRUCTORS = {
 const APPLY = "batchSize:any device:any names:names inplace:bool default:any filterEmpty:bool propagateLock:bool";
 
 const EXTREMES = "dim?:int? | keepdim:bool returnIndices:bool";
+const CUMULATED = "dim:int | reduce:bool returnIndices:bool";
 const SCALED = "other1:operand other2:operand | value:number";
 
 const JOIN = "...keys:key | outKey!:key dim:int keepEntries:bool";
@@ -146,6 +147,14 @@ export const METHODS = {
   addcmul_: SCALED,
   addcdiv: SCALED,
   addcdiv_: SCALED,
+  logsumexp: "dim?:intOrInts? | keepdim:bool out:any",
+  cummax: CUMULATED,
+  cummin: CUMULATED,
+  quantile: "q:notDict dim?:notDict keepdim?:bool | interpolation:string reduce:bool keyTransform:any",
+  roll: "shifts:intOrInts dims?:intOrInts? | inplace:bool",
+  rot90: "k?:int dims?:ints",
+  fliplr: "",
+  flipud: "",
   softmax: "dim:int dtype?:notDict",
   maskedFill: "mask:tensor value:number",
   maskedFill_: "mask:tensor value:number",

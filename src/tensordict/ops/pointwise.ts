@@ -430,24 +430,41 @@ export function reduceTd(
       `dim must be within the batch dimensions of a tensordict with shape ${td._batchSize}, got ${dim}`,
     );
   }
-  const dense = isLazy(td) ? td.densify() : td;
-  return reduceDense(dense, fn, at, keepdim);
+  return reduceDims(td, [at], keepdim, (t) => fn(t, at));
 }
 
-function reduceDense(td: Td, fn: (t: Tensor, dim: number) => Tensor, dim: number, keepdim: boolean): Td {
-  const shrink = (size: readonly number[]) =>
-    keepdim ? size.map((n, i) => (i === dim ? 1 : n)) : size.filter((_, i) => i !== dim);
-  const batchSize = Size.fromList(shrink(td._batchSize));
-  const state: NewState = stateOf(td, {
-    batchSize,
-    names: td._names?.filter((_, i) => keepdim || i !== dim) ?? null,
+/** The batch dimensions that a reduction leaves. */
+export function withoutDims<T>(list: readonly T[], dims: readonly number[], keepdim: boolean, one: T): T[] {
+  if (keepdim) return list.map((x, i) => (dims.includes(i) ? one : x));
+  return list.filter((_, i) => !dims.includes(i));
+}
+
+/** Reduces batch dimensions of every tensor. */
+export function reduceDims(td: Td, dims: readonly number[], keepdim: boolean, fn: (t: Tensor) => Tensor): Td {
+  return reduceBatch(td, {
+    tensor: fn,
+    size: (size) => withoutDims(size, dims, keepdim, 1),
+    names: (names) => (keepdim ? names : withoutDims(names, dims, false, null)),
   });
+}
+
+/** What becomes of tensors and of the batch dimensions; values keep their first one. */
+export interface BatchReduction {
+  tensor(t: Tensor): Tensor;
+  size(size: readonly number[]): readonly number[];
+  names(names: readonly (string | null)[]): readonly (string | null)[];
+}
+
+export function reduceBatch(tree: Td, op: BatchReduction): Td {
+  const td = isLazy(tree) ? tree.densify() : tree;
+  const batchSize = Size.fromList([...op.size(td._batchSize)]);
+  const state: NewState = stateOf(td, { batchSize, names: td._names === null ? null : op.names(td._names) });
   const entries = new Map<string, Entry>();
   for (const [key, entry] of entriesOf(td)) {
-    if (entry instanceof Tensor) entries.set(key, entryOf(isUnbatched(entry) ? entry : fn(entry, dim), batchSize));
+    if (entry instanceof Tensor) entries.set(key, entryOf(isUnbatched(entry) ? entry : op.tensor(entry), batchSize));
     else if (isNested(entry)) throw noNested("a reduction", key);
     else if (isNonTensor(entry)) entries.set(key, firstValue(entry, { ...state, names: null }));
-    else entries.set(key, reduceDense(entry, fn, dim, keepdim));
+    else entries.set(key, reduceBatch(entry, op));
   }
   return td._like(entries, state);
 }
