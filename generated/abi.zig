@@ -269,6 +269,14 @@ pub const SortAttr = struct {
 };
 
 /// Attributes by place.
+pub const SearchAttr = struct {
+    pub const right: usize = 0;
+    pub const length: usize = 1;
+    pub const per_row: usize = 2;
+    pub const ordered: usize = 3;
+};
+
+/// Attributes by place.
 pub const RangeAttr = struct {
     pub const powers: usize = 0;
     pub const base: usize = 1;
@@ -316,6 +324,7 @@ pub const codes = [_][]const u8{
     "SoftmaxAttr",
     "ScanAttr",
     "SortAttr",
+    "SearchAttr",
     "RangeAttr",
     "CloseAttr",
     "MatmulAttr",

@@ -940,6 +940,37 @@ export function broadcastTo(...args: unknown[]): Tensor {
   return A.call<Tensor>("broadcastTo", T__broadcastTo, args);
 }
 
+const T__bucketize: A.Overload[] = [
+  { fn: O.bucketize_Tensor, args: [["self","Tensor",REQUIRED], ["boundaries","Tensor",REQUIRED], ["outInt32","Bool",false], ["right","Bool",false]], positional: 2, out: 1 },
+  { fn: O.bucketize_Scalar, args: [["self","Scalar",REQUIRED], ["boundaries","Tensor",REQUIRED], ["outInt32","Bool",false], ["right","Bool",false]], positional: 2, out: 1 },
+];
+/**
+ * Which of the intervals between sorted boundaries each value lies in; with `right` the left bound
+ * belongs to it.
+ * Which of the intervals between sorted boundaries a number lies in.
+ * @throws RuntimeError unless the boundaries are one row
+ * @example
+ * ```ts
+ * bucketize(tensor([3, 6]), tensor([1, 3, 5])) // tensor([1, 3])
+ * ```
+ * @torch torch.bucketize
+ */
+export function bucketize(self: Tensor, boundaries: Tensor, options?: { outInt32?: boolean; right?: boolean; out?: Tensor }): Tensor;
+/** Which of the intervals between sorted boundaries each value lies in. @torch torch.bucketize */
+export function bucketize(self: Tensor, options: { boundaries: Tensor; outInt32?: boolean; right?: boolean; out?: Tensor }): Tensor;
+/** Which of the intervals between sorted boundaries each value lies in. @torch torch.bucketize */
+export function bucketize(options: { input: Tensor; boundaries: Tensor; outInt32?: boolean; right?: boolean; out?: Tensor }): Tensor;
+/** Which of the intervals between sorted boundaries a number lies in. @torch torch.bucketize */
+export function bucketize(self: Scalar, boundaries: Tensor, options?: { outInt32?: boolean; right?: boolean; out?: Tensor }): Tensor;
+/** Which of the intervals between sorted boundaries a number lies in. @torch torch.bucketize */
+export function bucketize(self: Scalar, options: { boundaries: Tensor; outInt32?: boolean; right?: boolean; out?: Tensor }): Tensor;
+/** Which of the intervals between sorted boundaries a number lies in. @torch torch.bucketize */
+export function bucketize(options: { input: Scalar; boundaries: Tensor; outInt32?: boolean; right?: boolean; out?: Tensor }): Tensor;
+export function bucketize(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.bucketize_Tensor(args[0], args[1], false, false);
+  return A.call<Tensor>("bucketize", T__bucketize, args);
+}
+
 const T__cat: A.Overload[] = [
   { fn: O.cat, args: [["tensors","TensorList",REQUIRED], ["dim","Dim",0]], positional: 2, out: 1 },
 ];
@@ -1457,6 +1488,37 @@ export function diagonal(...args: unknown[]): Tensor {
   return A.call<Tensor>("diagonal", T__diagonal, args);
 }
 
+const T__diff: A.Overload[] = [
+  { fn: O.diff, args: [["self","Tensor",REQUIRED], ["n","Int",1], ["dim","Dim",-1], ["prepend","Tensor?",null], ["append","Tensor?",null]], positional: 5, out: 1 },
+];
+/**
+ * What each element along a dimension is more than the one before it, `n` times over. `prepend` and
+ * `append` are joined to the ends first.
+ * @throws RuntimeError for a negative order and for a tensor without dimensions
+ * @example
+ * ```ts
+ * tensor([1, 3, 2]).diff() // tensor([ 2., -1.])
+ * ```
+ * @torch torch.diff
+ */
+export function diff(self: Tensor, n: number, dim: number, prepend: Tensor | null, append: Tensor | null, options?: { out?: Tensor }): Tensor;
+/** What each element along a dimension is more than the one before it, `n` times over. @torch torch.diff */
+export function diff(self: Tensor, n: number, dim: number, prepend: Tensor | null, options?: { append?: Tensor | null; out?: Tensor }): Tensor;
+/** What each element along a dimension is more than the one before it, `n` times over. @torch torch.diff */
+export function diff(self: Tensor, n: number, dim: number, options?: { prepend?: Tensor | null; append?: Tensor | null; out?: Tensor }): Tensor;
+/** What each element along a dimension is more than the one before it, `n` times over. @torch torch.diff */
+export function diff(self: Tensor, n: number, options?: { dim?: number; axis?: number; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor }): Tensor;
+/** What each element along a dimension is more than the one before it, `n` times over. @torch torch.diff */
+export function diff(self: Tensor, options?: { n?: number; dim?: number; axis?: number; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor }): Tensor;
+/** What each element along a dimension is more than the one before it, `n` times over. @torch torch.diff */
+export function diff(options: { input: Tensor; n?: number; dim?: number; axis?: number; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor }): Tensor;
+export function diff(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.diff(args[0], 1, -1, null, null);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.diff(args[0], args[1], -1, null, null);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.diff(args[0], args[1], args[2], null, null);
+  return A.call<Tensor>("diff", T__diff, args);
+}
+
 const T__div = (): A.Overload[] => [
   { fn: O.div, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["roundingMode","String?",null]], positional: 2, out: 1 },
 ];
@@ -1759,6 +1821,35 @@ export function exp(self: unknown, options?: unknown): Tensor {
     return A.byName("exp", T__exp(), [self, options]);
   }
   return O.exp(self, A.outOption("exp", options));
+}
+
+const T__expm1 = (): A.Overload[] => [
+  { fn: O.expm1, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * e to the power of each element, less 1, exact for small elements too. Integers give the default float
+ * dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @example
+ * ```ts
+ * tensor([0, 1]).expm1() // tensor([0.0000, 1.7183])
+ * ```
+ * @torch torch.expm1
+ */
+export function expm1(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** e to the power of each element, less 1, exact for small elements too. @torch torch.expm1 */
+export function expm1(options: { input: Tensor; out?: Tensor }): Tensor;
+export function expm1(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("expm1", T__expm1(), [self, options]);
+    A.bad("expm1", "self", self);
+  }
+  if (options === undefined) return O.expm1(self);
+  if (!A.knowsAll("expm1", options, ["out"])) {
+    return A.byName("expm1", T__expm1(), [self, options]);
+  }
+  return O.expm1(self, A.outOption("expm1", options));
 }
 
 const T__eye: A.Overload[] = [
@@ -2524,6 +2615,45 @@ export function isclose(options: { input: Tensor; other: Tensor; rtol?: number; 
 export function isclose(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.isclose(args[0], args[1], 0.00001, 1e-8, false);
   return A.call<Tensor>("isclose", T__isclose, args);
+}
+
+const T__isin: A.Overload[] = [
+  { fn: O.isin_Tensor_Tensor, args: [["elements","Tensor",REQUIRED], ["testElements","Tensor",REQUIRED], ["assumeUnique","Bool",false], ["invert","Bool",false]], positional: 2, out: 1 },
+  { fn: O.isin_Tensor_Scalar, args: [["elements","Tensor",REQUIRED], ["testElement","Scalar",REQUIRED], ["assumeUnique","Bool",false], ["invert","Bool",false]], positional: 2, out: 1 },
+  { fn: O.isin_Scalar_Tensor, args: [["element","Scalar",REQUIRED], ["testElements","Tensor",REQUIRED], ["assumeUnique","Bool",false], ["invert","Bool",false]], positional: 2, out: 1 },
+];
+/**
+ * True where an element is among the test elements; with `invert` where it is not. A NaN is among
+ * nothing.
+ * True where an element equals the number.
+ * True when a number is among the test elements.
+ * @throws NotImplementedError for bools and complex tensors
+ * @example
+ * ```ts
+ * isin(tensor([1, 2, 3]), tensor([3, 1])) // tensor([ True, False,  True])
+ * ```
+ * @torch torch.isin
+ */
+export function isin(elements: Tensor, testElements: Tensor, options?: { assumeUnique?: boolean; invert?: boolean; out?: Tensor }): BoolTensor;
+/** True where an element is among the test elements. @torch torch.isin */
+export function isin(elements: Tensor, options: { testElements: Tensor; assumeUnique?: boolean; invert?: boolean; out?: Tensor }): BoolTensor;
+/** True where an element is among the test elements. @torch torch.isin */
+export function isin(options: { elements: Tensor; testElements: Tensor; assumeUnique?: boolean; invert?: boolean; out?: Tensor }): BoolTensor;
+/** True where an element equals the number. @torch torch.isin */
+export function isin(elements: Tensor, testElement: Scalar, options?: { assumeUnique?: boolean; invert?: boolean; out?: Tensor }): BoolTensor;
+/** True where an element equals the number. @torch torch.isin */
+export function isin(elements: Tensor, options: { testElement: Scalar; assumeUnique?: boolean; invert?: boolean; out?: Tensor }): BoolTensor;
+/** True where an element equals the number. @torch torch.isin */
+export function isin(options: { elements: Tensor; testElement: Scalar; assumeUnique?: boolean; invert?: boolean; out?: Tensor }): BoolTensor;
+/** True when a number is among the test elements. @torch torch.isin */
+export function isin(element: Scalar, testElements: Tensor, options?: { assumeUnique?: boolean; invert?: boolean; out?: Tensor }): BoolTensor;
+/** True when a number is among the test elements. @torch torch.isin */
+export function isin(element: Scalar, options: { testElements: Tensor; assumeUnique?: boolean; invert?: boolean; out?: Tensor }): BoolTensor;
+/** True when a number is among the test elements. @torch torch.isin */
+export function isin(options: { element: Scalar; testElements: Tensor; assumeUnique?: boolean; invert?: boolean; out?: Tensor }): BoolTensor;
+export function isin(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.isin_Tensor_Tensor(args[0], args[1], false, false);
+  return A.call<Tensor>("isin", T__isin, args);
 }
 
 const T__isnan = (): A.Overload[] => [
@@ -3585,6 +3715,32 @@ export function mv(self: unknown, vec?: unknown, options?: unknown): Tensor {
   return O.mv(self, vec, A.outOption("mv", options));
 }
 
+const T__nanmean: A.Overload[] = [
+  { fn: O.nanmean, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 3, out: 1 },
+];
+/**
+ * The mean over one or several dimensions of the elements that are numbers.
+ * @throws NotImplementedError for integers, bools and complex tensors
+ * @example
+ * ```ts
+ * tensor([1, NaN, 3]).nanmean() // tensor(2.)
+ * ```
+ * @torch torch.nanmean
+ */
+export function nanmean(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The mean over one or several dimensions of the elements that are numbers. @torch torch.nanmean */
+export function nanmean(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The mean over one or several dimensions of the elements that are numbers. @torch torch.nanmean */
+export function nanmean(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The mean over one or several dimensions of the elements that are numbers. @torch torch.nanmean */
+export function nanmean(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function nanmean(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.nanmean(args[0], null, false, null);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.nanmean(args[0], args[1], false, null);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.nanmean(args[0], args[1], args[2], null);
+  return A.call<Tensor>("nanmean", T__nanmean, args);
+}
+
 const T__nanquantile: A.Overload[] = [
   { fn: O.nanquantile, args: [["self","Tensor",REQUIRED], ["q","Tensor",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false], ["interpolation","String","linear"]], positional: 4, out: 1 },
   { fn: O.nanquantile_scalar, args: [["self","Tensor",REQUIRED], ["q","Float",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false], ["interpolation","String","linear"]], positional: 4, out: 1 },
@@ -3622,6 +3778,33 @@ export function nanquantile(options: { input: Tensor; q: number; dim?: number | 
 export function nanquantile(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nanquantile(args[0], args[1], null, false, "linear");
   return A.call<Tensor>("nanquantile", T__nanquantile, args);
+}
+
+const T__nansum: A.Overload[] = [
+  { fn: O.nansum, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 3, out: 1 },
+];
+/**
+ * The sum over one or several dimensions, all of them without a dimension; elements that are no numbers
+ * count as 0.
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([1, NaN, 2]).nansum() // tensor(3.)
+ * ```
+ * @torch torch.nansum
+ */
+export function nansum(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The sum over one or several dimensions, all of them without a dimension. @torch torch.nansum */
+export function nansum(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The sum over one or several dimensions, all of them without a dimension. @torch torch.nansum */
+export function nansum(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The sum over one or several dimensions, all of them without a dimension. @torch torch.nansum */
+export function nansum(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function nansum(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.nansum(args[0], null, false, null);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.nansum(args[0], args[1], false, null);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.nansum(args[0], args[1], args[2], null);
+  return A.call<Tensor>("nansum", T__nansum, args);
 }
 
 const T__narrow: A.Overload[] = [
@@ -4297,6 +4480,34 @@ export function real(...args: unknown[]): Tensor {
   return A.call<Tensor>("real", T__real, args);
 }
 
+const T__reciprocal = (): A.Overload[] => [
+  { fn: O.reciprocal, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * 1 / self. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @example
+ * ```ts
+ * tensor([2, 4]).reciprocal() // tensor([0.5000, 0.2500])
+ * ```
+ * @torch torch.reciprocal
+ */
+export function reciprocal(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** 1 / self. @torch torch.reciprocal */
+export function reciprocal(options: { input: Tensor; out?: Tensor }): Tensor;
+export function reciprocal(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("reciprocal", T__reciprocal(), [self, options]);
+    A.bad("reciprocal", "self", self);
+  }
+  if (options === undefined) return O.reciprocal(self);
+  if (!A.knowsAll("reciprocal", options, ["out"])) {
+    return A.byName("reciprocal", T__reciprocal(), [self, options]);
+  }
+  return O.reciprocal(self, A.outOption("reciprocal", options));
+}
+
 const T__relu = (): A.Overload[] => [
   { fn: O.relu, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
 ];
@@ -4561,6 +4772,34 @@ export function rowStack(...args: unknown[]): Tensor {
   return A.call<Tensor>("rowStack", T__rowStack, args);
 }
 
+const T__rsqrt = (): A.Overload[] => [
+  { fn: O.rsqrt, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * 1 / sqrt(self). Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @example
+ * ```ts
+ * tensor([4, 16]).rsqrt() // tensor([0.5000, 0.2500])
+ * ```
+ * @torch torch.rsqrt
+ */
+export function rsqrt(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** 1 / sqrt(self). @torch torch.rsqrt */
+export function rsqrt(options: { input: Tensor; out?: Tensor }): Tensor;
+export function rsqrt(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("rsqrt", T__rsqrt(), [self, options]);
+    A.bad("rsqrt", "self", self);
+  }
+  if (options === undefined) return O.rsqrt(self);
+  if (!A.knowsAll("rsqrt", options, ["out"])) {
+    return A.byName("rsqrt", T__rsqrt(), [self, options]);
+  }
+  return O.rsqrt(self, A.outOption("rsqrt", options));
+}
+
 const T__rsub = (): A.Overload[] => [
   { fn: O.rsub, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 0 },
 ];
@@ -4700,6 +4939,39 @@ export function scatterAdd(...args: unknown[]): Tensor {
   return A.call<Tensor>("scatterAdd", T__scatterAdd, args);
 }
 
+const T__searchsorted: A.Overload[] = [
+  { fn: O.searchsorted_Tensor, args: [["sortedSequence","Tensor",REQUIRED], ["self","Tensor",REQUIRED], ["outInt32","Bool",false], ["right","Bool",false], ["side","String?",null], ["sorter","Tensor?",null]], positional: 2, out: 1 },
+  { fn: O.searchsorted_Scalar, args: [["sortedSequence","Tensor",REQUIRED], ["self","Scalar",REQUIRED], ["outInt32","Bool",false], ["right","Bool",false], ["side","String?",null], ["sorter","Tensor?",null]], positional: 2, out: 1 },
+];
+/**
+ * Where each value would go in its sorted row: before elements that are equal, with `right` behind
+ * them. The rows are the last dimension of `sortedSequence`, one for all values or one for each row of
+ * them.
+ * Where a number would go in a sorted row.
+ * @throws RuntimeError when the shapes do not fit
+ * @throws NotImplementedError for bools and complex tensors
+ * @example
+ * ```ts
+ * searchsorted(tensor([1, 3, 5]), tensor([3, 6])) // tensor([1, 3])
+ * ```
+ * @torch torch.searchsorted
+ */
+export function searchsorted(sortedSequence: Tensor, self: Tensor, options?: { outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor }): Tensor;
+/** Where each value would go in its sorted row: before elements that are equal, with `right` behind them. @torch torch.searchsorted */
+export function searchsorted(sortedSequence: Tensor, options: { input: Tensor; outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor }): Tensor;
+/** Where each value would go in its sorted row: before elements that are equal, with `right` behind them. @torch torch.searchsorted */
+export function searchsorted(options: { sortedSequence: Tensor; input: Tensor; outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor }): Tensor;
+/** Where a number would go in a sorted row. @torch torch.searchsorted */
+export function searchsorted(sortedSequence: Tensor, self: Scalar, options?: { outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor }): Tensor;
+/** Where a number would go in a sorted row. @torch torch.searchsorted */
+export function searchsorted(sortedSequence: Tensor, options: { input: Scalar; outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor }): Tensor;
+/** Where a number would go in a sorted row. @torch torch.searchsorted */
+export function searchsorted(options: { sortedSequence: Tensor; input: Scalar; outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor }): Tensor;
+export function searchsorted(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.searchsorted_Tensor(args[0], args[1], false, false, null, null);
+  return A.call<Tensor>("searchsorted", T__searchsorted, args);
+}
+
 const T__select: A.Overload[] = [
   { fn: O.select, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Int",REQUIRED]], positional: 3, out: 0 },
 ];
@@ -4723,6 +4995,33 @@ export function select(options: A.Either<"dim", "axis", number> & { input: Tenso
 export function select(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.select(args[0], args[1], args[2]);
   return A.call<Tensor>("select", T__select, args);
+}
+
+const T__sgn = (): A.Overload[] => [
+  { fn: O.sgn, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * As `sign`; of complex numbers their direction, of size one, and 0 at 0.
+ * @returns a tensor of the same shape, of the same dtype
+ * @example
+ * ```ts
+ * tensor([-3, 0, 2]).sgn() // tensor([-1.,  0.,  1.])
+ * ```
+ * @torch torch.sgn
+ */
+export function sgn(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** As `sign`. @torch torch.sgn */
+export function sgn(options: { input: Tensor; out?: Tensor }): Tensor;
+export function sgn(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("sgn", T__sgn(), [self, options]);
+    A.bad("sgn", "self", self);
+  }
+  if (options === undefined) return O.sgn(self);
+  if (!A.knowsAll("sgn", options, ["out"])) {
+    return A.byName("sgn", T__sgn(), [self, options]);
+  }
+  return O.sgn(self, A.outOption("sgn", options));
 }
 
 const T__sigmoid = (): A.Overload[] => [
@@ -4751,6 +5050,34 @@ export function sigmoid(self: unknown, options?: unknown): Tensor {
     return A.byName("sigmoid", T__sigmoid(), [self, options]);
   }
   return O.sigmoid(self, A.outOption("sigmoid", options));
+}
+
+const T__sign = (): A.Overload[] => [
+  { fn: O.sign, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * 1, 0 or -1, as each element is above, at or below zero; 0 for a NaN.
+ * @returns a tensor of the same shape, of the same dtype
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([-3, 0, 2]).sign() // tensor([-1.,  0.,  1.])
+ * ```
+ * @torch torch.sign
+ */
+export function sign(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** 1, 0 or -1, as each element is above, at or below zero. @torch torch.sign */
+export function sign(options: { input: Tensor; out?: Tensor }): Tensor;
+export function sign(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("sign", T__sign(), [self, options]);
+    A.bad("sign", "self", self);
+  }
+  if (options === undefined) return O.sign(self);
+  if (!A.knowsAll("sign", options, ["out"])) {
+    return A.byName("sign", T__sign(), [self, options]);
+  }
+  return O.sign(self, A.outOption("sign", options));
 }
 
 const T__sin = (): A.Overload[] => [

@@ -1300,6 +1300,34 @@ export function expandAs(...args: unknown[]): Tensor {
   return A.call<Tensor>("expandAs", T__expandAs, args);
 }
 
+const T__expm1_ = (): A.Overload[] => [
+  { fn: O.expm1_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * e to the power of each element, less 1, exact for small elements too. Integers give the default float
+ * dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([0, 1]).expm1_() // tensor([0.0000, 1.7183])
+ * ```
+ * @torch torch.expm1_
+ */
+export function expm1_(self: Tensor): Tensor;
+/** e to the power of each element, less 1, exact for small elements too. @torch torch.expm1_ */
+export function expm1_(options: { input: Tensor }): Tensor;
+export function expm1_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("expm1_", T__expm1_(), [self, options]);
+    A.bad("expm1_", "self", self);
+  }
+  if (options === undefined) return O.expm1_(self);
+  if (!A.knowsAll("expm1_", options, [])) {
+    return A.byName("expm1_", T__expm1_(), [self, options]);
+  }
+  return O.expm1_(self);
+}
+
 const T__exponential_: A.Overload[] = [
   { fn: O.exponential_, args: [["self","Tensor",REQUIRED], ["lambd","Float",1], ["generator","Generator?",null]], positional: 2, out: 0 },
 ];
@@ -2790,6 +2818,33 @@ export function random_(...args: unknown[]): Tensor {
   return A.call<Tensor>("random_", T__random_, args);
 }
 
+const T__reciprocal_ = (): A.Overload[] => [
+  { fn: O.reciprocal_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * 1 / self. Integers give the default float dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([2, 4]).reciprocal_() // tensor([0.5000, 0.2500])
+ * ```
+ * @torch torch.reciprocal_
+ */
+export function reciprocal_(self: Tensor): Tensor;
+/** 1 / self. @torch torch.reciprocal_ */
+export function reciprocal_(options: { input: Tensor }): Tensor;
+export function reciprocal_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("reciprocal_", T__reciprocal_(), [self, options]);
+    A.bad("reciprocal_", "self", self);
+  }
+  if (options === undefined) return O.reciprocal_(self);
+  if (!A.knowsAll("reciprocal_", options, [])) {
+    return A.byName("reciprocal_", T__reciprocal_(), [self, options]);
+  }
+  return O.reciprocal_(self);
+}
+
 const T__relu_ = (): A.Overload[] => [
   { fn: O.relu_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
 ];
@@ -3044,6 +3099,33 @@ export function round_(...args: unknown[]): Tensor {
   return A.call<Tensor>("round_", T__round_, args);
 }
 
+const T__rsqrt_ = (): A.Overload[] => [
+  { fn: O.rsqrt_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * 1 / sqrt(self). Integers give the default float dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([4, 16]).rsqrt_() // tensor([0.5000, 0.2500])
+ * ```
+ * @torch torch.rsqrt_
+ */
+export function rsqrt_(self: Tensor): Tensor;
+/** 1 / sqrt(self). @torch torch.rsqrt_ */
+export function rsqrt_(options: { input: Tensor }): Tensor;
+export function rsqrt_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("rsqrt_", T__rsqrt_(), [self, options]);
+    A.bad("rsqrt_", "self", self);
+  }
+  if (options === undefined) return O.rsqrt_(self);
+  if (!A.knowsAll("rsqrt_", options, [])) {
+    return A.byName("rsqrt_", T__rsqrt_(), [self, options]);
+  }
+  return O.rsqrt_(self);
+}
+
 const T__scatter_: A.Overload[] = [
   { fn: O.scatter_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: 0 },
   { fn: O.scatter_value_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: 0 },
@@ -3165,6 +3247,33 @@ export function set_(...args: unknown[]): Tensor {
   return A.call<Tensor>("set_", T__set_, args);
 }
 
+const T__sgn_ = (): A.Overload[] => [
+  { fn: O.sgn_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * As `sign`; of complex numbers their direction, of size one, and 0 at 0.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([-3, 0, 2]).sgn_() // tensor([-1.,  0.,  1.])
+ * ```
+ * @torch torch.sgn_
+ */
+export function sgn_(self: Tensor): Tensor;
+/** As `sign`. @torch torch.sgn_ */
+export function sgn_(options: { input: Tensor }): Tensor;
+export function sgn_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("sgn_", T__sgn_(), [self, options]);
+    A.bad("sgn_", "self", self);
+  }
+  if (options === undefined) return O.sgn_(self);
+  if (!A.knowsAll("sgn_", options, [])) {
+    return A.byName("sgn_", T__sgn_(), [self, options]);
+  }
+  return O.sgn_(self);
+}
+
 const T__short: A.Overload[] = [
   { fn: O.short, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
 ];
@@ -3209,6 +3318,34 @@ export function sigmoid_(self: unknown, options?: unknown): Tensor {
     return A.byName("sigmoid_", T__sigmoid_(), [self, options]);
   }
   return O.sigmoid_(self);
+}
+
+const T__sign_ = (): A.Overload[] => [
+  { fn: O.sign_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * 1, 0 or -1, as each element is above, at or below zero; 0 for a NaN.
+ * Writes into the tensor itself, which is also returned.
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([-3, 0, 2]).sign_() // tensor([-1.,  0.,  1.])
+ * ```
+ * @torch torch.sign_
+ */
+export function sign_(self: Tensor): Tensor;
+/** 1, 0 or -1, as each element is above, at or below zero. @torch torch.sign_ */
+export function sign_(options: { input: Tensor }): Tensor;
+export function sign_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("sign_", T__sign_(), [self, options]);
+    A.bad("sign_", "self", self);
+  }
+  if (options === undefined) return O.sign_(self);
+  if (!A.knowsAll("sign_", options, [])) {
+    return A.byName("sign_", T__sign_(), [self, options]);
+  }
+  return O.sign_(self);
 }
 
 const T__sin_ = (): A.Overload[] => [

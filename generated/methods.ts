@@ -1139,6 +1139,25 @@ export interface TensorMethods {
   /** The diagonal of two dimensions, as the last dimension. @torch torch.diagonal */
   diagonal(options?: { offset?: number; dim1?: number; dim2?: number }): Tensor;
   /**
+   * What each element along a dimension is more than the one before it, `n` times over. `prepend` and
+   * `append` are joined to the ends first.
+   * @throws RuntimeError for a negative order and for a tensor without dimensions
+   * @example
+   * ```ts
+   * tensor([1, 3, 2]).diff() // tensor([ 2., -1.])
+   * ```
+   * @torch torch.diff
+   */
+  diff(n: number, dim: number, prepend: Tensor | null, append: Tensor | null, options?: { out?: Tensor }): Tensor;
+  /** What each element along a dimension is more than the one before it, `n` times over. @torch torch.diff */
+  diff(n: number, dim: number, prepend: Tensor | null, options?: { append?: Tensor | null; out?: Tensor }): Tensor;
+  /** What each element along a dimension is more than the one before it, `n` times over. @torch torch.diff */
+  diff(n: number, dim: number, options?: { prepend?: Tensor | null; append?: Tensor | null; out?: Tensor }): Tensor;
+  /** What each element along a dimension is more than the one before it, `n` times over. @torch torch.diff */
+  diff(n: number, options?: { dim?: number; axis?: number; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor }): Tensor;
+  /** What each element along a dimension is more than the one before it, `n` times over. @torch torch.diff */
+  diff(options?: { n?: number; dim?: number; axis?: number; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor }): Tensor;
+  /**
    * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
    * "trunc" rounds the quotient and keeps integer dtypes. `div(2, x)` is `torch.div(2, x)`; Python's `2 /
    * x` is `x.reciprocal().mul(2)`, which may differ in the last bit.
@@ -1304,6 +1323,29 @@ export interface TensorMethods {
   expandAs(other: Tensor): Tensor;
   /** The tensor expanded to the shape of another. @torch torch.expand_as */
   expandAs(options: { other: Tensor }): Tensor;
+  /**
+   * e to the power of each element, less 1, exact for small elements too. Integers give the default float
+   * dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @example
+   * ```ts
+   * tensor([0, 1]).expm1() // tensor([0.0000, 1.7183])
+   * ```
+   * @torch torch.expm1
+   */
+  expm1(options?: { out?: Tensor }): Tensor;
+  /**
+   * e to the power of each element, less 1, exact for small elements too. Integers give the default float
+   * dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([0, 1]).expm1_() // tensor([0.0000, 1.7183])
+   * ```
+   * @torch torch.expm1_
+   */
+  expm1_(): this;
   /**
    * Fills with exponentially distributed random numbers of the rate `lambd`.
    * Writes into the tensor itself, which is also returned.
@@ -2571,6 +2613,20 @@ export interface TensorMethods {
   /** The product of a matrix and a vector. @torch torch.mv */
   mv(options: { vec: Tensor; out?: Tensor }): Tensor;
   /**
+   * The mean over one or several dimensions of the elements that are numbers.
+   * @throws NotImplementedError for integers, bools and complex tensors
+   * @example
+   * ```ts
+   * tensor([1, NaN, 3]).nanmean() // tensor(2.)
+   * ```
+   * @torch torch.nanmean
+   */
+  nanmean(dim: number | readonly number[] | null, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** The mean over one or several dimensions of the elements that are numbers. @torch torch.nanmean */
+  nanmean(dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** The mean over one or several dimensions of the elements that are numbers. @torch torch.nanmean */
+  nanmean(options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /**
    * As `quantile` of several shares, without the elements that are no numbers.
    * As `quantile` without the elements that are no numbers, along a dimension, or of all elements.
    * Between two of them `interpolation` decides: "linear", "lower", "higher", "midpoint" or "nearest".
@@ -2596,6 +2652,21 @@ export interface TensorMethods {
   nanquantile(q: number, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
   /** As `quantile` without the elements that are no numbers, along a dimension, or of all elements. @torch torch.nanquantile */
   nanquantile(options: { q: number; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+  /**
+   * The sum over one or several dimensions, all of them without a dimension; elements that are no numbers
+   * count as 0.
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([1, NaN, 2]).nansum() // tensor(3.)
+   * ```
+   * @torch torch.nansum
+   */
+  nansum(dim: number | readonly number[] | null, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** The sum over one or several dimensions, all of them without a dimension. @torch torch.nansum */
+  nansum(dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** The sum over one or several dimensions, all of them without a dimension. @torch torch.nansum */
+  nansum(options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /**
    * `length` positions of a dimension from `start` on.
    * `length` positions of a dimension from a 0-dim tensor's value on.
@@ -2992,6 +3063,27 @@ export interface TensorMethods {
    */
   readonly real: Tensor;
   /**
+   * 1 / self. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @example
+   * ```ts
+   * tensor([2, 4]).reciprocal() // tensor([0.5000, 0.2500])
+   * ```
+   * @torch torch.reciprocal
+   */
+  reciprocal(options?: { out?: Tensor }): Tensor;
+  /**
+   * 1 / self. Integers give the default float dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([2, 4]).reciprocal_() // tensor([0.5000, 0.2500])
+   * ```
+   * @torch torch.reciprocal_
+   */
+  reciprocal_(): this;
+  /**
    * Each element, or zero where it is negative.
    * @returns a tensor of the same shape, of the promoted dtype
    * @throws RuntimeError for bool and complex tensors
@@ -3210,6 +3302,27 @@ export interface TensorMethods {
   /** The nearest number with so many digits after the point. @torch torch.round_ */
   round_(options: { decimals: number }): this;
   /**
+   * 1 / sqrt(self). Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @example
+   * ```ts
+   * tensor([4, 16]).rsqrt() // tensor([0.5000, 0.2500])
+   * ```
+   * @torch torch.rsqrt
+   */
+  rsqrt(options?: { out?: Tensor }): Tensor;
+  /**
+   * 1 / sqrt(self). Integers give the default float dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([4, 16]).rsqrt_() // tensor([0.5000, 0.2500])
+   * ```
+   * @torch torch.rsqrt_
+   */
+  rsqrt_(): this;
+  /**
    * The tensor with the elements that `index` names along `dim` replaced by those of `src`. Where an
    * element is named more than once, the last one stays.
    * The tensor with the elements that `index` names along `dim` set to a number.
@@ -3370,6 +3483,26 @@ export interface TensorMethods {
   /** Makes the tensor a region of another storage or tensor. @torch torch.set_ */
   set_(options?: { source?: Tensor | TypedStorageLike | UntypedStorage | null; storageOffset?: number; size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): this;
   /**
+   * As `sign`; of complex numbers their direction, of size one, and 0 at 0.
+   * @returns a tensor of the same shape, of the same dtype
+   * @example
+   * ```ts
+   * tensor([-3, 0, 2]).sgn() // tensor([-1.,  0.,  1.])
+   * ```
+   * @torch torch.sgn
+   */
+  sgn(options?: { out?: Tensor }): Tensor;
+  /**
+   * As `sign`; of complex numbers their direction, of size one, and 0 at 0.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([-3, 0, 2]).sgn_() // tensor([-1.,  0.,  1.])
+   * ```
+   * @torch torch.sgn_
+   */
+  sgn_(): this;
+  /**
    * The tensor as int16.
    * @example
    * ```ts
@@ -3399,6 +3532,28 @@ export interface TensorMethods {
    * @torch torch.sigmoid_
    */
   sigmoid_(): this;
+  /**
+   * 1, 0 or -1, as each element is above, at or below zero; 0 for a NaN.
+   * @returns a tensor of the same shape, of the same dtype
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([-3, 0, 2]).sign() // tensor([-1.,  0.,  1.])
+   * ```
+   * @torch torch.sign
+   */
+  sign(options?: { out?: Tensor }): Tensor;
+  /**
+   * 1, 0 or -1, as each element is above, at or below zero; 0 for a NaN.
+   * Writes into the tensor itself, which is also returned.
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([-3, 0, 2]).sign_() // tensor([-1.,  0.,  1.])
+   * ```
+   * @torch torch.sign_
+   */
+  sign_(): this;
   /**
    * The sine of each element, in radians. Integers give the default float dtype.
    * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -4486,6 +4641,9 @@ export function installMethods(prototype: Tensor): void {
   p.diagonal = function (this: Tensor, ...args: unknown[]) {
     return (F.diagonal as A.Unchecked)(this, ...args);
   };
+  p.diff = function (this: Tensor, ...args: unknown[]) {
+    return (F.diff as A.Unchecked)(this, ...args);
+  };
   p.div = function (this: Tensor, other: unknown, options: unknown) {
     return (F.div as A.Unchecked)(this, other, options);
   };
@@ -4524,6 +4682,12 @@ export function installMethods(prototype: Tensor): void {
   };
   p.expandAs = function (this: Tensor, ...args: unknown[]) {
     return (M.expandAs as A.Unchecked)(this, ...args);
+  };
+  p.expm1 = function (this: Tensor, options: unknown) {
+    return (F.expm1 as A.Unchecked)(this, options);
+  };
+  p.expm1_ = function (this: Tensor, options: unknown) {
+    return (M.expm1_ as A.Unchecked)(this, options);
   };
   p.exponential_ = function (this: Tensor, ...args: unknown[]) {
     return (M.exponential_ as A.Unchecked)(this, ...args);
@@ -4804,8 +4968,14 @@ export function installMethods(prototype: Tensor): void {
   p.mv = function (this: Tensor, vec: unknown, options: unknown) {
     return (F.mv as A.Unchecked)(this, vec, options);
   };
+  p.nanmean = function (this: Tensor, ...args: unknown[]) {
+    return (F.nanmean as A.Unchecked)(this, ...args);
+  };
   p.nanquantile = function (this: Tensor, ...args: unknown[]) {
     return (F.nanquantile as A.Unchecked)(this, ...args);
+  };
+  p.nansum = function (this: Tensor, ...args: unknown[]) {
+    return (F.nansum as A.Unchecked)(this, ...args);
   };
   p.narrow = function (this: Tensor, ...args: unknown[]) {
     return (F.narrow as A.Unchecked)(this, ...args);
@@ -4888,6 +5058,12 @@ export function installMethods(prototype: Tensor): void {
   Object.defineProperty(p, "real", { configurable: true, get(this: Tensor) {
     return O.real(this);
   } });
+  p.reciprocal = function (this: Tensor, options: unknown) {
+    return (F.reciprocal as A.Unchecked)(this, options);
+  };
+  p.reciprocal_ = function (this: Tensor, options: unknown) {
+    return (M.reciprocal_ as A.Unchecked)(this, options);
+  };
   p.relu = function (this: Tensor, options: unknown) {
     return (F.relu as A.Unchecked)(this, options);
   };
@@ -4936,6 +5112,12 @@ export function installMethods(prototype: Tensor): void {
   p.round_ = function (this: Tensor, ...args: unknown[]) {
     return (M.round_ as A.Unchecked)(this, ...args);
   };
+  p.rsqrt = function (this: Tensor, options: unknown) {
+    return (F.rsqrt as A.Unchecked)(this, options);
+  };
+  p.rsqrt_ = function (this: Tensor, options: unknown) {
+    return (M.rsqrt_ as A.Unchecked)(this, options);
+  };
   p.scatter = function (this: Tensor, ...args: unknown[]) {
     return (F.scatter as A.Unchecked)(this, ...args);
   };
@@ -4954,6 +5136,12 @@ export function installMethods(prototype: Tensor): void {
   p.set_ = function (this: Tensor, ...args: unknown[]) {
     return (M.set_ as A.Unchecked)(this, ...args);
   };
+  p.sgn = function (this: Tensor, options: unknown) {
+    return (F.sgn as A.Unchecked)(this, options);
+  };
+  p.sgn_ = function (this: Tensor, options: unknown) {
+    return (M.sgn_ as A.Unchecked)(this, options);
+  };
   p.short = function (this: Tensor, ...args: unknown[]) {
     return (M.short as A.Unchecked)(this, ...args);
   };
@@ -4962,6 +5150,12 @@ export function installMethods(prototype: Tensor): void {
   };
   p.sigmoid_ = function (this: Tensor, options: unknown) {
     return (M.sigmoid_ as A.Unchecked)(this, options);
+  };
+  p.sign = function (this: Tensor, options: unknown) {
+    return (F.sign as A.Unchecked)(this, options);
+  };
+  p.sign_ = function (this: Tensor, options: unknown) {
+    return (M.sign_ as A.Unchecked)(this, options);
   };
   p.sin = function (this: Tensor, options: unknown) {
     return (F.sin as A.Unchecked)(this, options);

@@ -1222,6 +1222,98 @@ export class ge_Backward extends Node {
   }
 }
 
+export class reciprocal_Backward extends Node {
+  override get name(): string {
+    return "ReciprocalBackward0";
+  }
+  result0!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const result = S.unpack(this.result0, this) as Tensor;
+    return [
+      this.needs(0) ? grad.neg().mul(F.conj(result.mul(result))) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.result0 = S.drop(this.result0);
+  }
+}
+
+export class rsqrt_Backward extends Node {
+  override get name(): string {
+    return "RsqrtBackward0";
+  }
+  result0!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const result = S.unpack(this.result0, this) as Tensor;
+    return [
+      this.needs(0) ? grad.mul(F.conj(result.pow(3)).mul(-0.5)) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.result0 = S.drop(this.result0);
+  }
+}
+
+export class expm1_Backward extends Node {
+  override get name(): string {
+    return "Expm1Backward0";
+  }
+  result0!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const result = S.unpack(this.result0, this) as Tensor;
+    return [
+      this.needs(0) ? grad.mul(F.conj(result).add(1)) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.result0 = S.drop(this.result0);
+  }
+}
+
+export class sign_Backward extends Node {
+  override get name(): string {
+    return "SignBackward0";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? F.zerosOf(grad) : null,
+    ];
+  }
+}
+
+export class sgn_Backward extends Node {
+  override get name(): string {
+    return "SgnBackward0";
+  }
+  self!: S.Saved;
+  result0!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self = S.unpack(this.self, this) as Tensor;
+    const result = S.unpack(this.result0, this) as Tensor;
+    return [
+      this.needs(0) ? F.sgnBackward(grad, self, result) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+    this.result0 = S.drop(this.result0);
+  }
+}
+
 export class abs_Backward extends Node {
   override get name(): string {
     return "AbsBackward0";
@@ -2961,6 +3053,29 @@ export class logsumexp_Backward extends Node {
     super.release();
     this.self = S.drop(this.self);
     this.result0 = S.drop(this.result0);
+  }
+}
+
+export class nansum_Backward extends Node {
+  override get name(): string {
+    return "NansumBackward0";
+  }
+  self!: S.Saved;
+  dim!: number | readonly number[] | null;
+  keepdim!: boolean;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim = this.dim;
+    const keepdim = this.keepdim;
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? F.nansumBackward(grad, self, dim, keepdim) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
   }
 }
 

@@ -21,8 +21,10 @@ import * as $reduce_close from "../src/dispatch/reduce-close.ts";
 import * as $reduce_extremes from "../src/dispatch/reduce-extremes.ts";
 import * as $reduce_logs from "../src/dispatch/reduce-logs.ts";
 import * as $reduce_moments from "../src/dispatch/reduce-moments.ts";
+import * as $reduce_nan from "../src/dispatch/reduce-nan.ts";
 import * as $reduce_scan from "../src/dispatch/reduce-scan.ts";
 import * as $rounding from "../src/dispatch/rounding.ts";
+import * as $searching from "../src/dispatch/searching.ts";
 import * as $softmax from "../src/dispatch/softmax.ts";
 import * as $sorting from "../src/dispatch/sorting.ts";
 import * as $storage_ops from "../src/dispatch/storage-ops.ts";
@@ -1937,20 +1939,203 @@ export function cube(self: Tensor): Tensor {
   return $pointwise.unary(P_cube, self, undefined, false);
 }
 
-export const P_reciprocal = { name: "reciprocal", kernel: $K.unary_reciprocal, rule: $pointwise.RULES.same, refuses: null } as const;
+export const P_reciprocal = { name: "reciprocal", kernel: $K.unary_reciprocal, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"reciprocal_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_reciprocal: $A.Operator = { name: "reciprocal", publicName: "reciprocal", overload: "", kind: "pointwise", run: reciprocal, args: ["self"], devices: null, madeOn: null };
-export function reciprocal(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_reciprocal, [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $pointwise.unary(P_reciprocal, self, undefined, false);
+const O_reciprocal: $A.Operator = { name: "reciprocal", publicName: "reciprocal", overload: "", kind: "pointwise", run: reciprocal, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function reciprocal(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_reciprocal, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("reciprocal", out, [self]);
+    return $T.finishOut($pointwise.unary(P_reciprocal, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_reciprocal, self, undefined, false);
+  const node = new $N.reciprocal_Backward();
+  $T.connect(node, [self]);
+  const r = $pointwise.unary(P_reciprocal, self, undefined, false);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
 }
 
-export const P_rsqrt = { name: "rsqrt", kernel: $K.unary_rsqrt, rule: $pointwise.RULES.same, refuses: null } as const;
+const O_reciprocal_: $A.Operator = { name: "reciprocal_", publicName: "reciprocal", overload: "", kind: "pointwise", run: reciprocal_, args: ["self"], devices: null, madeOn: null };
+export function reciprocal_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_reciprocal_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.unary(P_reciprocal, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.reciprocal_Backward();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  $pointwise.unary(P_reciprocal, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  node.result0 = $S.saveResult(self, node, 0);
+  return self;
+}
 
-const O_rsqrt: $A.Operator = { name: "rsqrt", publicName: "rsqrt", overload: "", kind: "pointwise", run: rsqrt, args: ["self"], devices: null, madeOn: null };
-export function rsqrt(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_rsqrt, [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $pointwise.unary(P_rsqrt, self, undefined, false);
+export const P_rsqrt = { name: "rsqrt", kernel: $K.unary_rsqrt, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"rsqrt_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+const O_rsqrt: $A.Operator = { name: "rsqrt", publicName: "rsqrt", overload: "", kind: "pointwise", run: rsqrt, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function rsqrt(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_rsqrt, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("rsqrt", out, [self]);
+    return $T.finishOut($pointwise.unary(P_rsqrt, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_rsqrt, self, undefined, false);
+  const node = new $N.rsqrt_Backward();
+  $T.connect(node, [self]);
+  const r = $pointwise.unary(P_rsqrt, self, undefined, false);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
+}
+
+const O_rsqrt_: $A.Operator = { name: "rsqrt_", publicName: "rsqrt", overload: "", kind: "pointwise", run: rsqrt_, args: ["self"], devices: null, madeOn: null };
+export function rsqrt_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_rsqrt_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.unary(P_rsqrt, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.rsqrt_Backward();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  $pointwise.unary(P_rsqrt, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  node.result0 = $S.saveResult(self, node, 0);
+  return self;
+}
+
+export const P_expm1 = { name: "expm1", kernel: $K.unary_expm1, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"expm1_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+const O_expm1: $A.Operator = { name: "expm1", publicName: "expm1", overload: "", kind: "pointwise", run: expm1, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function expm1(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_expm1, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("expm1", out, [self]);
+    return $T.finishOut($pointwise.unary(P_expm1, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_expm1, self, undefined, false);
+  const node = new $N.expm1_Backward();
+  $T.connect(node, [self]);
+  const r = $pointwise.unary(P_expm1, self, undefined, false);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
+}
+
+const O_expm1_: $A.Operator = { name: "expm1_", publicName: "expm1", overload: "", kind: "pointwise", run: expm1_, args: ["self"], devices: null, madeOn: null };
+export function expm1_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_expm1_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.unary(P_expm1, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.expm1_Backward();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  $pointwise.unary(P_expm1, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  node.result0 = $S.saveResult(self, node, 0);
+  return self;
+}
+
+export const P_sign = { name: "sign", kernel: $K.unary_sign, rule: $pointwise.RULES.same, refuses: [{"dtypes":3072,"kernel":null,"text":"Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.","error":"NotImplementedError","all":null},{"dtypes":98304,"kernel":"sign_cpu","text":null,"error":"NotImplementedError","all":null}], exactOut: true } as const;
+
+const O_sign: $A.Operator = { name: "sign", publicName: "sign", overload: "", kind: "pointwise", run: sign, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function sign(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_sign, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("sign", out, [self]);
+    return $T.finishOut($pointwise.unary(P_sign, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_sign, self, undefined, false);
+  const node = new $N.sign_Backward();
+  $T.connect(node, [self]);
+  const r = $pointwise.unary(P_sign, self, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_sign_: $A.Operator = { name: "sign_", publicName: "sign", overload: "", kind: "pointwise", run: sign_, args: ["self"], devices: null, madeOn: null };
+export function sign_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_sign_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    $pointwise.unary(P_sign, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.sign_Backward();
+  $T.connect(node, [self]);
+  $pointwise.unary(P_sign, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export const P_sgn = { name: "sgn", kernel: $K.unary_sign, rule: $pointwise.RULES.same, refuses: [{"dtypes":98304,"kernel":"sign_cpu","text":null,"error":"NotImplementedError","all":null}], exactOut: true } as const;
+
+const O_sgn: $A.Operator = { name: "sgn", publicName: "sgn", overload: "", kind: "pointwise", run: sgn, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function sgn(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_sgn, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("sgn", out, [self]);
+    return $T.finishOut($pointwise.unary(P_sgn, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_sgn, self, undefined, false);
+  const node = new $N.sgn_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $pointwise.unary(P_sgn, self, undefined, false);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
+}
+
+const O_sgn_: $A.Operator = { name: "sgn_", publicName: "sgn", overload: "", kind: "pointwise", run: sgn_, args: ["self"], devices: null, madeOn: null };
+export function sgn_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_sgn_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.unary(P_sgn, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.sgn_Backward();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.self = $T.saveOriginal(self);
+  $pointwise.unary(P_sgn, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  node.result0 = $S.saveResult(self, node, 0);
+  return self;
 }
 
 const O_abs: $A.Operator = { name: "abs", publicName: "abs", overload: "", kind: "pointwise", run: abs, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
@@ -4374,6 +4559,69 @@ export function cummin(self: Tensor, dim: number, out?: readonly Tensor[]): Name
   return $T.record(r, node, [1]);
 }
 
+const O_searchsorted_Tensor: $A.Operator = { name: "searchsorted", publicName: "searchsorted", overload: "Tensor", kind: "op", run: searchsorted_Tensor, args: ["sortedSequence","self","outInt32","right","side","sorter","out"], devices: [[0,1,5],[6],[]], madeOn: null };
+export function searchsorted_Tensor(sortedSequence: Tensor, self: Tensor, outInt32: boolean, right: boolean, side: string | null, sorter: Tensor | null, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_searchsorted_Tensor, [sortedSequence, self, outInt32, right, side, sorter, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    return $T.finishOut($searching.searchsorted(sortedSequence, self, outInt32, right, side, sorter, out), out) as Tensor;
+  }
+  return $searching.searchsorted(sortedSequence, self, outInt32, right, side, sorter, undefined);
+}
+
+const O_searchsorted_Scalar: $A.Operator = { name: "searchsorted", publicName: "searchsorted", overload: "Scalar", kind: "op", run: searchsorted_Scalar, args: ["sortedSequence","self","outInt32","right","side","sorter","out"], devices: [[0,5],[6],[]], madeOn: null };
+export function searchsorted_Scalar(sortedSequence: Tensor, self: Scalar, outInt32: boolean, right: boolean, side: string | null, sorter: Tensor | null, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_searchsorted_Scalar, [sortedSequence, self, outInt32, right, side, sorter, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    return $T.finishOut($searching.searchsorted(sortedSequence, self, outInt32, right, side, sorter, out), out) as Tensor;
+  }
+  return $searching.searchsorted(sortedSequence, self, outInt32, right, side, sorter, undefined);
+}
+
+const O_bucketize_Tensor: $A.Operator = { name: "bucketize", publicName: "bucketize", overload: "Tensor", kind: "op", run: bucketize_Tensor, args: ["self","boundaries","outInt32","right","out"], devices: [[0,1],[4],[]], madeOn: null };
+export function bucketize_Tensor(self: Tensor, boundaries: Tensor, outInt32: boolean, right: boolean, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_bucketize_Tensor, [self, boundaries, outInt32, right, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    return $T.finishOut($searching.bucketize(self, boundaries, outInt32, right, out), out) as Tensor;
+  }
+  return $searching.bucketize(self, boundaries, outInt32, right, undefined);
+}
+
+const O_bucketize_Scalar: $A.Operator = { name: "bucketize", publicName: "bucketize", overload: "Scalar", kind: "op", run: bucketize_Scalar, args: ["self","boundaries","outInt32","right","out"], devices: [[1],[4],[]], madeOn: null };
+export function bucketize_Scalar(self: Scalar, boundaries: Tensor, outInt32: boolean, right: boolean, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_bucketize_Scalar, [self, boundaries, outInt32, right, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    return $T.finishOut($searching.bucketize(self, boundaries, outInt32, right, out), out) as Tensor;
+  }
+  return $searching.bucketize(self, boundaries, outInt32, right, undefined);
+}
+
+const O_isin_Tensor_Tensor: $A.Operator = { name: "isin", publicName: "isin", overload: "Tensor_Tensor", kind: "op", run: isin_Tensor_Tensor, args: ["elements","testElements","assumeUnique","invert","out"], devices: [[0,1],[4],[]], madeOn: null };
+export function isin_Tensor_Tensor(elements: Tensor, testElements: Tensor, assumeUnique: boolean, invert: boolean, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_isin_Tensor_Tensor, [elements, testElements, assumeUnique, invert, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    return $T.finishOut($searching.isin(elements, testElements, assumeUnique, invert, out), out) as Tensor;
+  }
+  return $searching.isin(elements, testElements, assumeUnique, invert, undefined);
+}
+
+const O_isin_Tensor_Scalar: $A.Operator = { name: "isin", publicName: "isin", overload: "Tensor_Scalar", kind: "op", run: isin_Tensor_Scalar, args: ["elements","testElement","assumeUnique","invert","out"], devices: [[0],[4],[]], madeOn: null };
+export function isin_Tensor_Scalar(elements: Tensor, testElement: Scalar, assumeUnique: boolean, invert: boolean, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_isin_Tensor_Scalar, [elements, testElement, assumeUnique, invert, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    return $T.finishOut($searching.isin(elements, testElement, assumeUnique, invert, out), out) as Tensor;
+  }
+  return $searching.isin(elements, testElement, assumeUnique, invert, undefined);
+}
+
+const O_isin_Scalar_Tensor: $A.Operator = { name: "isin", publicName: "isin", overload: "Scalar_Tensor", kind: "op", run: isin_Scalar_Tensor, args: ["element","testElements","assumeUnique","invert","out"], devices: [[1],[4],[]], madeOn: null };
+export function isin_Scalar_Tensor(element: Scalar, testElements: Tensor, assumeUnique: boolean, invert: boolean, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_isin_Scalar_Tensor, [element, testElements, assumeUnique, invert, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    return $T.finishOut($searching.isin(element, testElements, assumeUnique, invert, out), out) as Tensor;
+  }
+  return $searching.isin(element, testElements, assumeUnique, invert, undefined);
+}
+
 const O_sort: $A.Operator = { name: "sort", publicName: "sort", overload: "", kind: "op", run: sort, args: ["self","dim","descending","out"], devices: [[0],[3],[]], madeOn: null };
 export function sort(self: Tensor, dim: number, descending: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_sort, [self, dim, descending, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
@@ -4477,6 +4725,35 @@ const O_nanquantile_scalar: $A.Operator = { name: "nanquantile", publicName: "na
 export function nanquantile_scalar(self: Tensor, q: number, dim: number | null, keepdim: boolean, interpolation: string, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_nanquantile_scalar, [self, q, dim, keepdim, interpolation, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.nanquantile(self, q, dim, keepdim, interpolation, out);
+}
+
+const O_nansum: $A.Operator = { name: "nansum", publicName: "nansum", overload: "", kind: "op", run: nansum, args: ["self","dim","keepdim","dtype","out"], devices: [[0],[4],[]], madeOn: null };
+export function nansum(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_nansum, [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("nansum", out, [self]);
+    return $T.finishOut($reduce_nan.nansum(self, dim, keepdim, dtype, out), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_nan.nansum(self, dim, keepdim, dtype, undefined);
+  const node = new $N.nansum_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.dim = dim;
+  node.keepdim = keepdim;
+  const r = $reduce_nan.nansum(self, dim, keepdim, dtype, undefined);
+  return $T.record(r, node);
+}
+
+const O_nanmean: $A.Operator = { name: "nanmean", publicName: "nanmean", overload: "", kind: "composite", run: nanmean, args: ["self","dim","keepdim","dtype","out"], devices: null, madeOn: null };
+export function nanmean(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_nanmean, [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.nanmean(self, dim, keepdim, dtype, out);
+}
+
+const O_diff: $A.Operator = { name: "diff", publicName: "diff", overload: "", kind: "composite", run: diff, args: ["self","n","dim","prepend","append","out"], devices: null, madeOn: null };
+export function diff(self: Tensor, n: number, dim: number, prepend: Tensor | null, append: Tensor | null, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_diff, [self, n, dim, prepend, append, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.diff(self, n, dim, prepend, append, out);
 }
 
 const O_clone: $A.Operator = { name: "clone", publicName: "clone", overload: "", kind: "op", run: clone, args: ["self","memoryFormat"], devices: null, madeOn: null };

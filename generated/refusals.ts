@@ -24,6 +24,7 @@ export const REFUSALS = {
   floor_vml_cpu: {"dtypes":98305,"kernel":"floor_vml_cpu","text":null,"error":"NotImplementedError","all":null},
   geometric_cpu: {"dtypes":130049,"kernel":"geometric_cpu","text":null,"error":"NotImplementedError","all":null},
   huber_cpu: {"dtypes":130111,"kernel":"huber_cpu","text":null,"error":"NotImplementedError","all":null},
+  isin_default_cpu: {"dtypes":126976,"kernel":"isin_default_cpu","text":null,"error":"NotImplementedError","all":null},
   lerp_kernel_scalar: {"dtypes":28735,"kernel":"lerp_kernel_scalar","text":null,"error":"NotImplementedError","all":null},
   lerp_kernel_tensor: {"dtypes":28735,"kernel":"lerp_kernel_tensor","text":null,"error":"NotImplementedError","all":null},
   log_normal_cpu: {"dtypes":130111,"kernel":"log_normal_cpu","text":null,"error":"NotImplementedError","all":null},
@@ -46,6 +47,7 @@ export const REFUSALS = {
   remainder_cpu: {"dtypes":3073,"kernel":"remainder_cpu","text":null,"error":"NotImplementedError","all":null},
   round_cpu: {"dtypes":130111,"kernel":"round_cpu","text":null,"error":"NotImplementedError","all":null},
   round_vml_cpu: {"dtypes":101377,"kernel":"round_vml_cpu","text":null,"error":"NotImplementedError","all":null},
+  searchsorted_out_cpu: {"dtypes":130049,"kernel":"searchsorted_out_cpu","text":null,"error":"NotImplementedError","all":null},
   smooth_l1_cpu: {"dtypes":130111,"kernel":"smooth_l1_cpu","text":null,"error":"NotImplementedError","all":null},
   trunc_vml_cpu: {"dtypes":98305,"kernel":"trunc_vml_cpu","text":null,"error":"NotImplementedError","all":null},
 } as const;

@@ -1714,6 +1714,96 @@ export function quantileOut(op: string | undefined): RuntimeError {
   return new RuntimeError(`quantile() out tensor must be same dtype as the input tensor`, { op, code: "runtime" });
 }
 
+/** torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor dim({rank}) and input value's dim({dims}) numel({numel}) */
+export function searchScalar(op: string | undefined, rank: Part, dims: Part, numel: Part): RuntimeError {
+  return new RuntimeError(`torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor dim(${part(rank)}) and input value's dim(${part(dims)}) numel(${part(numel)})`, { op, code: "runtime" });
+}
+
+/** torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension */
+export function searchNoRows(op: string | undefined): RuntimeError {
+  return new RuntimeError(`torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension`, { op, code: "runtime" });
+}
+
+/** torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match, but we got boundaries tensor {rows} and input value tensor {values} */
+export function searchShapes(op: string | undefined, rows: Part, values: Part): RuntimeError {
+  return new RuntimeError(`torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match, but we got boundaries tensor ${part(rows)} and input value tensor ${part(values)}`, { op, code: "runtime" });
+}
+
+/** torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor {rows}and got sorter tensor {sorter} */
+export function sorterShape(op: string | undefined, rows: Part, sorter: Part): RuntimeError {
+  return new RuntimeError(`torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor ${part(rows)}and got sorter tensor ${part(sorter)}`, { op, code: "runtime" });
+}
+
+/** torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {dtype} */
+export function sorterDtype(op: string | undefined, dtype: Part): RuntimeError {
+  return new RuntimeError(`torch.searchsorted(): sorter must be a tensor of long dtype but got dtype ${part(dtype)}`, { op, code: "runtime" });
+}
+
+/** torch.searchsorted(): sorter index out of range */
+export function sorterRange(op: string | undefined): RuntimeError {
+  return new RuntimeError(`torch.searchsorted(): sorter index out of range`, { op, code: "runtime" });
+}
+
+/** torch.searchsorted(): side can only be 'left' or 'right' but got {side} */
+export function searchSide(op: string | undefined, side: Part): RuntimeError {
+  return new RuntimeError(`torch.searchsorted(): side can only be 'left' or 'right' but got ${part(side)}`, { op, code: "runtime" });
+}
+
+/** torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True */
+export function searchOpposites(op: string | undefined): RuntimeError {
+  return new RuntimeError(`torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True`, { op, code: "runtime" });
+}
+
+/** torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag is True, but we got output tensor's dtype {dtype} and out_int32 flag is {flag} */
+export function searchOut(op: string | undefined, dtype: Part, flag: Part): RuntimeError {
+  return new RuntimeError(`torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag is True, but we got output tensor's dtype ${part(dtype)} and out_int32 flag is ${part(flag)}`, { op, code: "runtime" });
+}
+
+/** boundaries tensor must be 1 dimension, but got dim({rank}) */
+export function boundariesRank(op: string | undefined, rank: Part): RuntimeError {
+  return new RuntimeError(`boundaries tensor must be 1 dimension, but got dim(${part(rank)})`, { op, code: "runtime" });
+}
+
+/** Unsupported input type encountered for isin(): {dtype} */
+export function isinDtype(op: string | undefined, dtype: Part): NotImplementedError {
+  return new NotImplementedError(`Unsupported input type encountered for isin(): ${part(dtype)}`, { op, code: "not_implemented" });
+}
+
+/** order must be non-negative but got {n} */
+export function diffOrder(op: string | undefined, n: Part): RuntimeError {
+  return new RuntimeError(`order must be non-negative but got ${part(n)}`, { op, code: "runtime" });
+}
+
+/** diff expects input to be at least one-dimensional */
+export function diffOfScalar(op: string | undefined): RuntimeError {
+  return new RuntimeError(`diff expects input to be at least one-dimensional`, { op, code: "runtime" });
+}
+
+/** diff expects prepend or append to be the same dimension as input */
+export function diffRank(op: string | undefined): RuntimeError {
+  return new RuntimeError(`diff expects prepend or append to be the same dimension as input`, { op, code: "runtime" });
+}
+
+/** diff expects the shape of tensor to prepend or append to match that of input except along the differencing dimension; input.size({dim}) = {own}, but got tensor.size({dim}) = {other} */
+export function diffSizes(op: string | undefined, dim: Part, own: Part, other: Part): RuntimeError {
+  return new RuntimeError(`diff expects the shape of tensor to prepend or append to match that of input except along the differencing dimension; input.size(${part(dim)}) = ${part(own)}, but got tensor.size(${part(dim)}) = ${part(other)}`, { op, code: "runtime" });
+}
+
+/** nansum on CPU does not support complex inputs */
+export function nansumOfComplex(op: string | undefined): NotImplementedError {
+  return new NotImplementedError(`nansum on CPU does not support complex inputs`, { op, code: "not_implemented" });
+}
+
+/** nanmean(): expected input to have floating point or complex dtype but got {dtype} */
+export function nanmeanDtype(op: string | undefined, dtype: Part): NotImplementedError {
+  return new NotImplementedError(`nanmean(): expected input to have floating point or complex dtype but got ${part(dtype)}`, { op, code: "not_implemented" });
+}
+
+/** nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. Got: {got} */
+export function nanmeanOutputDtype(op: string | undefined, got: Part): RuntimeError {
+  return new RuntimeError(`nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. Got: ${part(got)}`, { op, code: "runtime" });
+}
+
 /** The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim} */
 export function sizeMismatch(op: string | undefined, a: Part, b: Part, dim: Part): RuntimeError {
   return new RuntimeError(`The size of tensor a (${part(a)}) must match the size of tensor b (${part(b)}) at non-singleton dimension ${part(dim)}`, { op, code: "shape_mismatch" });

@@ -144,6 +144,12 @@ export const codes = [
   { name: "SoftmaxAttr", type: "usize", doc: "Attributes by place.", values: { dim: 0 } },
   { name: "ScanAttr", type: "usize", doc: "Attributes by place.", values: { dim: 0 } },
   { name: "SortAttr", type: "usize", doc: "Attributes by place.", values: { dim: 0, descending: 1, wanted: 2 } },
+  {
+    name: "SearchAttr",
+    type: "usize",
+    doc: "Attributes by place.",
+    values: { right: 0, length: 1, per_row: 2, ordered: 3 },
+  },
   { name: "RangeAttr", type: "usize", doc: "Attributes by place.", values: { powers: 0, base: 1 } },
   { name: "CloseAttr", type: "usize", doc: "Attributes by place.", values: { rtol: 0, atol: 1, equal_nan: 2 } },
   {

@@ -3,6 +3,8 @@ import torch
 
 from exact_calls import COMPLEX, FLOATS, INF, INTEGERS, NAN, counted, leaf, odd_strides, strided, values
 
+SPECIALS = [0.0, -0.0, INF, -INF, NAN, 1.5, -2.5]
+
 
 def shapes_of_two(call_one):
     """Contiguous, transposed, with gaps, expanded, without elements, and with odd strides."""
@@ -183,4 +185,88 @@ def quantiles(call):
         call(op, "f", counted(3, 4), 0.5, 2)
 
 
-SECTIONS = [rearranged, sums_of_exponentials, running_extremes, one_bound, rounded, distances, reals, quantiles]
+def searches(call):
+    row = torch.tensor([1.0, 2, 2, 5])
+    rows = torch.tensor([[1, 3, 3, 8], [0, 0, 7, 9]])
+    for kw in ({}, {"right": True}, {"side": "left"}, {"side": "right"}, {"side": "middle"}, {"side": "left", "right": True},
+               {"out_int32": True}):
+        for x in (torch.tensor([0.0, 2, 3, 9, NAN, -INF]), counted(3, 4).t(), torch.tensor(2.0), 2, 2.5, torch.zeros(0), counted(2, 3)):
+            call("searchsorted", "f", row, x, **kw)
+            call("searchsorted", "f", rows, x, **kw)
+            if "side" not in kw:
+                call("bucketize", "f", x, row, **kw)
+                call("bucketize", "f", x, rows, **kw)
+        for dtype in [torch.bool, *INTEGERS, *FLOATS, *COMPLEX]:
+            call("searchsorted", "f", rows.to(dtype), torch.tensor([[3], [7]]).to(dtype), **kw)
+    order = torch.tensor([[2, 0, 1, 3], [0, 1, 2, 3]])
+    for sorter in (order, order[:1], order.float(), order + 7, order - 9):
+        call("searchsorted", "f", torch.tensor([[3, 5, 1, 9], [1, 2, 3, 4]]), torch.tensor([[3, 4], [3, 9]]), sorter=sorter)
+    for out in (torch.int64, torch.int32, torch.float32):
+        for narrow in (False, True):
+            call("searchsorted", "f", row, counted(2, 2), out_int32=narrow, out=torch.zeros(2, 2, dtype=out).t())
+            call("bucketize", "f", counted(2, 2), row, out_int32=narrow, out=torch.zeros(0, dtype=out))
+    call("searchsorted", "f", torch.tensor(1.0), row)
+    call("searchsorted", "f", torch.zeros(0), row)
+    call("searchsorted", "f", torch.tensor([1.0, NAN, NAN]), torch.tensor([NAN, 0.0, 3.0]))
+
+
+def sets(call):
+    for invert in (False, True):
+        for x in [*strided((3, 4)), *odd_strides(), torch.zeros(0, 3), torch.tensor(2.0), torch.tensor([NAN, 1, -0.0])]:
+            for y in (torch.tensor([2.0, 4]), torch.tensor([1, 2]), torch.tensor([NAN, 1, NAN, 0.0]), torch.zeros(0), 2, 2.5,
+                      counted(4, 5).t()):
+                call("isin", "f", x, y, invert=invert)
+        call("isin", "f", 2, torch.tensor([1, 2]), invert=invert)
+        call("isin", "f", 2.5, torch.tensor([1, 2]), invert=invert, assume_unique=True)
+    for dtype in [torch.bool, *INTEGERS, *FLOATS, *COMPLEX]:
+        call("isin", "f", torch.tensor([0, 1, 3]).to(dtype), torch.tensor([3, 1]).to(dtype))
+        call("isin", "f", torch.tensor([0, 1, 3]).to(dtype), torch.tensor([3, 1]))
+        call("isin", "f", torch.tensor([1]), torch.tensor([1]), out=torch.zeros(1, dtype=dtype))
+    call("isin", "f", torch.tensor([1, 2]), torch.tensor([1]), out=torch.zeros(5, dtype=torch.bool))
+
+
+def signs(call):
+    for op in ("sign", "sgn", "reciprocal", "nansum"):
+        for dtype in [torch.bool, *INTEGERS, *FLOATS, *COMPLEX]:
+            x = torch.tensor([1, 0, 4, 2]).to(dtype)
+            call(op, "m", x.clone().requires_grad_() if dtype.is_floating_point and op not in ("nansum", "sgn") else x)
+            if op != "nansum":
+                call(op, "i", x.clone())
+            call(op, "f", x, out=torch.zeros(0))
+        for x in [*strided((3, 4)), *odd_strides(), leaf(2, 3), torch.zeros(0, 3)]:
+            call(op, "m", x.detach() if op == "sgn" else x)
+            call(op, "m", -x.detach())
+    for op in ("sign", "sgn"):
+        for dtype in FLOATS:
+            call(op, "m", torch.tensor(SPECIALS, dtype=dtype))
+        call(op, "m", torch.tensor([3j, -2, 0, 4 + 0j]).requires_grad_())
+    for op in ("nansum", "nanmean"):
+        x = torch.tensor([[1.0, NAN, 3, 4], [NAN, NAN, NAN, NAN]], requires_grad=True)
+        for args in ((), (0,), (1,), ([0, 1],), (1, True), (2,), ([0, 0],), ([],)):
+            call(op, "f", x, *args)
+            call(op, "m", x.detach().t(), *args)
+        for dtype in [torch.int64, *FLOATS, torch.complex64]:
+            call(op, "f", x.detach(), dtype=dtype)
+            call(op, "f", torch.tensor([1, 2]), dtype=dtype)
+            call(op, "f", x.detach(), 0, out=torch.zeros(4, dtype=dtype))
+        for dtype in [torch.bool, *INTEGERS, *COMPLEX]:
+            call(op, "f", torch.tensor([1, 2]).to(dtype))
+
+
+def differences(call):
+    for x in [*strided((3, 4)), *odd_strides(), leaf(4), torch.zeros(0, 3), torch.tensor(1.0), torch.tensor([True, False, False]),
+              torch.tensor([1, 5, 2])]:
+        for n in (1, 2, 0, 7, -1):
+            for dim in (-1, 0, 3):
+                call("diff", "m", x, n, dim)
+    x = torch.tensor([[1.0, 4, 2], [0, 3, 9]])
+    for prepend in (x, x[0], x[:, :1], x[:1], torch.zeros(3, 1), x.long()):
+        call("diff", "f", x, prepend=prepend)
+        call("diff", "f", x, n=2, dim=0, append=prepend)
+        call("diff", "f", x, n=0, prepend=prepend)
+    for out in (torch.float32, torch.int64, torch.float64):
+        call("diff", "f", x, out=torch.zeros(0, dtype=out))
+
+
+SECTIONS = [rearranged, sums_of_exponentials, running_extremes, one_bound, rounded, distances, reals, quantiles, searches, sets, signs,
+            differences]

@@ -49,6 +49,10 @@ def unary():
     op("cumsum.0", fn="cumsum", args=("x", 0), dom=("small",), half={"rtol": 2e-2, "atol": 0.5}, forms="fo")
     op("cumprod", args=("x", 1), dom=("sign",), forms="fiog", cplx={"ulp": 4})
     op("cumprod.0", fn="cumprod", args=("x", 0), dom=("sign",), forms="fog", cplx={"ulp": 4})
+    for name in ("expm1", "reciprocal", "rsqrt"):
+        op(name, dom=("spec" if name == "expm1" else "pos",), **ulp, cplx={"rtol": 1e-5, "atol": 1e-6})
+    op("sign", dom=("spec",))
+    op("sgn", dom=("small",), forms="fio", cplx={"ulp": 4})
     for name in ("floor", "ceil", "trunc", "round", "frac"):
         op(name, dom=("spec",))
     op("round.decimals", dom=("small",), fn="round", kw={"decimals": 1}, mode="ulp", tol={"ulp": 2}, half={"ulp": 4})

@@ -37,7 +37,9 @@ CALLS = {
        "logical_and logical_or atan2 copysign rsub true_divide isclose equal allclose multiply subtract "
        "greater less outer".split()},
     "roll": (X, 1), "rot90": (X,), "fliplr": (X,), "flipud": (X,), "logsumexp": (X, 0),
-    "quantile": (X, 0.5), "nanquantile": (X, 0.5), "cummax": (X, 0), "cummin": (X, 0), "clamp_min": (X, 0.0), "clamp_max": (X, 0.0), "isreal": (X,),
+    "quantile": (X, 0.5), "isin": (X, X), "searchsorted": (V, V), "bucketize": (V, V), "diff": (X,),
+    "nansum": (X,), "nanmean": (X,), **{n: (X,) for n in "sign sgn expm1 reciprocal rsqrt".split()},
+    "nanquantile": (X, 0.5), "cummax": (X, 0), "cummin": (X, 0), "clamp_min": (X, 0.0), "clamp_max": (X, 0.0), "isreal": (X,),
     "logaddexp": (X, X), "logaddexp2": (X, X), **{n: (X,) for n in "floor ceil trunc fix round frac".split()},
     "bitwise_and": (I, I), "bitwise_or": (I, I), "lerp": (X, X, 0.5), "addcmul": (X, X, X), "addcdiv": (X, X, X),
     **{n: (X, 0) for n in "sum mean prod argmax argmin all any var std sort argsort var_mean std_mean".split()},
@@ -67,6 +69,7 @@ multiply subtract greater less outer bitwise_or addcdiv argmin std argsort var_m
 inner ger addmv addr addbmm baddbmm
 roll rot90 fliplr flipud logsumexp cummax cummin clamp_min clamp_max isreal logaddexp logaddexp2
 floor ceil trunc fix round frac l1_loss smooth_l1_loss huber_loss quantile nanquantile
+isin searchsorted bucketize diff nansum nanmean sign sgn expm1 reciprocal rsqrt
 """.split()
 
 # The module has more of these names: deprecated twins, and an `unfold` that is another operator.

@@ -1,6 +1,11 @@
 /** Reductions written with other operators. */
 import * as O from "../../generated/ops.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import * as texts from "../../generated/texts.ts";
+import { emptyCopy } from "../dispatch/allocate.ts";
+import { checkOutGradients, prepareOut } from "../dispatch/out.ts";
+import { requireCast } from "../dispatch/promotion.ts";
+import { bool, type DType } from "../tensor/dtype.ts";
+import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 
 export function maxOther(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   return O.maximum(self, other, out);
@@ -8,4 +13,57 @@ export function maxOther(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 
 export function minOther(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   return O.minimum(self, other, out);
+}
+
+type Dims = number | readonly number[] | null;
+
+export function nanmean(self: Tensor, dim: Dims, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
+  if (self.dtype.category < 2) throw texts.nanmeanDtype("nanmean", self.dtype.scalarType);
+  if (dtype !== null && dtype.category < 2) throw texts.nanmeanOutputDtype("nanmean", dtype.scalarType);
+  const count = self.detach().isnan().logicalNot().sum(dim, { keepdim });
+  if (out === undefined) return O.nansum(self, dim, keepdim, dtype).div(count);
+  checkOutGradients("nanmean", out, [self]);
+  return O.div(O.nansum(self, dim, keepdim, dtype, out), count, null, out);
+}
+
+/** Refuses what does not go before or behind the elements. */
+function requireJoinable(self: Tensor, other: Tensor, d: number): void {
+  if (other.ndim !== self.ndim) throw texts.diffRank("diff");
+  self._shape.forEach((n, i) => {
+    if (i !== d && other._shape[i] !== n) throw texts.diffSizes("diff", i, n, other._shape[i] as number);
+  });
+}
+
+function differences(self: Tensor, n: number, d: number): Tensor {
+  if (n === 0) return emptyCopy(self).copy_(self);
+  let r = self;
+  for (let i = Math.min(n, self._shape[d] as number); i > 0; i--) {
+    const left = (r._shape[d] as number) - 1;
+    const [after, before] = [r.narrow(d, 1, left), r.narrow(d, 0, left)];
+    r = r.dtype === bool ? after.ne(before) : after.sub(before);
+  }
+  return r;
+}
+
+export function diff(
+  self: Tensor,
+  n: number,
+  dim: number,
+  prepend: Tensor | null,
+  append: Tensor | null,
+  out?: Tensor,
+): Tensor {
+  if (self.ndim < 1) throw texts.diffOfScalar("diff");
+  if (n < 0) throw texts.diffOrder("diff", n);
+  // An order of zero asks for no dimension.
+  const d = n > 0 || prepend !== null || append !== null ? wrapDim(dim, self.ndim) : 0;
+  for (const other of [prepend, append]) if (other !== null) requireJoinable(self, other, d);
+  const parts = [prepend, self, append].filter((t): t is Tensor => t !== null);
+  const whole = parts.length === 1 || n === 0 ? self : O.cat(parts, d);
+  const r = differences(whole, n, d);
+  if (out === undefined) return r;
+  checkOutGradients("diff", out, parts);
+  requireCast(r.dtype, out.dtype);
+  prepareOut(out, r._shape);
+  return out.copy_(r);
 }

@@ -194,3 +194,11 @@ export function huberBackward(grad: Tensor, self: Tensor, target: Tensor, reduct
   if (other !== undefined) throw texts.foundDtype("huber_loss", other.dtype.scalarType, grad.dtype.scalarType);
   return sloped(self.sub(target).clamp(-delta, delta), grad, reduction);
 }
+
+/** Across its direction a complex number's direction turns; along it, and for real numbers, it is flat. */
+export function sgnBackward(grad: Tensor, self: Tensor, result: Tensor): Tensor {
+  if (self.dtype.category < 3) return grad.newZeros(grad._shape);
+  const size = self.abs();
+  const along = grad.div(result).real.mul(result);
+  return grad.sub(along).div(size).maskedFill(size.eq(0), 0);
+}

@@ -26,6 +26,11 @@ export function sumBackward(grad: Tensor, shape: readonly number[], dim: Dims, k
   return restored(grad, shape, dim, keepdim).expand(shape);
 }
 
+/** As `sumBackward`, for the elements that were numbers. */
+export function nansumBackward(grad: Tensor, self: Tensor, dim: Dims, keepdim: boolean): Tensor {
+  return sumBackward(grad.to(self.dtype), self._shape, dim, keepdim).mul(self.isnan().logicalNot());
+}
+
 export function meanBackward(grad: Tensor, shape: readonly number[], dim: Dims, keepdim: boolean): Tensor {
   return sumBackward(grad, shape, dim, keepdim).div(reducedCount(shape, dim));
 }

@@ -17,4 +17,5 @@ pub const plain = struct {
     pub const index = @import("index.zig");
     pub const index_mask = @import("index_mask.zig");
     pub const range = @import("range.zig");
+    pub const search = @import("search.zig");
 };

@@ -153,6 +153,23 @@ pub const isnan = struct {
     }
 };
 
+pub const expm1 = Inexact("expm1");
+
+/// 1, 0 or -1; of a complex number its direction. A NaN has the sign 0.
+pub const sign = struct {
+    pub const arity = 1;
+    pub const computes = pw.everything;
+    pub inline fn apply(comptime c: Compute, _: Params, x: anytype) @TypeOf(x) {
+        if (comptime cx(c)) return cm.sign(x);
+        const zero = pw.constant(@TypeOf(x), 0);
+        const one = pw.constant(@TypeOf(x), 1);
+        const above = pw.select(x > zero, one, zero);
+        if (c == .u64 or c == .b8) return above;
+        const below = pw.select(x < zero, one, zero);
+        return if (comptime c == .f32 or c == .f64) above - below else above -% below;
+    }
+};
+
 pub const floor = RealFloat("floor");
 pub const ceil = RealFloat("ceil");
 pub const trunc = RealFloat("trunc");

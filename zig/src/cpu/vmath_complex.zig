@@ -287,6 +287,25 @@ fn tanh_f64(z: anytype) @TypeOf(z) {
     return make(Z, re, select(z.im == zero, z.im, im));
 }
 
+/// exp(z) - 1, exact for small z too.
+pub inline fn expm1(z: anytype) @TypeOf(z) {
+    const half = trig.sin(z.im * 0.5);
+    const grown = real_exp.expm1(z.re);
+    // A real number stays one, whatever its size.
+    if (z.im == 0) return .{ .re = grown, .im = z.im };
+    return .{
+        .re = grown * trig.cos(z.im) - 2 * half * half,
+        .im = real_exp.exp(z.re) * trig.sin(z.im),
+    };
+}
+
+/// z / |z|, and 0 at 0.
+pub inline fn sign(z: anytype) @TypeOf(z) {
+    const size = abs(z);
+    if (size == 0) return .{ .re = 0, .im = 0 };
+    return .{ .re = z.re / size, .im = z.im / size };
+}
+
 /// log(exp(x) + exp(y)): the one with the larger real part is taken out. Where both are infinitely small the phase is
 /// of no consequence.
 pub inline fn logaddexp(x: anytype, y: @TypeOf(x)) @TypeOf(x) {
