@@ -20,7 +20,8 @@ export const ops = [
     impl: "searching.searchsorted",
     refuses: [{ dtypes: ["bool", "complex", ...short], kernel: "searchsorted_out_cpu" }],
     doc:
-      "Where each value would go in its sorted row: before elements that are equal, with `right` behind them. The rows " +
+      "Where each value would go in its sorted row: before elements that are equal, with `right` " +
+      "behind them. The rows " +
       "are the last dimension of `sortedSequence`, one for all values or one for each row of them.",
     throws: ["RuntimeError when the shapes do not fit", "NotImplementedError for bools and complex tensors"],
     example: "searchsorted(tensor([1, 3, 5]), tensor([3, 6])) // tensor([1, 3])",
@@ -43,7 +44,9 @@ export const ops = [
     args: { self: "Tensor", boundaries: "Tensor" },
     kwargs: options,
     impl: "searching.bucketize",
-    doc: "Which of the intervals between sorted boundaries each value lies in; with `right` the left bound belongs to it.",
+    doc:
+      "Which of the intervals between sorted boundaries each value lies in; with `right` the left " +
+      "bound belongs to it.",
     throws: ["RuntimeError unless the boundaries are one row"],
     example: "bucketize(tensor([3, 6]), tensor([1, 3, 5])) // tensor([1, 3])",
   },

@@ -70,7 +70,9 @@ export const ops = [
     kernels: { cpu: ["reduce.sum"] },
     impl: "reduce_nan.nansum",
     node: "NansumBackward0",
-    doc: "The sum over one or several dimensions, all of them without a dimension; elements that are no numbers count as 0.",
+    doc:
+      "The sum over one or several dimensions, all of them without a dimension; elements that are no " +
+      "numbers count as 0.",
     grad: { self: "nansumBackward(grad, self, dim, keepdim)" },
     throws: ["NotImplementedError for complex tensors"],
     example: "tensor([1, NaN, 2]).nansum() // tensor(3.)",
@@ -95,7 +97,8 @@ export const ops = [
     args: { self: "Tensor", n: ["Int", 1], dim: ["Dim", -1], prepend: "Tensor?", append: "Tensor?" },
     impl: "composites.diff",
     doc:
-      "What each element along a dimension is more than the one before it, `n` times over. `prepend` and `append` are " +
+      "What each element along a dimension is more than the one before it, `n` times over. `prepend` " +
+      "and `append` are " +
       "joined to the ends first.",
     throws: ["RuntimeError for a negative order and for a tensor without dimensions"],
     example: "tensor([1, 3, 2]).diff() // tensor([ 2., -1.])",
