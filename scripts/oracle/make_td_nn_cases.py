@@ -345,6 +345,125 @@ def one_hot(show):
     show(tnn.rand_one_hot(torch.zeros(4, 3)), tnn.rand_one_hot(torch.tensor([[0.1, 0.9], [0.8, 0.2]]), do_softmax=False))
 
 
+def parameters():
+    return TensorDict({"loc": torch.arange(6.0).reshape(3, 2), "scale": torch.ones(3, 2) * 0.5}, [3])
+
+
+def gaussian(**kwargs):
+    return tnn.ProbabilisticTensorDictModule(["loc", "scale"], ["x"], distribution_class=D.Normal, **kwargs)
+
+
+@scene
+def probabilistic(show):
+    module = gaussian()
+    show(str(module), module.in_keys, module.out_keys, module.dist_sample_keys, module.dist_params_keys, str(module.get_dist(parameters())))
+    for kind in ("mode", "mean", "random", "deterministic", "RANDOM"):
+        torch.manual_seed(0)
+        with tnn.set_interaction_type(kind):
+            show(tnn.interaction_type(), module(parameters()))
+    show(tnn.interaction_type(), module(parameters())["x"], error(lambda: gaussian(default_interaction_type="what")))
+    show(error(lambda: gaussian(default_interaction_type="median")(parameters())))
+    torch.manual_seed(0)
+    show(gaussian(default_interaction_type=tnn.InteractionType.RANDOM)(torch.zeros(2), torch.ones(2)))
+
+
+@scene
+def probabilistic_scores(show):
+    torch.manual_seed(0)
+    module = gaussian(return_log_prob=True, default_interaction_type="random")
+    td = module(parameters())
+    show(module.out_keys, module.log_prob_key, module.log_prob_keys, td, module.log_prob(td))
+    show(module(torch.zeros(2), torch.ones(2)))
+    named = gaussian(return_log_prob=True, log_prob_key="score")
+    show(named.out_keys, named(parameters()))
+    show(error(lambda: gaussian(return_log_prob=True, log_prob_keys=["x"])))
+    samples = gaussian(num_samples=2, default_interaction_type="random", return_log_prob=True)
+    torch.manual_seed(0)
+    show(samples(parameters()), gaussian(num_samples=(2,))(parameters()), str(samples.num_samples))
+    show(error(lambda: tnn.ProbabilisticTensorDictModule(["loc", "sigma"], ["x"], distribution_class=D.Uniform)(parameters())).split("\n")[0])
+
+
+@scene
+def probabilistic_parameters(show):
+    module = tnn.ProbabilisticTensorDictModule({"loc": "mu", "scale": ("n", "sigma")}, ["x"], distribution_class=D.Normal, distribution_kwargs={"validate_args": False})
+    show(module.in_keys, module.dist_keys, module(TensorDict({"mu": torch.ones(2), "n": {"sigma": torch.ones(2)}}, [2])))
+    made = tnn.ProbabilisticTensorDictModule(["loc", "scale"], ["x"], distribution_class=lambda loc, scale: D.Independent(D.Normal(loc, scale), 1), return_log_prob=True)
+    show(made(parameters()))
+    show(tnn.ProbabilisticTensorDictModule(["param"], ["x"])(TensorDict({"param": torch.ones(2, 3)}, [2])))
+    coin = tnn.ProbabilisticTensorDictModule(["logits"], ["x"], distribution_class=tnn.OneHotCategorical, default_interaction_type="random", return_log_prob=True)
+    torch.manual_seed(0)
+    show(coin(TensorDict({"logits": torch.zeros(2, 3)}, [2])))
+
+
+@scene
+def probabilistic_generators(show):
+    td = TensorDict({"loc": torch.zeros(2), "scale": torch.ones(2)}, [])
+    module = gaussian(generator=7, default_interaction_type="random")
+    torch.manual_seed(0)
+    show(module(td)["x"], module(td)["x"], torch.rand(2))
+    keyed = gaussian(generator="seed", default_interaction_type="random")
+    td["seed"] = torch.tensor(7)
+    show(keyed(td)["x"], int(td["seed"]), keyed(td)["x"], error(lambda: gaussian(generator=1.5)))
+    owned = torch.Generator().manual_seed(7)
+    show(gaussian(generator=owned, default_interaction_type="random")(td)["x"])
+
+
+def policy(**kwargs):
+    return tnn.ProbabilisticTensorDictSequential(
+        tnn.TensorDictModule(lambda x: (x, x.abs() + 1), ["a"], ["loc", "scale"]),
+        gaussian(return_log_prob=True, default_interaction_type="random"),
+        **kwargs,
+    )
+
+
+@scene
+def probabilistic_sequence(show):
+    seq = policy()
+    torch.manual_seed(0)
+    td = seq(data())
+    show(seq.in_keys, seq.out_keys, td, str(seq.get_dist(td)), seq.log_prob(td), seq.get_dist_params(data()))
+    show(seq.dist_sample_keys, seq.dist_params_keys, seq.log_prob_key, seq.log_prob_keys, str(seq.default_interaction_type), seq.return_composite)
+    with tnn.set_interaction_type("mode"):
+        show(seq(data())["x"])
+    torch.manual_seed(0)
+    show(seq(torch.ones(2)), error(lambda: tnn.ProbabilisticTensorDictSequential()))
+    show(error(lambda: tnn.ProbabilisticTensorDictSequential(seq[0], return_composite=False)))
+    show(type(seq[:1]).__name__, type(seq[1:]).__name__)
+    written = tnn.ProbabilisticTensorDictSequential(tnn.TensorDictModule(lambda x: (x, x + 1, x * 0), ["a"], ["loc", "scale", "x"]), gaussian(return_log_prob=True))
+    show(written(data()))
+    for inplace in (True, False, "empty"):
+        td = data()
+        torch.manual_seed(0)
+        out = policy(inplace=inplace)(td)
+        show(out is td, sorted(out.keys()), sorted(td.keys()))
+    picked = policy(selected_out_keys=["x"])
+    torch.manual_seed(0)
+    show(picked(data()))
+
+
+@scene
+def probabilistic_composite(show):
+    seq = tnn.ProbabilisticTensorDictSequential(
+        tnn.TensorDictModule(lambda x: (x, x.abs() + 1), ["a"], ["loc", "scale"]),
+        gaussian(return_log_prob=True, default_interaction_type="random"),
+        tnn.TensorDictModule(lambda x: x * 2, ["x"], ["logits"]),
+        tnn.ProbabilisticTensorDictModule(["logits"], ["y"], distribution_class=D.Bernoulli, return_log_prob=True, default_interaction_type="random"),
+    )
+    torch.manual_seed(0)
+    td = seq(data())
+    show(seq.return_composite, seq.out_keys, td, seq.log_prob_keys)
+    torch.manual_seed(0)
+    dist = seq.get_dist(data())
+    show(type(dist).__name__, list(dist), seq.log_prob(td))
+    whole = tnn.ProbabilisticTensorDictModule(
+        ["params"], distribution_class=tnn.CompositeDistribution, return_log_prob=True, default_interaction_type="random",
+        distribution_kwargs={"distribution_map": {"u": D.Normal, "v": D.Bernoulli}})
+    inputs = TensorDict({"params": {"u": {"loc": torch.zeros(2), "scale": torch.ones(2)}, "v": {"probs": torch.ones(2) * 0.5}}}, [2])
+    torch.manual_seed(0)
+    out = whole(inputs)
+    show(whole.out_keys, out.select("u", "v", "u_log_prob", "v_log_prob"), whole.log_prob(out))
+
+
 def main():
     warnings.simplefilter("ignore")
     torch.set_printoptions(precision=4)

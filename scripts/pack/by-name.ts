@@ -23,7 +23,9 @@ const REST_BY_KIND: Readonly<Record<string, string>> = {
   key: "string | readonly NestedKey[]",
   string: "readonly (string | null)[]",
   td: "readonly Td[]",
+  keySet: "readonly (readonly NestedKey[] | ReadonlyMap<string, NestedKey>)[]",
   any: "readonly IndexPart[]",
+  value: "readonly unknown[]",
 };
 
 /** A parameter as it is declared. */

@@ -65,6 +65,8 @@ export const METHODS: Readonly<Record<string, Table>> = {
   ModuleDict: NN.DICT,
   TensorDictModuleBase: MODULES.METHODS,
   TensorDictSequential: { ...MODULES.METHODS, ...MODULES.SEQUENTIAL_METHODS },
+  ProbabilisticTensorDictModule: MODULES.PROBABILISTIC,
+  ProbabilisticTensorDictSequential: { ...MODULES.PROBABILISTIC, ...MODULES.PROBABILISTIC_STEPS },
   CompositeDistribution: MODULES.COMPOSITE,
   Distribution: DISTRIBUTIONS.METHODS,
   Transform: DISTRIBUTIONS.TRANSFORM,

@@ -11,6 +11,8 @@ const sample = () => new Z.TensorDict({ x: Z.zeros(2) }, [2]);
 const composite = () => new nn.CompositeDistribution(params(), { x: Uniform });
 const module = () => new nn.TensorDictModule(new Z.nn.Linear(2, 2), ["a"], ["b"]);
 const sequence = () => new nn.TensorDictSequential(module(), new nn.TensorDictModule(Z.relu, ["b"], ["c"]));
+const bounds = () => new Z.TensorDict({ a: Z.zeros(2, 2), low: Z.zeros(2), high: Z.ones(2), x: Z.zeros(2) }, [2]);
+const policy = () => new nn.ProbabilisticTensorDictModule(["low", "high"], ["x"], { distributionClass: Uniform });
 const oneHot = () => new nn.OneHotCategorical({ logits: Z.zeros(2) });
 const HOT = ["logProb", "sample", "rsample", "expand", "entropy", "enumerateSupport"];
 
@@ -24,6 +26,8 @@ export const MODULE_RECEIVERS: Readonly<Record<string, () => Any>> = {
   TensorDictModuleBase: module,
   TensorDictModuleWrapper: () => new nn.TensorDictModuleWrapper(module()),
   TensorDictSequential: sequence,
+  ProbabilisticTensorDictModule: policy,
+  ProbabilisticTensorDictSequential: () => new nn.ProbabilisticTensorDictSequential(module(), policy()),
   WrapModule: () => new nn.WrapModule((td: Any) => td),
 };
 
@@ -45,6 +49,7 @@ export const MODULE_VALUES: Readonly<Record<string, () => unknown>> = {
   ...of("new tensordict.nn.TensorDictModuleWrapper", { tdModule: module }),
   ...of("new tensordict.nn.WrapModule", { func: () => (td: Any) => td }),
   ...of("CompositeDistribution", {
+    value: sample,
     sample,
     samplesMc: () => 2,
     name: () => "x",
@@ -55,6 +60,13 @@ export const MODULE_VALUES: Readonly<Record<string, () => unknown>> = {
   ...of("tensordict.nn.OneHotCategorical#logProb", { value: () => Z.tensor([0, 1]) }),
   ...of("TensorDictModuleBase", { outKeys: () => ["b"], parameters: () => Z.TensorDict.fromModule(module()), module }),
   ...of("TensorDictModule", { outKeys: () => ["b"], parameters: () => Z.TensorDict.fromModule(module()), module }),
+  ...of("new tensordict.nn.ProbabilisticTensorDictModule", keysIn),
+  ...of("ProbabilisticTensorDictModule", {
+    tensordict: bounds,
+    outKeys: () => ["x"],
+    parameters: () => new Z.TensorDict({}, []),
+  }),
+  ...of("ProbabilisticTensorDictSequential", { tensordict: bounds, tensordictOut: () => null, outKeys: () => ["x"] }),
   ...of("asTensordictModule", keysIn),
   ...of("addCustomMapping", { name: () => "ours", mapping: () => Z.relu }),
   ...of("invSoftplus", { bias: () => 1 }),
@@ -67,12 +79,20 @@ export const MODULE_VALUES: Readonly<Record<string, () => unknown>> = {
 
 const INPUTS = "inputs have the names of the module's keys";
 const FORWARD = ["AddStateIndependentNormalScale", "BiasedSoftplus", "NormalParamExtractor"];
-const MODULES = ["TensorDictModule", "TensorDictModuleWrapper", "TensorDictSequential", "WrapModule"];
+const MODULES = [
+  "ProbabilisticTensorDictModule",
+  "ProbabilisticTensorDictSequential",
+  "TensorDictModule",
+  "TensorDictModuleWrapper",
+  "TensorDictSequential",
+  "WrapModule",
+];
 
 export const MODULE_LEFT_OUT: Readonly<Record<string, string>> = {
   ...Object.fromEntries(MODULES.map((name) => [`tensordict.nn.${name}#forward`, INPUTS])),
   ...Object.fromEntries(FORWARD.map((name) => [`tensordict.nn.${name}#forward`, "passes on whatever else it gets"])),
   "new tensordict.nn.TensorDictModuleBase": "a module of the user's takes what the user says",
   "new tensordict.nn.TensorDictSequential": "any number of modules",
+  "new tensordict.nn.ProbabilisticTensorDictSequential": "any number of modules",
   "tensordict.nn.InteractionType.fromStr": "an enumeration's own",
 };

@@ -333,7 +333,8 @@ describe("tensordict.nn", () => {
   test("constructors", () => {
     // What a sequence takes is any number of modules; what a module of the user's takes is not known here.
     const constructors = { ...DISTRIBUTIONS.CONSTRUCTORS, ...MODULES.CONSTRUCTORS };
-    return expectNone(constructorsOf(room, constructors, ["TensorDictModuleBase", "TensorDictSequential"]), 8);
+    const OPEN = ["TensorDictModuleBase", "TensorDictSequential", "ProbabilisticTensorDictSequential"];
+    return expectNone(constructorsOf(room, constructors, OPEN), 8);
   });
   test("what is no sequence", () => {
     const wrong = [[1], [module(), "a"], [{ a: 1 }], [module(), { unknownOption: 1 }], [module(), { inplace: "yes" }]];

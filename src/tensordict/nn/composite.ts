@@ -304,33 +304,33 @@ export class CompositeDistribution extends Distribution<Td, Td | Tensor> {
    * Writes `cdf` of each entry beside it, under its name with "_cdf".
    * @torch tensordict.nn.CompositeDistribution.cdf
    */
-  override cdf(sample: Td): Td {
-    const found = this._scores(sample, "_cdf", (dist, value) => dist.cdf(value));
-    for (const [key, value] of found) sample.set(key, value);
-    return sample;
+  override cdf(value: Td): Td {
+    const found = this._scores(value, "_cdf", (dist, one) => dist.cdf(one));
+    for (const [key, one] of found) value.set(key, one);
+    return value;
   }
   /**
    * Writes `icdf` of each entry with "_cdf" under the name with "_icdf".
    * @throws KeyError where neither the entry nor the one with "_cdf" is there
    * @torch tensordict.nn.CompositeDistribution.icdf
    */
-  override icdf(sample: Td): Td {
+  override icdf(value: Td): Td {
     for (const [key, dist] of this._dists.values()) {
       const at = addSuffix(key, "_cdf");
-      let probability = sample.get(at, null);
+      let probability = value.get(at, null);
       if (probability === null) {
-        const value = sample.get(key, null);
-        if (value === null) {
+        const one = value.get(key, null);
+        if (one === null) {
           throw new KeyError(
             `Neither ${keyWords(key)} nor ${keyWords(at)} could be found in the sampled tensordict. Make sure one of ` +
               "these is available to icdf.",
           );
         }
-        probability = dist.cdf(value);
+        probability = dist.cdf(one);
       }
-      sample.set(addSuffix(key, "_icdf"), dist.icdf(probability));
+      value.set(addSuffix(key, "_icdf"), dist.icdf(probability));
     }
-    return sample;
+    return value;
   }
   /** Its components. */
   override toString(): string {

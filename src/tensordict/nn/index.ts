@@ -44,4 +44,13 @@ export {
   type ScaleOptions,
 } from "./normal-params.ts";
 export { OneHotCategorical, randOneHot } from "./one-hot.ts";
-export { type SequentialOptions, type Step, TensorDictSequential } from "./sequential.ts";
+export {
+  type GeneratorLike,
+  type ProbabilisticOptions,
+  ProbabilisticTensorDictModule,
+} from "./probabilistic.ts";
+export {
+  type ProbabilisticSequentialOptions,
+  ProbabilisticTensorDictSequential,
+} from "./probabilistic-sequential.ts";
+export { type SequentialArguments, type SequentialOptions, type Step, TensorDictSequential } from "./sequential.ts";

@@ -4,10 +4,14 @@ import { installChecks } from "../../tensor/checks.ts";
 import { CompositeDistribution } from "./composite.ts";
 import { TensorDictModuleBase } from "./module-base.ts";
 import { OneHotCategorical } from "./one-hot.ts";
+import { ProbabilisticTensorDictModule } from "./probabilistic.ts";
+import { ProbabilisticTensorDictSequential } from "./probabilistic-sequential.ts";
 import { TensorDictSequential } from "./sequential.ts";
-import { COMPOSITE, METHODS, SEQUENTIAL_METHODS } from "./signatures.ts";
+import { COMPOSITE, METHODS, PROBABILISTIC, PROBABILISTIC_STEPS, SEQUENTIAL_METHODS } from "./signatures.ts";
 
 installChecks(TensorDictModuleBase.prototype, METHODS);
 installChecks(TensorDictSequential.prototype, { ...METHODS, ...SEQUENTIAL_METHODS });
 installChecks(CompositeDistribution.prototype, COMPOSITE);
 installChecks(OneHotCategorical.prototype, DISTRIBUTION);
+installChecks(ProbabilisticTensorDictModule.prototype, { ...METHODS, ...PROBABILISTIC });
+installChecks(ProbabilisticTensorDictSequential.prototype, { ...PROBABILISTIC, ...PROBABILISTIC_STEPS });

@@ -37,6 +37,9 @@ export interface SequentialOptions {
 /** A module, or a function of a TensorDict. */
 export type Step = TensorDictModuleBase | Module | ((tensordict: Td) => Td);
 
+/** Modules one by one, in a list or by name; at the end there may be options. */
+export type SequentialArguments = Step | readonly Step[] | Readonly<Record<string, Step>> | SequentialOptions;
+
 /** The modules that a constructor was given, with names where it was an object, and its options. */
 export interface Steps<O> {
   names: string[] | null;
@@ -112,9 +115,7 @@ export class TensorDictSequential extends TensorDictModule {
   declare partialTolerant: boolean;
   /** @internal */ declare _selects: boolean;
 
-  constructor(...modules: (Step | readonly Step[] | Record<string, Step> | SequentialOptions)[]);
-  /** @internal */
-  constructor(...given: unknown[]);
+  constructor(...modules: SequentialArguments[]);
   constructor(...given: unknown[]) {
     super();
     if (new.target !== TensorDictSequential && given.length === 0) return;

@@ -13,6 +13,9 @@ export const CONSTRUCTORS = {
   CompositeDistribution: "params:td distributionMap:map | nameMap:map extraKwargs:map logProbKey:key entropyKey:key",
   NormalParamExtractor: "scaleMapping?:string scaleLb?:number",
   OneHotCategorical: "logits?:tensor? probs?:tensor? validateArgs?:bool?",
+  ProbabilisticTensorDictModule:
+    "inKeys:any outKeys?:keyList? | defaultInteractionType:any distributionClass:any distributionKwargs:dict " +
+    "returnLogProb:bool logProbKeys:keyList logProbKey:key nEmpiricalEstimate:int numSamples:size generator:any",
   TensorDictModule: `module:any inKeys:any outKeys:any | ${CALL} ${INPLACE}`,
   TensorDictModuleWrapper: "tdModule:module",
   WrapModule: "func:fn | inplace:bool inKeys:keyList outKeys:keyList",
@@ -20,6 +23,9 @@ export const CONSTRUCTORS = {
 
 /** The options of sequences. */
 export const SEQUENTIAL = SEQUENCE;
+/** The options of probabilistic sequences. */
+export const PROBABILISTIC_SEQUENTIAL = `${SEQUENCE} returnComposite:bool`;
+
 /** Methods of every module here, beside those of modules. */
 export const METHODS = {
   resetOutKeys: "",
@@ -36,18 +42,28 @@ export const SEQUENTIAL_METHODS = {
   selectSubsequence: "| inKeys:keyList outKeys:keyList",
 };
 
+/** Methods of probabilistic modules. */
+export const PROBABILISTIC = {
+  getDist: "tensordict:td",
+  buildDistFromParams: "tensordict:td",
+  logProb: "tensordict:td | dist:distribution",
+};
+
+/** Methods of probabilistic sequences, beside. */
+export const PROBABILISTIC_STEPS = { getDistParams: "tensordict:td tensordictOut?:td?" };
+
 /** Methods of composite distributions, beside those of distributions. */
 export const COMPOSITE = {
   sample: "sampleShape?:size",
   rsample: "sampleShape?:size",
   sampleAndLogProb: "sampleShape?:size",
   rsampleAndLogProb: "sampleShape?:size",
-  logProb: "sample:td",
+  logProb: "value:td",
   logProbComposite: "sample:td | includeSum:bool",
   entropy: "samplesMc?:int | includeSum:bool",
   entropyComposite: "samplesMc?:int | includeSum:bool",
-  cdf: "sample:td",
-  icdf: "sample:td",
+  cdf: "value:td",
+  icdf: "value:td",
   get: "name:key",
   has: "name:key",
   keys: "",
