@@ -27,13 +27,16 @@ const UNARY = [
   "ceil",
   "cos",
   "exp",
+  "expm1",
   "floor",
   "frac",
   "log",
   "log1p",
   "neg",
+  "reciprocal",
   "round",
   "sigmoid",
+  "sign",
   "sin",
   "sqrt",
   "square",
@@ -84,7 +87,7 @@ const WITHOUT_INPLACE: ReadonlySet<string> = new Set(["maximum", "minimum"]);
 const COMPARE = ["eq", "ne", "lt", "le", "gt", "ge"] as const;
 
 /** Reductions: over everything of each tensor, or over one batch dimension. */
-const REDUCE = ["sum", "mean", "prod", "std", "var", "amax", "amin"] as const;
+const REDUCE = ["sum", "mean", "prod", "std", "var", "amax", "amin", "nansum", "nanmean"] as const;
 
 /** Casts. */
 const CASTS = ["float", "double", "half", "bfloat16", "int", "long", "short", "bool"] as const;

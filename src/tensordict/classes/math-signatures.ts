@@ -34,6 +34,8 @@ export interface MathSignatures {
   cos(): Td;
   /** `exp` of every tensor. @torch TensorDict.exp */
   exp(): Td;
+  /** `expm1` of every tensor. @torch TensorDict.expm1 */
+  expm1(): Td;
   /** `floor` of every tensor. @torch TensorDict.floor */
   floor(): Td;
   /** `frac` of every tensor. @torch TensorDict.frac */
@@ -44,10 +46,14 @@ export interface MathSignatures {
   log1p(): Td;
   /** `neg` of every tensor. @torch TensorDict.neg */
   neg(): Td;
+  /** `reciprocal` of every tensor. @torch TensorDict.reciprocal */
+  reciprocal(): Td;
   /** `round` of every tensor. @torch TensorDict.round */
   round(): Td;
   /** `sigmoid` of every tensor. @torch TensorDict.sigmoid */
   sigmoid(): Td;
+  /** `sign` of every tensor. @torch TensorDict.sign */
+  sign(): Td;
   /** `sin` of every tensor. @torch TensorDict.sin */
   sin(): Td;
   /** `sqrt` of every tensor. @torch TensorDict.sqrt */
@@ -70,6 +76,8 @@ export interface MathSignatures {
   cos_(): Td;
   /** `exp` of every tensor, written into it. @torch TensorDict.exp_ */
   exp_(): Td;
+  /** `expm1` of every tensor, written into it. @torch TensorDict.expm1_ */
+  expm1_(): Td;
   /** `floor` of every tensor, written into it. @torch TensorDict.floor_ */
   floor_(): Td;
   /** `frac` of every tensor, written into it. @torch TensorDict.frac_ */
@@ -80,10 +88,14 @@ export interface MathSignatures {
   log1p_(): Td;
   /** `neg` of every tensor, written into it. @torch TensorDict.neg_ */
   neg_(): Td;
+  /** `reciprocal` of every tensor, written into it. @torch TensorDict.reciprocal_ */
+  reciprocal_(): Td;
   /** `round` of every tensor, written into it. @torch TensorDict.round_ */
   round_(): Td;
   /** `sigmoid` of every tensor, written into it. @torch TensorDict.sigmoid_ */
   sigmoid_(): Td;
+  /** `sign` of every tensor, written into it. @torch TensorDict.sign_ */
+  sign_(): Td;
   /** `sin` of every tensor, written into it. @torch TensorDict.sin_ */
   sin_(): Td;
   /** `sqrt` of every tensor, written into it. @torch TensorDict.sqrt_ */
@@ -208,4 +220,8 @@ export interface MathSignatures {
   amax(dim?: number | ReduceOptions, options?: ReduceOptions): Td;
   /** The least elements of every tensor, or along a batch dimension. @torch TensorDict.amin */
   amin(dim?: number | ReduceOptions, options?: ReduceOptions): Td;
+  /** The sums of the elements that are numbers. @torch TensorDict.nansum */
+  nansum(dim?: number | ReduceOptions, options?: ReduceOptions): Td;
+  /** The means of the elements that are numbers. @torch TensorDict.nanmean */
+  nanmean(dim?: number | ReduceOptions, options?: ReduceOptions): Td;
 }
