@@ -59,8 +59,8 @@ export function diff(
   const d = n > 0 || prepend !== null || append !== null ? wrapDim(dim, self.ndim) : 0;
   for (const other of [prepend, append]) if (other !== null) requireJoinable(self, other, d);
   const parts = [prepend, self, append].filter((t): t is Tensor => t !== null);
-  const whole = parts.length === 1 || n === 0 ? self : O.cat(parts, d);
-  const r = differences(whole, n, d);
+  const whole = parts.length === 1 ? self : O.cat(parts, d);
+  const r = differences(n === 0 ? self : whole, n, d);
   if (out === undefined) return r;
   checkOutGradients("diff", out, parts);
   requireCast(r.dtype, out.dtype);
