@@ -1894,11 +1894,6 @@ export function repeatRank(op: string | undefined): RuntimeError {
   return new RuntimeError(`Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor`, { op, code: "runtime" });
 }
 
-/** repeat: too many dimensions are repeated at once */
-export function repeatedTooOften(op: string | undefined): RuntimeError {
-  return new RuntimeError(`repeat: too many dimensions are repeated at once`, { op, code: "runtime" });
-}
-
 /** Bad in-place call: input tensor size {input} and output tensor size {output} should match */
 export function badInPlaceSize(op: string | undefined, input: Part, output: Part): RuntimeError {
   return new RuntimeError(`Bad in-place call: input tensor size ${part(input)} and output tensor size ${part(output)} should match`, { op, code: "shape_mismatch" });

@@ -170,18 +170,12 @@ export function lerp(self: Tensor, end: Tensor, weight: Operand, out: Out, inpla
   return general(tensor ? LERP_TENSOR : LERP_NUMBER, [self, end, weight], out, inplace, undefined, d);
 }
 
-const LOWEST: Record<string, Scalar> = {};
-
 /** The bound that bounds nothing. */
 function noBound(d: DType, high: boolean): Scalar {
   if (d.category === 2) return high ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
-  const key = `${d.name}${high}`;
-  if (LOWEST[key] === undefined) {
-    const bits = BigInt(8 * d.itemsize);
-    const top = d.isSigned ? 2n ** (bits - 1n) - 1n : 2n ** bits - 1n;
-    LOWEST[key] = high ? top : d.isSigned ? -top - 1n : 0n;
-  }
-  return LOWEST[key] as Scalar;
+  const bits = BigInt(8 * d.itemsize);
+  const top = d.isSigned ? 2n ** (bits - 1n) - 1n : 2n ** bits - 1n;
+  return high ? top : d.isSigned ? -top - 1n : 0n;
 }
 
 /** Bools have their kernels for one bound that is a tensor only. */
@@ -207,7 +201,7 @@ function boundIn(d: DType, bound: Operand | null, side: "min" | "max"): Operand 
 
 export function clamp(self: Tensor, min: Operand | null, max: Operand | null, out: Out, inplace: boolean): Tensor {
   if (min === null && max === null) throw texts.clampWithoutBounds(undefined);
-  if (typeof min === "number" && typeof max === "number" && out === undefined && !inplace) {
+  if (typeof min === "number" && typeof max === "number" && out === undefined) {
     const quick = withNumbers(CLAMP_NUMBERS, self, min, max);
     if (quick !== null) return quick;
   }

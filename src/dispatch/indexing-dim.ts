@@ -31,7 +31,7 @@ function along(self: Tensor, d: number, index: Tensor, wrap: boolean, outside?: 
   const stride = rank === 0 ? 1 : (self._strides[d] as number);
   const shape = rank === 0 ? [n] : self._shape.map((x, k) => (k === d ? n : x));
   const strides = rank === 0 ? [0] : self._strides.map((x, k) => (k === d ? 0 : x));
-  const positions = rank === 0 ? [1] : shape.map((_, k) => (k === d ? 1 : 0));
+  const positions = shape.map((_, k) => (k === d ? 1 : 0));
   const axes = [axis(vector, d, size, stride)];
   return { shape, strides, positions, axes, wrap, ...(outside === undefined ? {} : { outside }) };
 }

@@ -21,7 +21,7 @@ export interface Axis {
 
 /** `dim` is how messages name the dimension; size and stride are its own. */
 export function axis(index: Tensor, dim: number, size: number, stride: number): Axis {
-  const facts = [0, 0, 0];
+  const facts: number[] = [];
   facts[IndexFact.count] = index._numel;
   facts[IndexFact.size] = size;
   facts[IndexFact.dim] = dim;
@@ -80,9 +80,7 @@ export function read(out: Tensor, self: Tensor, s: Selection, op: string): void 
 /** self[selection] = source, or combined with it; the source broadcasts and has no flag bits. */
 export function write(self: Tensor, source: Tensor, s: Selection, mode: number, op: string): void {
   if (!self._storage.device.computes) return;
-  let numel = 1;
-  for (const n of s.shape) numel *= n;
-  if (numel === 0) return;
+  if (s.shape.includes(0)) return;
   const dense = source._contiguous && source._bits === 0 ? source : copy.denseOf(source);
   writeFrame(dense, broadcastStrides(dense, s.shape), self, s);
   frame.attr(IndexAttr.mode, mode);

@@ -59,9 +59,7 @@ export function maskedFillTensor(
   requireBoolMask(mask);
   if (value.dtype !== self.dtype && value._storage.device.computes) checkFits(value.item(), self.dtype);
   const fits = value.dtype === self.dtype ? value : copy.cast(value, self.dtype);
-  // The value may be an element of the tensor that is written.
-  const apart = inplace && fits._storage === self._storage ? copy.clone(fits) : fits;
-  return fillWhere(self, mask, apart, inplace);
+  return fillWhere(self, mask, fits, inplace);
 }
 
 function fillWhere(self: Tensor, mask: Tensor, value: Tensor, inplace: boolean): Tensor {

@@ -166,7 +166,6 @@ export function repeat(self: Tensor, repeats: readonly number[]): Tensor {
       from.push(strides[d] as number);
     }
   }
-  if (paired.length > 64) throw texts.repeatedTooOften(op);
   copyPaired(target, self, paired, from);
   return target;
 }
@@ -175,10 +174,6 @@ export function repeat(self: Tensor, repeats: readonly number[]): Tensor {
 function copyPaired(target: Tensor, self: Tensor, shape: readonly number[], strides: readonly number[]): void {
   const to = region(target, shape, contiguousStrides(shape), target._offset);
   const source = asView(self, shape, strides, self._offset);
-  if (source._bits !== to._bits) {
-    copy.copyInto(to, source);
-    return;
-  }
   copy.transfer(to, source);
 }
 

@@ -21,7 +21,7 @@ export function mseLoss(self: Tensor, target: Tensor, reduction: number): Tensor
   const d = resultType([self, target]);
   refuse(REFUSALS.mse_cpu, d);
   const difference = binary(SUB, self, target);
-  const squares = binary(MUL, difference, difference, difference, true);
+  const squares = binary(MUL, difference, difference, difference);
   return reduced("mse_loss", squares, reduction);
 }
 

@@ -18,7 +18,6 @@ export function roundTo(d: DType, x: number): number {
   if (d !== bfloat16) return x;
   single[0] = x;
   const bits = word[0] as number;
-  if ((bits & 0x7f800000) === 0x7f800000) return single[0];
   // To nearest, ties to even, in the upper half of a float32.
   word[0] = (bits + 0x7fff + ((bits >>> 16) & 1)) & 0xffff0000;
   return single[0];
@@ -35,8 +34,8 @@ function holds(short: DType, from: DType): boolean {
 
 function narrowNumber(x: Scalar, d: DType): Scalar {
   if (d.category === 2) return scalarKind(x) === "complex" ? x : roundTo(d, scalarToNumber(x));
-  const v = scalarValue(x);
-  if (typeof v === "boolean" || (typeof v === "number" && !Number.isInteger(v)) || typeof v === "object") return x;
+  // A fraction or a complex number would have made the dtype of computation a floating one.
+  const v = scalarValue(x) as number | bigint | boolean;
   if (v >= 0 && v < 128) return x;
   const bits = 8 * d.itemsize;
   return d.isSigned ? BigInt.asIntN(bits, BigInt(v)) : BigInt.asUintN(bits, BigInt(v));

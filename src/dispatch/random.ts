@@ -336,7 +336,7 @@ function withoutReplacement(
 ): void {
   checkWeights(self, rows, n);
   const q = fills.exponential(emptyLike(self, null, null), 1, generator);
-  binary(DIV, self, q, q, false);
+  binary(DIV, self, q, q);
   const scores = denseAs(q, wide);
   const room = empty([n], int64, self._storage.device);
   sampleFrame(scores, room, rows, n, samples, to);

@@ -103,7 +103,7 @@ export const UNDIVIDED = divided(false, 1);
 
 /** A reduction to values that are divided in the end. */
 export function divided(divides: boolean, divisor: number): Attributes {
-  const attributes = [0, 0];
+  const attributes: number[] = [];
   attributes[ReduceAttr.divides] = divides ? 1 : 0;
   attributes[ReduceAttr.divisor] = divisor;
   return attributes;

@@ -49,7 +49,7 @@ function realMoments(
   target: Tensor,
   mean: Tensor,
 ): void {
-  const attributes = [0, 0];
+  const attributes: number[] = [];
   attributes[MomentsAttr.root] = root ? 1 : 0;
   attributes[MomentsAttr.divisor] = divisor;
   reduceInto(K.reduce_moments, op, self, mask, [target, mean], float64, attributes);

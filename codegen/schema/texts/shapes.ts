@@ -116,12 +116,6 @@ export const texts = [
     text: "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor",
   },
   {
-    name: "repeatedTooOften",
-    error: "RuntimeError",
-    code: "runtime",
-    text: "repeat: too many dimensions are repeated at once",
-  },
-  {
     name: "badInPlaceSize",
     error: "RuntimeError",
     code: "shape_mismatch",
