@@ -3,7 +3,7 @@
  * here read any dtype into a wider compute type, where what the conversion would have cut off is still there.
  */
 
-import { type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
+import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
 import { bfloat16, type DType, float16, float32 } from "../tensor/dtype.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { cast } from "./copy.ts";
@@ -34,8 +34,9 @@ function holds(short: DType, from: DType): boolean {
 
 function narrowNumber(x: Scalar, d: DType): Scalar {
   if (d.category === 2) return scalarKind(x) === "complex" ? x : roundTo(d, scalarToNumber(x));
-  // A fraction or a complex number would have made the dtype of computation a floating one.
-  const v = scalarValue(x) as number | bigint | boolean;
+  // A fraction would have made the dtype of computation a floating one.
+  const v = scalarValue(x);
+  if (typeof v === "boolean" || v instanceof Complex) return x;
   if (v >= 0 && v < 128) return x;
   const bits = 8 * d.itemsize;
   return d.isSigned ? BigInt.asIntN(bits, BigInt(v)) : BigInt.asUintN(bits, BigInt(v));
