@@ -642,9 +642,9 @@ const T__bool: A.Overload[] = [
  * ```
  * @torch torch.bool
  */
-export function bool(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+export function bool(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): BoolTensor;
 /** The tensor as bool. @torch torch.bool */
-export function bool(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
+export function bool(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): BoolTensor;
 export function bool(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.bool(args[0], null);
   return A.call<Tensor>("bool", T__bool, args);

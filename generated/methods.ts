@@ -664,7 +664,7 @@ export interface TensorMethods {
    * ```
    * @torch torch.bool
    */
-  bool(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+  bool(options?: { memoryFormat?: MemoryFormat | null }): BoolTensor;
   /**
    * The tensor expanded to a shape.
    * @example

@@ -219,6 +219,7 @@ export const ops = [
   {
     ...conversion,
     name: "bool",
+    ofBools: true,
     impl: "composites.bool",
     doc: "The tensor as bool.",
     example: "tensor([0, 2]).bool() // tensor([False,  True])",

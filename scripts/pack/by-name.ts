@@ -44,21 +44,26 @@ function unionOf(node: ts.TypeNode | undefined): readonly ts.TypeNode[] {
   return ts.isUnionTypeNode(node) ? node.types.flatMap(unionOf) : [node];
 }
 
+const isThis = (p: ts.ParameterDeclaration): boolean => p.name.getText() === "this";
+
 /** Parameters one by one; those of a rest tuple, too. */
 function declaredOf(node: Callable): Declared[] {
-  return node.parameters.flatMap((p): Declared[] => {
-    const rest = p.dotDotDotToken !== undefined;
-    if (rest && p.type !== undefined && ts.isTupleTypeNode(p.type)) {
-      return p.type.elements.map((element) => {
-        const named = ts.isNamedTupleMember(element);
-        const inner = named ? element.type : ts.isOptionalTypeNode(element) ? element.type : element;
-        const optional = named ? element.questionToken !== undefined : ts.isOptionalTypeNode(element);
-        return { types: unionOf(inner), optional, rest: false };
-      });
-    }
-    const type = rest && p.type !== undefined && ts.isArrayTypeNode(p.type) ? p.type.elementType : p.type;
-    return [{ types: unionOf(type), optional: p.questionToken !== undefined, rest }];
-  });
+  return node.parameters
+    .filter((p) => !isThis(p))
+    .flatMap((p): Declared[] => {
+      const rest = p.dotDotDotToken !== undefined;
+      if (rest && p.type !== undefined && ts.isTupleTypeNode(p.type)) {
+        return p.type.elements.map((element) => {
+          if (ts.isRestTypeNode(element)) return { types: unionOf(element.type), optional: true, rest: true };
+          const named = ts.isNamedTupleMember(element);
+          const inner = named ? element.type : ts.isOptionalTypeNode(element) ? element.type : element;
+          const optional = named ? element.questionToken !== undefined : ts.isOptionalTypeNode(element);
+          return { types: unionOf(inner), optional, rest: false };
+        });
+      }
+      const type = rest && p.type !== undefined && ts.isArrayTypeNode(p.type) ? p.type.elementType : p.type;
+      return [{ types: unionOf(type), optional: p.questionToken !== undefined, rest }];
+    });
 }
 
 const isOptions = (node: ts.TypeNode): boolean =>
@@ -84,6 +89,7 @@ class ByName {
   private readonly rest: Parameter | undefined;
   private readonly given: readonly Declared[];
   private readonly open: Declared | undefined;
+  private readonly typeParameters: ReadonlySet<string>;
 
   constructor(
     private readonly where: string,
@@ -93,6 +99,7 @@ class ByName {
     this.fixed = signature.positional.filter(({ rest }) => !rest);
     this.rest = signature.positional.find(({ rest }) => rest);
     const declared = declaredOf(node);
+    this.typeParameters = new Set(node.typeParameters?.map(({ name }) => name.text));
     this.given = declared.filter(({ rest }) => !rest);
     this.open = declared.find(({ rest }) => rest);
   }
@@ -142,7 +149,9 @@ class ByName {
       members.push(`${name}${mayMiss ? "?" : ""}: ${this.type(i)}`);
     }
     if (this.rest !== undefined) {
-      const type = REST_BY_KIND[this.rest.kind];
+      // A list whose members the result knows.
+      const list = this.open?.types.length === 1 ? this.open.types[0]?.getText() : undefined;
+      const type = list !== undefined && this.typeParameters.has(list) ? list : REST_BY_KIND[this.rest.kind];
       if (type === undefined)
         throw new Error(`${this.where}: no type for ${this.rest.name} of the kind ${this.rest.kind}`);
       members.push(`${this.rest.name}${first === 0 && count === 0 ? "" : "?"}: ${type}`);
@@ -182,7 +191,8 @@ function frame(node: Callable): [string, string] {
   const start = node.getStart();
   const open = node.parameters.pos - start;
   const close = text.indexOf(")", Math.max(open, node.parameters.end - start));
-  return [text.slice(0, open), text.slice(close)];
+  const self = node.parameters.find(isThis);
+  return [text.slice(0, open) + (self === undefined ? "" : `${self.getText()}, `), text.slice(close)];
 }
 
 interface Edit {

@@ -56,6 +56,7 @@ export const METHODS: Readonly<Record<string, Table>> = {
   TensorDictParams: { ...NN.MODULE, ...COLLECTIONS, ...TD.PARAMS_METHODS },
   TensorDictBase: COLLECTIONS,
   ShapeMethods: COLLECTIONS,
+  KeyMethods: COLLECTIONS,
   MathMethods: COLLECTIONS,
   MathSignatures: COLLECTIONS,
   DiskMethods: COLLECTIONS,

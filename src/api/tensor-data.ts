@@ -8,16 +8,19 @@ import { promoteTypes } from "../dispatch/promotion.ts";
 import { inOrder, isDict } from "../tensor/checks.ts";
 import { Complex, isScalar, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
 import { CPU, type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
-import { type DType, type DTypeLike, dtypeByName, getDefaultDtype, toDType } from "../tensor/dtype.ts";
+import { type bool, type DType, type DTypeLike, dtypeByName, getDefaultDtype, toDType } from "../tensor/dtype.ts";
 import { warn } from "../tensor/errors.ts";
 import { FUNCTIONS } from "../tensor/signatures.ts";
 import { Storage } from "../tensor/storage.ts";
-import { makeContiguous, Tensor } from "../tensor/tensor.ts";
+import { type BoolTensor, makeContiguous, Tensor } from "../tensor/tensor.ts";
 import { roomFor, STAGE_SIZE, stage, writeBytes, writeNumbers, writeWords } from "../tensor/values.ts";
 import { bigint, item } from "./values.ts";
 
 /** What a tensor can be made from. */
 export type TensorData = Scalar | Tensor | NodeJS.TypedArray | readonly TensorData[];
+
+/** Data of a tensor of bools. */
+type Bools = boolean | readonly Bools[];
 
 /** What a factory may be told besides the data. */
 export interface TensorOptions {
@@ -73,6 +76,10 @@ function finish(t: Tensor, wanted: boolean): Tensor {
  * ```
  * @torch torch.tensor
  */
+export function tensor(data: readonly [], options?: TensorOptions): Tensor;
+export function tensor(data: Bools, options?: TensorOptions & { dtype?: null }): BoolTensor;
+export function tensor(data: TensorData, options: TensorOptions & { dtype: "bool" | typeof bool }): BoolTensor;
+export function tensor(data: TensorData, options?: TensorOptions): Tensor;
 export function tensor(data: TensorData, options?: TensorOptions): Tensor {
   if (options === undefined && Array.isArray(data)) {
     const quick = plainRow(data);

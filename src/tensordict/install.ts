@@ -6,6 +6,7 @@ import { TensorDictBase } from "./classes/base.ts";
 import { DiskMethods, TensorDictFuture } from "./classes/disk-methods.ts";
 import { ElementMethods } from "./classes/element-methods.ts";
 import { EntryMethods } from "./classes/entry-methods.ts";
+import { KeyMethods } from "./classes/key-methods.ts";
 import { LazyStackedTensorDict } from "./classes/lazy.ts";
 import { MATH, MathMethods } from "./classes/math-methods.ts";
 import { NonTensorData, NonTensorStack, stackOf, valueOf } from "./classes/non-tensor.ts";
@@ -42,6 +43,7 @@ const ALL = {
 
 for (const target of [
   TensorDictBase,
+  KeyMethods,
   ShapeMethods,
   EntryMethods,
   ScanMethods,

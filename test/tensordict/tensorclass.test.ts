@@ -35,8 +35,8 @@ describe("fields", () => {
   });
   test("errors", () => {
     expect(() => new MyClass({ wrong: 1 } as never)).toThrow("MyClass has no field 'wrong'");
-    expect(() => new MyClass({ data: "text" })).toThrow("field 'data' of MyClass is a tensor, got a string");
-    expect(() => new MyClass({ metadata: 3 })).toThrow("field 'metadata' of MyClass is a string, got number");
+    expect(() => new MyClass({ data: "text" as never })).toThrow("field 'data' of MyClass is a tensor, got a string");
+    expect(() => new MyClass({ metadata: 3 as never })).toThrow("field 'metadata' of MyClass is a string, got number");
     expect(() => new MyClass({ data: zeros([2]) }, { batchSize: [3] })).toThrow("batch dimension mismatch");
     const locked = new MyClass({ data: zeros([2]) }).lock_();
     expect(() => {

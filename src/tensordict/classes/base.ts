@@ -41,10 +41,10 @@ import type {
 } from "../core/types.ts";
 import { lastUndo, rememberLock } from "../core/undo.ts";
 import type { LoadOptions } from "../disk/memmap-load.ts";
-import { deleteEntry, findEntry, listEntries, renameKey, requireEntry, tensorsOf } from "../ops/access.ts";
+import { findEntry, listEntries, requireEntry, tensorsOf } from "../ops/access.ts";
 import { writeIndex, writePart } from "../ops/index-writes.ts";
 import { indexTd, isKey, isSlice } from "../ops/indexing.ts";
-import { type EmptyOptions, emptyTd, excludeKeys, flattenKeysTd, selectKeys, unflattenKeysTd } from "../ops/key-ops.ts";
+import { type EmptyOptions, emptyTd } from "../ops/key-ops.ts";
 import { type ModuleLike, type ToModuleOptions, toModule } from "../ops/module.ts";
 import { cloneTd, contiguousTd, convertTd, detachTd, type ToOptions } from "../ops/moving.ts";
 import { type ApplyOptions, applyLeaves } from "../ops/pointwise.ts";
@@ -59,6 +59,7 @@ import {
   updateInPlace,
   updateTd,
 } from "../ops/writes.ts";
+import { KeyMethods } from "./key-methods.ts";
 import { ShapeMethods } from "./shape-methods.ts";
 
 function sizes(list: readonly (number | readonly number[])[]): readonly number[] {
@@ -66,7 +67,7 @@ function sizes(list: readonly (number | readonly number[])[]): readonly number[]
 }
 
 /** Abstract parent of TensorDicts, lazy stacks, tensorclasses and wrapped values. @torch tensordict.TensorDictBase */
-export abstract class TensorDictBase<S extends Schema = Schema> extends ShapeMethods<S> {
+export abstract class TensorDictBase<S extends Schema = Schema> extends KeyMethods<S> {
   /** Loads a memory-mapped directory as what was saved there. @torch TensorDictBase.load_memmap */
   static loadMemmap<T extends Schema = Schema>(prefix: string, options: LoadOptions = {}): TensorDictBase<T> {
     return loader.load(prefix, options) as TensorDictBase<T>;
@@ -278,50 +279,6 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends ShapeMet
     updateInPlace(this, source);
     return this;
   }
-  /** Removes an entry. @torch TensorDict.del_ */
-  del_(key: NestedKey): this {
-    deleteEntry(this, key);
-    return this;
-  }
-  /** Removes an entry and gives it; a missing one gives `fallback`, or is an error. @torch TensorDict.pop */
-  pop<const K extends NestedKey, D = never>(key: K, ...fallback: D[]): Found<S, K> | D {
-    const entry = findEntry(this, key);
-    if (entry === undefined) {
-      if (fallback.length > 0) return fallback[0] as D;
-      const path = keyPath(key);
-      throw missingKey(path[path.length - 1] as string, this._className, this._keys());
-    }
-    deleteEntry(this, key);
-    return entry as Found<S, K>;
-  }
-  /** Removes all entries. @torch TensorDict.clear */
-  clear(): this {
-    requireUnlocked(this);
-    for (const key of [...this._keys()]) this._drop(key);
-    return this;
-  }
-  /** Another key for an entry; `safe` refuses one that is there. @torch TensorDict.rename_key_ */
-  renameKey_(before: NestedKey, after: NestedKey, options: { safe?: boolean } = {}): this {
-    renameKey(this, before, after, options.safe === true);
-    return this;
-  }
-  /** Only these keys. @torch TensorDict.select */
-  select(...keys: (NestedKey | { inplace?: boolean; strict?: boolean })[]): Td {
-    return selectKeys(this, keys);
-  }
-  /** All but these keys. @torch TensorDict.exclude */
-  exclude(...keys: (NestedKey | { inplace?: boolean })[]): Td {
-    return excludeKeys(this, keys);
-  }
-  /** One level with joined keys. @torch TensorDict.flatten_keys */
-  flattenKeys(separator = ".", options: { inplace?: boolean } = {}): Td {
-    return flattenKeysTd(this, separator, options.inplace === true);
-  }
-  /** Joined keys become levels again. @torch TensorDict.unflatten_keys */
-  unflattenKeys(separator = ".", options: { inplace?: boolean } = {}): Td {
-    return unflattenKeysTd(this, separator, options.inplace === true);
-  }
-
   // ---- copies and devices
 
   /** A copy; with `recurse: false` the tensors themselves are shared. @torch TensorDict.clone */

@@ -296,10 +296,10 @@ export class TensorDictParams<S extends Schema = Schema> extends TensorDictBase<
     if (!isSource(value)) return value;
     return new Map(sourceEntries(value).map(([key, item]) => [key, this._converted(item, clone)]));
   }
-  override select(...keys: (NestedKey | KeyOptions)[]): Td {
+  override _select(keys: readonly (NestedKey | KeyOptions)[]): Td {
     const last = keys.at(-1);
     const inplace = typeof last === "object" && !Array.isArray(last) && (last as KeyOptions).inplace === true;
-    return inplace ? super.select(...keys) : (this._wrapped.select(...keys) as Td);
+    return inplace ? super._select(keys) : this._wrapped._select(keys);
   }
   // ---- contents: written past autograd
 

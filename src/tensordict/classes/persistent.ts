@@ -50,6 +50,7 @@ import {
   requireOptions,
   rowsOf,
 } from "../disk/persistent-options.ts";
+import type { KeyOptions } from "../ops/key-ops.ts";
 import { valuesOf } from "../ops/stacking.ts";
 import { updateTd } from "../ops/writes.ts";
 import { TensorDictBase } from "./base.ts";
@@ -353,16 +354,16 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
   }
 
   /** Gives an entry another key; nothing is read. @torch TensorDict.rename_key_ */
-  override renameKey_(before: NestedKey, after: NestedKey, options: { safe?: boolean } = {}): this {
+  override _rename(before: NestedKey, after: NestedKey, safe: boolean): void {
     requireUnlocked(this);
     const [from, to] = [keyPath(before), keyPath(after)];
     const [source, target] = [from.join("/"), to.join("/")];
     const { file } = this.#place;
     if (this.#kind(source) === null) throw missingKey(from.at(-1) as string, this._className, this._keys());
-    if (options.safe === true && this.#kind(target) !== null) {
+    if (safe && this.#kind(target) !== null) {
       throw new KeyError(`key ${keyText(to)} already present in TensorDict.`);
     }
-    if (source === target) return this;
+    if (source === target) return;
     if (!this.#isKey(target)) throw new KeyError(`${keyText(to)} cannot be a key in an HDF5 file`);
     // Out of the way first: either key may lie below the other.
     const aside = this.#at(`.zensor-${Math.random().toString(36).slice(2, 10)}`);
@@ -375,7 +376,6 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
       throw error;
     }
     for (const path of [from, to]) this.#forgetPath(path);
-    return this;
   }
 
   #forgetPath(path: readonly string[]): void {
@@ -395,9 +395,9 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
   /** Refused: what a file holds has no gradients. */ override requiresGrad_(): never {
     throw new RuntimeError("Entries of a PersistentTensorDict cannot require gradients: call toTensorDict() first.");
   }
-  override select(...keys: (NestedKey | { inplace?: boolean; strict?: boolean })[]): Td {
+  override _select(keys: readonly (NestedKey | KeyOptions)[]): Td {
     refuseInPlace("select", keys.at(-1));
-    return super.select(...keys);
+    return super._select(keys);
   }
   override flattenKeys(separator = ".", options: { inplace?: boolean } = {}): Td {
     refuseInPlace("flattenKeys", options);

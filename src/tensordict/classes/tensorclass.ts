@@ -22,7 +22,7 @@ import {
   toNames,
   toSize,
 } from "../core/state.ts";
-import type { CollectionOptions, Entry, Schema, Stored } from "../core/types.ts";
+import type { CollectionOptions, Entry, NumberArray, NumberLike, Schema, Stored } from "../core/types.ts";
 import type { LoadOptions } from "../disk/memmap-load.ts";
 import { TensorDictBase } from "./base.ts";
 
@@ -57,7 +57,19 @@ type ValueOf<C> = C extends null
 
 /** Types of the fields; each may be missing (null). */
 export type FieldValues<F extends Fields> = { -readonly [K in keyof F]: ValueOf<F[K]> };
-type Init<F extends Fields> = { [K in keyof F]?: unknown };
+/** What tensors are made of. */
+type Numbers = NumberLike | NumberArray | NodeJS.TypedArray;
+/** What a field may be given: numbers become tensors, objects nested TensorDicts. */
+type Given<C> = C extends null
+  ? unknown
+  : C extends StringConstructor
+    ? string | readonly unknown[] | Td | null
+    : ValueOf<C> extends Tensor
+      ? Tensor | Numbers | null
+      : ValueOf<C> extends Td
+        ? Td | Readonly<Record<string, unknown>> | null
+        : ValueOf<C> | null;
+type Init<F extends Fields> = { [K in keyof F]?: Given<F[K]> };
 
 /** Options of `tensorclass`. */
 export interface TensorClassOptions {

@@ -29,7 +29,9 @@ td.flattenKeys({ separator: "_", inplace: false });
 td.unflattenKeys({ separator: "." });
 td.keys({ includeNested: true, leavesOnly: true });
 td.select({ keys: ["a"], strict: true });
-td.exclude({ keys: "a" });
+const chosen: Tensor = td.select({ keys: ["a"] }).get({ key: "a" });
+td.exclude({ keys: ["a"] });
+td.select({ keys: ["zz"], strict: false });
 td.renameKey_({ oldKey: "a", newKey: "z" }).renameKey_("z", { newKey: "a" });
 const part: typeof td = td.split({ splitSize: 1 })[0] ?? td;
 td.split(1, { dim: 1 });
@@ -88,6 +90,8 @@ export function files(): unknown[] {
 export function refused(): void {
   // @ts-expect-error a name that it has not
   td.flattenKeys({ separator: ".", noSuchName: 1 });
+  // @ts-expect-error no such key
+  td.select({ keys: ["zz"] });
   // @ts-expect-error a name that it has not
   td.keys({ noSuchName: true });
   // @ts-expect-error a name that it has not
@@ -113,4 +117,4 @@ export function refused(): void {
 }
 
 /** What the calls gave. */
-export const given = { part, entry, found, named, n };
+export const given = { chosen, part, entry, found, named, n };

@@ -1,5 +1,5 @@
 // What the compiler says of programs with TensorDicts; compiled and run as tensors.mts.
-import { load as loadFile, type NonTensorData, ones, type Tensor, TensorDict, zeros } from "zensor";
+import { load as loadFile, type NonTensorData, ones, Tensor, TensorDict, tensorclass, zeros } from "zensor";
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 function same<A, B>(..._proof: Equal<A, B> extends true ? [] : [never]): void {}
@@ -99,6 +99,53 @@ const wrong = [
   () => closed.setAt_("a", 0, "first"),
 ];
 check("wrong", wrong.length === 8);
+// Keys that are chosen, removed and renamed are known, too.
+const some = closed.select("a", ["b", "d", "e"]);
+same<ReturnType<typeof some.get<"a">>, Tensor>();
+const chosen = some.get(["b", "d", "e"]);
+same<typeof chosen, Tensor>();
+const others = closed.exclude("a", ["b", "c"]);
+const left = others.get("b").get("d").get("e");
+same<typeof left, Tensor>();
+const fewer = closed.clone().del_("a");
+const kept = fewer.at("s");
+same<typeof kept, "x">();
+const renamed = closed.clone().renameKey_("a", "z").get("z");
+same<typeof renamed, Tensor>();
+check("chosen", chosen.ndim === 1 && left.ndim === 1 && kept === "x" && renamed.ndim === 2);
+check("lenient", closed.select("zz", { strict: false }).isEmpty());
+const gone = [
+  // @ts-expect-error it was not selected
+  () => some.get("s"),
+  // @ts-expect-error it was not selected
+  () => some.get(["b", "c"]),
+  // @ts-expect-error it is left out
+  () => others.get("a"),
+  // @ts-expect-error it is removed
+  () => fewer.get("a"),
+  // @ts-expect-error no such key
+  () => closed.select("zz"),
+  // @ts-expect-error no such nested key
+  () => closed.select(["b", "zz"]),
+  // @ts-expect-error no such key
+  () => closed.clone().del_("zz"),
+  // @ts-expect-error no such key
+  () => closed.clone().renameKey_("zz", "y"),
+];
+check("gone", gone.length === 8);
+// Fields of a tensorclass take what becomes a value of theirs.
+class Point extends tensorclass({ x: Tensor, n: Number, label: String, next: () => Point, any: null }) {}
+const point = new Point({ x: [1, 2], n: 3, label: "a", next: null, any: { b: 1 } });
+check("point", point.x.shape[0] === 2 && point.label === "a" && point.next === null);
+const misfits = [
+  // @ts-expect-error a tensor is no text
+  () => new Point({ x: "text" }),
+  // @ts-expect-error a text is no number
+  () => new Point({ label: 3 }),
+  // @ts-expect-error no point
+  () => new Point({ next: 3 }),
+];
+check("misfits", misfits.length === 3);
 // A file holds what the caller says that it holds, or anything.
 const files = [
   (): number => loadFile("x.pt").model.step,

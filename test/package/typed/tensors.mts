@@ -47,6 +47,15 @@ check("close", close === true);
 const less = x.lt(3).at(0, 0).item<boolean>();
 check("less", less === true);
 const asked: boolean = tensor(true).item();
+const known = [tensor([true]).item(), x.bool().at(0, 0).item<boolean>(), tensor(1, { dtype: "bool" }).item()];
+same<typeof known, boolean[]>();
+check(
+  "known",
+  known.every((one) => one === true),
+);
+const cast = tensor([true], { dtype: float32 }).item();
+same<typeof cast, number>();
+check("cast", cast === 1);
 check("asked", asked === true);
 const z = tensor([1], { dtype: complex64 }).item<Complex>();
 check("z", z.re === 1 && z.im === 0);
