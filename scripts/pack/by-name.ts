@@ -2,7 +2,7 @@
 // overloads that take an object of its last arguments, behind those that are declared.
 import { type Node, Project, SyntaxKind, ts } from "ts-morph";
 import { type Parameter, parseSignature, type Signature } from "../signatures/parse.ts";
-import { classSignatures, functionSignature } from "../signatures/tables.ts";
+import { allSignatures, functionSignature } from "../signatures/tables.ts";
 
 /** Kinds where an object is what is given, so that it names nothing. */
 const DATA = new Set(["value", "dict", "source"]);
@@ -43,6 +43,8 @@ function unionOf(node: ts.TypeNode | undefined): readonly ts.TypeNode[] {
   if (ts.isParenthesizedTypeNode(node)) return unionOf(node.type);
   return ts.isUnionTypeNode(node) ? node.types.flatMap(unionOf) : [node];
 }
+
+const isInternal = (node: ts.Node): boolean => ts.getJSDocTags(node).some(({ tagName }) => tagName.text === "internal");
 
 const isThis = (p: ts.ParameterDeclaration): boolean => p.name.getText() === "this";
 
@@ -151,9 +153,9 @@ class ByName {
     if (this.rest !== undefined) {
       // A list whose members the result knows.
       const list = this.open?.types.length === 1 ? this.open.types[0]?.getText() : undefined;
-      const type = list !== undefined && this.typeParameters.has(list) ? list : REST_BY_KIND[this.rest.kind];
-      if (type === undefined)
-        throw new Error(`${this.where}: no type for ${this.rest.name} of the kind ${this.rest.kind}`);
+      const each = textOf(this.open?.types.filter((node) => !isOptions(node)) ?? []);
+      const own = REST_BY_KIND[this.rest.kind] ?? `readonly (${each})[]`;
+      const type = list !== undefined && this.typeParameters.has(list) ? list : own;
       members.push(`${this.rest.name}${first === 0 && count === 0 ? "" : "?"}: ${type}`);
     }
     // What is left are options, which are declared.
@@ -172,7 +174,7 @@ class ByName {
     const found: string[] = [];
     const most = inUnion && this.open?.types.some(isOptions) ? this.given.length + 1 : count;
     for (let first = 0; first < most + (this.rest === undefined ? 0 : 1); first++) {
-      const at = this.fixed[first];
+      const at = this.fixed[first] ?? this.rest;
       if (at !== undefined && DATA.has(at.kind)) continue;
       // Declared by hand.
       if (first === 0 && count === 1 && literalNames(this.given[0]?.types ?? []).has(at?.name as string)) continue;
@@ -256,10 +258,13 @@ export function addByName(emitted: string): void {
       const { compilerNode } = node;
       if (!ts.isClassDeclaration(compilerNode) && !ts.isInterfaceDeclaration(compilerNode)) return;
       const owner = compilerNode.name?.getText() ?? "";
-      const signatures = classSignatures(lineage(project, owner));
+      const classes = lineage(project, owner);
       for (const [name, nodes] of membersOf(compilerNode)) {
-        const text = signatures(name);
-        if (text !== undefined) found.push(...edits(`${owner}.${name}`, text, nodes));
+        const shown = nodes.filter((one) => !isInternal(one));
+        if (shown.length === 0) continue;
+        for (const text of allSignatures(name === "new" ? [owner] : classes, name)) {
+          found.push(...edits(`${owner}.${name}`, text, shown));
+        }
       }
     };
     file.forEachDescendant(visit);

@@ -94,6 +94,12 @@ export function functionSignature(file: string, name: string): string | undefine
 const rowOf = (table: Table | undefined, name: string) =>
   table !== undefined && Object.hasOwn(table, name) ? table[name] : undefined;
 
+/** The signatures that classes of a lineage have for a member, each once: objects must fit the base class, too. */
+export function allSignatures(lineage: readonly string[], member: string): string[] {
+  const found = lineage.map((_, i) => classSignatures(lineage.slice(i))(member));
+  return [...new Set(found.filter((text) => text !== undefined))];
+}
+
 /** The signature of a member of the first class of a lineage: `name`, `static name` or `new`. */
 export function classSignatures(lineage: readonly string[]): (member: string) => string | undefined {
   const first = (tables: Readonly<Record<string, Table>>, name: string) =>

@@ -69,7 +69,7 @@ export const REASONS: readonly (readonly [why: string, names: readonly string[]]
       "LazyStackedTensorDict.setEach",
       "UpdateSource",
       "Operand",
-      "Init",
+      "Given",
       "MergeCallback",
       "DenseTensorDict.constructor",
       "TensorDictParams.constructor",

@@ -7,22 +7,13 @@ import { RuntimeError } from "../../tensor/errors.ts";
 import type { Size } from "../../tensor/size.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { setBatch } from "../core/batch.ts";
-import { keyPath, missingKey, unravelKey } from "../core/keys.ts";
+import { keyPath, unravelKey } from "../core/keys.ts";
 import { childrenOf, lockTd, unlockTd } from "../core/locking.ts";
 import { applyNames, refineNames } from "../core/names.ts";
 import { plainTree } from "../core/plain.ts";
 import { settings } from "../core/settings.ts";
 import { NAMED_APPLY, UNWRAPPED } from "../core/signatures.ts";
-import {
-  entriesOf,
-  isLockedTd,
-  isNonTensor,
-  loader,
-  outlinesOf,
-  requireUnlocked,
-  type Td,
-  toSize,
-} from "../core/state.ts";
+import { entriesOf, isLockedTd, isNonTensor, loader, outlinesOf, type Td, toSize } from "../core/state.ts";
 import type {
   AnyPath,
   CollectionOptions,

@@ -1,5 +1,5 @@
 // Types of collections after their set of keys changed.
-import type { AnyPath, Classes, Inner, KeyOf, NestedKey } from "./types.ts";
+import type { AnyPath, Classes, Inner, KeyOf, NestedKey, Schema } from "./types.ts";
 
 type IsAny<T> = 0 extends 1 & T ? true : false;
 /** Nothing is known about the keys, or there are any. */
@@ -18,11 +18,11 @@ export type KnownPath<S> =
 type InnerPath<S> = [S] extends [never] ? never : readonly [KeyOf<S>, ...NestedKey[]];
 
 /** The paths among arguments that may end with options. */
-export type PathsOf<K extends readonly unknown[]> = Extract<K[number], string | readonly unknown[]>;
+export type PathsOf<K extends readonly (NestedKey | object)[]> = Extract<K[number], NestedKey>;
 
 /** A path of one key is that key. */
 type Plain<K> = K extends readonly [infer One] ? One : K;
-type Head<K> = K extends readonly [infer First, ...unknown[]] ? First : K;
+type Head<K> = K extends readonly [infer First, ...infer _Rest] ? First : K;
 /** What is left of the paths that go on under a key. */
 type Tail<K, P> = K extends readonly [P, infer Next, ...infer Rest] ? Plain<readonly [Next, ...Rest]> : never;
 
@@ -54,8 +54,7 @@ export type Renamed<S, A, B> =
     ? S
     : [A, B] extends [keyof S & string, string]
       ? Excluded<S, A> & { [K in B & string]: S[A & keyof S] }
-      : // biome-ignore lint/suspicious/noExplicitAny: nothing is known about the entries
-        any;
+      : Schema;
 
 /** A collection that was changed in place: one whose keys are known has others now. */
 export type Changed<T, N> =
