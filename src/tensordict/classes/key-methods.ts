@@ -1,11 +1,10 @@
 // Methods that choose, remove and rename keys. Collections whose keys are known to the compiler have others afterwards.
 import { keyPath, missingKey } from "../core/keys.ts";
-import type { Changed, Excluded, Holder, KnownPath, PathsOf, Renamed, Selected } from "../core/path-types.ts";
+import type { BaseOf, Changed, Excluded, Holder, KnownPath, PathsOf, Renamed, Selected } from "../core/path-types.ts";
 import { requireUnlocked, type Td } from "../core/state.ts";
 import type { Found, Inner, NestedKey, Schema } from "../core/types.ts";
 import { deleteEntry, findEntry, renameKey } from "../ops/access.ts";
 import { excludeKeys, flattenKeysTd, type KeyOptions, selectKeys, unflattenKeysTd } from "../ops/key-ops.ts";
-import type { TensorDictBase } from "./base.ts";
 import { ShapeMethods } from "./shape-methods.ts";
 
 /** The keys of collections. */
@@ -52,11 +51,11 @@ export abstract class KeyMethods<S = Schema> extends ShapeMethods<S> {
   select<T extends Holder, const K extends readonly (KnownPath<Inner<T>> | KeyOptions)[]>(
     this: T,
     ...keys: K
-  ): TensorDictBase<Selected<Inner<T>, PathsOf<K>>>;
+  ): BaseOf<Selected<Inner<T>, PathsOf<K>>>;
   select<T extends Holder, const K extends readonly NestedKey[]>(
     this: T,
     ...keys: [...K, { strict: false; inplace?: boolean }]
-  ): TensorDictBase<Selected<Inner<T>, K[number]>>;
+  ): BaseOf<Selected<Inner<T>, K[number]>>;
   select(...keys: (NestedKey | KeyOptions)[]): Td {
     return this._select(keys);
   }
@@ -68,7 +67,7 @@ export abstract class KeyMethods<S = Schema> extends ShapeMethods<S> {
   exclude<T extends Holder, const K extends readonly (NestedKey | { inplace?: boolean })[]>(
     this: T,
     ...keys: K
-  ): TensorDictBase<Excluded<Inner<T>, PathsOf<K>>>;
+  ): BaseOf<Excluded<Inner<T>, PathsOf<K>>>;
   exclude(...keys: (NestedKey | KeyOptions)[]): Td {
     return excludeKeys(this._td, keys);
   }

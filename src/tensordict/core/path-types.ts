@@ -60,4 +60,5 @@ export type Renamed<S, A, B> =
 export type Changed<T, N> =
   IsOpen<Inner<T>> extends true ? T : T extends Classes<Inner<T>>["tensorclass"] ? T : BaseOf<N>;
 
-type BaseOf<S> = Classes<S>["base"];
+/** A collection with these keys. */
+export type BaseOf<S> = Classes<S>["base"];
