@@ -464,6 +464,18 @@ def probabilistic_composite(show):
     show(whole.out_keys, out.select("u", "v", "u_log_prob", "v_log_prob"), whole.log_prob(out))
 
 
+@scene
+def ensemble(show):
+    torch.manual_seed(0)
+    made = tnn.EnsembleModule(tnn.TensorDictModule(nn.Linear(2, 1), ["a"], ["o"]), 3)
+    show(made.in_keys, made.out_keys, [n for n, _ in made.named_parameters()], made.params_td, made(data()))
+    made(data())["o"].sum().backward()
+    show(made.params_td["module", "weight"].grad, error(lambda: made.reset_parameters_recursive()))
+    torch.manual_seed(1)
+    split = tnn.EnsembleModule(tnn.TensorDictModule(nn.Linear(2, 1), ["a"], ["o"]), 2, expand_input=False)
+    show(split(data()))
+
+
 def main():
     warnings.simplefilter("ignore")
     torch.set_printoptions(precision=4)

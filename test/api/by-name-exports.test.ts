@@ -82,7 +82,13 @@ const noHdf5 = Z.io.hdf5Engine() === null;
 /** Everything public, each function once, as a member of the first class that has it, with its other names. */
 function everything(): Found[][] {
   const operators = new Set(operatorForms(loadModel()).map(({ fn }) => fn));
-  const first: readonly unknown[] = [Z.TensorDict, Z.Tensor, Z.nn.Linear, Z.distributions.Distribution];
+  const first: readonly unknown[] = [
+    Z.TensorDict,
+    Z.Tensor,
+    Z.nn.Linear,
+    Z.distributions.Distribution,
+    Z.tensordict.nn.TensorDictModule,
+  ];
   const rank = ({ home, kind }: Found) =>
     (kind === "static" || kind === "method") && first.includes(home.reduce<Any>((at, part) => at[part], PUBLIC))
       ? 0

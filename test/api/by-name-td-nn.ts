@@ -20,6 +20,7 @@ export const MODULE_RECEIVERS: Readonly<Record<string, () => Any>> = {
   AddStateIndependentNormalScale: () => new nn.AddStateIndependentNormalScale(2),
   BiasedSoftplus: () => new nn.BiasedSoftplus(1),
   CompositeDistribution: composite,
+  EnsembleModule: () => new nn.EnsembleModule(module(), 2),
   NormalParamExtractor: () => new nn.NormalParamExtractor(),
   ...Object.fromEntries(HOT.map((name) => [`tensordict.nn.OneHotCategorical#${name}`, oneHot])),
   TensorDictModule: module,
@@ -39,6 +40,8 @@ export const MODULE_VALUES: Readonly<Record<string, () => unknown>> = {
   ...of("new tensordict.nn.AddStateIndependentNormalScale", { scaleShape: () => [2] }),
   ...of("new tensordict.nn.BiasedSoftplus", { bias: () => 1, minVal: () => 0.1 }),
   ...of("new tensordict.nn.CompositeDistribution", { params, distributionMap: () => ({ x: Uniform }) }),
+  ...of("new tensordict.nn.EnsembleModule", { module, numCopies: () => 2, expandInput: () => true }),
+  ...of("EnsembleModule", { outKeys: () => ["b"], parameters: () => Z.TensorDict.fromModule(module()) }),
   ...of("new tensordict.nn.NormalParamExtractor", { scaleMapping: () => "exp", scaleLb: () => 0.5 }),
   ...of("new tensordict.nn.OneHotCategorical", {
     logits: () => Z.zeros(2),
@@ -80,6 +83,7 @@ export const MODULE_VALUES: Readonly<Record<string, () => unknown>> = {
 const INPUTS = "inputs have the names of the module's keys";
 const FORWARD = ["AddStateIndependentNormalScale", "BiasedSoftplus", "NormalParamExtractor"];
 const MODULES = [
+  "EnsembleModule",
   "ProbabilisticTensorDictModule",
   "ProbabilisticTensorDictSequential",
   "TensorDictModule",

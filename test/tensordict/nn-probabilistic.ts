@@ -3,6 +3,7 @@ import {
   arange,
   distributions,
   Generator,
+  nn as layers,
   manualSeed,
   ones,
   rand,
@@ -155,6 +156,26 @@ export const PROBABILISTIC: Record<string, (show: Show) => void> = {
     const out = whole(new TensorDict({ params: inner }, [2]) as Any);
     show(keys(whole.outKeys), out.select("u", "v", "u_log_prob", "v_log_prob"), whole.logProb(out));
   },
+};
+
+PROBABILISTIC.ensemble = (show) => {
+  manualSeed(0);
+  const linear = () => new nn.TensorDictModule(new layers.Linear(2, 1), ["a"], ["o"]);
+  const made: Any = new nn.EnsembleModule(linear(), 3);
+  show(
+    keys(made.inKeys),
+    keys(made.outKeys),
+    made.namedParameters().map(([name]: [string]) => name),
+  );
+  show(made.paramsTd, made(data()));
+  made(data()).get("o").sum().backward();
+  show(
+    made.paramsTd.get(["module", "weight"]).grad,
+    error(() => made.resetParametersRecursive()),
+  );
+  manualSeed(1);
+  const split: Any = new nn.EnsembleModule(linear(), 2, false);
+  show(split(data()));
 };
 
 /** A tuple, as the names of parameters are one in Python. */

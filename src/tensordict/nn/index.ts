@@ -10,6 +10,7 @@ export {
   type DistributionMaker,
 } from "./composite.ts";
 export { type DispatchOptions, dispatch } from "./dispatch.ts";
+export { EnsembleModule } from "./ensemble.ts";
 export type { Key, KeyList } from "./keys.ts";
 export {
   compositeLpAggregate,

@@ -2,6 +2,7 @@
 import { METHODS as DISTRIBUTION } from "../../distributions/signatures.ts";
 import { installChecks } from "../../tensor/checks.ts";
 import { CompositeDistribution } from "./composite.ts";
+import { EnsembleModule } from "./ensemble.ts";
 import { TensorDictModuleBase } from "./module-base.ts";
 import { OneHotCategorical } from "./one-hot.ts";
 import { ProbabilisticTensorDictModule } from "./probabilistic.ts";
@@ -15,3 +16,4 @@ installChecks(CompositeDistribution.prototype, COMPOSITE);
 installChecks(OneHotCategorical.prototype, DISTRIBUTION);
 installChecks(ProbabilisticTensorDictModule.prototype, { ...METHODS, ...PROBABILISTIC });
 installChecks(ProbabilisticTensorDictSequential.prototype, { ...PROBABILISTIC, ...PROBABILISTIC_STEPS });
+installChecks(EnsembleModule.prototype, METHODS);

@@ -11,6 +11,7 @@ export const CONSTRUCTORS = {
     "scaleShape?:size | scaleMapping:string scaleLb:number device:any makeParam:bool initValue:number",
   BiasedSoftplus: "bias:number minVal?:number",
   CompositeDistribution: "params:td distributionMap:map | nameMap:map extraKwargs:map logProbKey:key entropyKey:key",
+  EnsembleModule: "module:module numCopies:int expandInput?:bool",
   NormalParamExtractor: "scaleMapping?:string scaleLb?:number",
   OneHotCategorical: "logits?:tensor? probs?:tensor? validateArgs?:bool?",
   ProbabilisticTensorDictModule:
