@@ -108,6 +108,24 @@ export const REASONS: readonly (readonly [why: string, names: readonly string[]]
     ["Any", "ForwardHook", "ForwardPreHook", "Identity.constructor", "Identity.forward", "Sequential.forward"],
   ],
   [
+    "what a TensorDictModule wraps takes and gives is its own business, and so are the keywords that it is given",
+    [
+      "AddStateIndependentNormalScale.forward",
+      "AddStateIndependentNormalScale.forward.others",
+      "CompositeOptions.extraKwargs",
+      "ForwardOptions",
+      "NormalParamExtractor.forward",
+      "NormalParamExtractor.forward.others",
+      "ProbabilisticOptions.distributionKwargs",
+      "ProbabilisticTensorDictModule.distributionKwargs",
+      "TensorDictModule.methodKwargs",
+      "TensorDictModuleBase.isTdmoduleCompatible",
+      "TensorDictModuleOptions.methodKwargs",
+      "asTensordictModule",
+      "dispatch",
+    ],
+  ],
+  [
     "a state holds what its object put there",
     [
       "StateDict.constructor",
