@@ -31,7 +31,7 @@ export function abs(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function abs(options: { input: Tensor; out?: Tensor }): Tensor;
 export function abs(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("abs", T__abs(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("abs", T__abs(), [self, options]);
     A.bad("abs", "self", self);
   }
   if (options === undefined) return O.abs(self);
@@ -61,11 +61,11 @@ export function add(self: Tensor | Scalar, options: { other: Tensor | Scalar; al
 export function add(options: { input: Tensor | Scalar; other: Tensor | Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 export function add(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("add", T__add(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("add", T__add(), [self, other, options]);
     A.operand("add", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("add", T__add(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("add", T__add(), [self, other, options]);
     A.operand("add", "other", other);
   }
   if (options === undefined) return O.add(self, other, 1);
@@ -96,15 +96,15 @@ export function addbmm(self: Tensor, options: { batch1: Tensor; batch2: Tensor; 
 export function addbmm(options: { input: Tensor; batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 export function addbmm(self: unknown, batch1?: unknown, batch2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("addbmm", T__addbmm(), [self, batch1, batch2, options]);
+    if (A.goesByTable(self)) return A.byName("addbmm", T__addbmm(), [self, batch1, batch2, options]);
     A.bad("addbmm", "self", self);
   }
   if (!(batch1 instanceof Tensor)) {
-    if (A.isOptions(batch1)) return A.byName("addbmm", T__addbmm(), [self, batch1, batch2, options]);
+    if (A.goesByTable(batch1)) return A.byName("addbmm", T__addbmm(), [self, batch1, batch2, options]);
     A.bad("addbmm", "batch1", batch1);
   }
   if (!(batch2 instanceof Tensor)) {
-    if (A.isOptions(batch2)) return A.byName("addbmm", T__addbmm(), [self, batch1, batch2, options]);
+    if (A.goesByTable(batch2)) return A.byName("addbmm", T__addbmm(), [self, batch1, batch2, options]);
     A.bad("addbmm", "batch2", batch2);
   }
   if (options === undefined) return O.addbmm(self, batch1, batch2, 1, 1);
@@ -136,15 +136,15 @@ export function addcdiv(self: Tensor, options: { tensor1: Tensor; tensor2: Tenso
 export function addcdiv(options: { input: Tensor; tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
 export function addcdiv(self: unknown, tensor1?: unknown, tensor2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("addcdiv", T__addcdiv(), [self, tensor1, tensor2, options]);
+    if (A.goesByTable(self)) return A.byName("addcdiv", T__addcdiv(), [self, tensor1, tensor2, options]);
     A.bad("addcdiv", "self", self);
   }
   if (!(tensor1 instanceof Tensor)) {
-    if (A.isOptions(tensor1)) return A.byName("addcdiv", T__addcdiv(), [self, tensor1, tensor2, options]);
+    if (A.goesByTable(tensor1)) return A.byName("addcdiv", T__addcdiv(), [self, tensor1, tensor2, options]);
     A.bad("addcdiv", "tensor1", tensor1);
   }
   if (!(tensor2 instanceof Tensor)) {
-    if (A.isOptions(tensor2)) return A.byName("addcdiv", T__addcdiv(), [self, tensor1, tensor2, options]);
+    if (A.goesByTable(tensor2)) return A.byName("addcdiv", T__addcdiv(), [self, tensor1, tensor2, options]);
     A.bad("addcdiv", "tensor2", tensor2);
   }
   if (options === undefined) return O.addcdiv(self, tensor1, tensor2, 1);
@@ -175,15 +175,15 @@ export function addcmul(self: Tensor, options: { tensor1: Tensor; tensor2: Tenso
 export function addcmul(options: { input: Tensor; tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
 export function addcmul(self: unknown, tensor1?: unknown, tensor2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("addcmul", T__addcmul(), [self, tensor1, tensor2, options]);
+    if (A.goesByTable(self)) return A.byName("addcmul", T__addcmul(), [self, tensor1, tensor2, options]);
     A.bad("addcmul", "self", self);
   }
   if (!(tensor1 instanceof Tensor)) {
-    if (A.isOptions(tensor1)) return A.byName("addcmul", T__addcmul(), [self, tensor1, tensor2, options]);
+    if (A.goesByTable(tensor1)) return A.byName("addcmul", T__addcmul(), [self, tensor1, tensor2, options]);
     A.bad("addcmul", "tensor1", tensor1);
   }
   if (!(tensor2 instanceof Tensor)) {
-    if (A.isOptions(tensor2)) return A.byName("addcmul", T__addcmul(), [self, tensor1, tensor2, options]);
+    if (A.goesByTable(tensor2)) return A.byName("addcmul", T__addcmul(), [self, tensor1, tensor2, options]);
     A.bad("addcmul", "tensor2", tensor2);
   }
   if (options === undefined) return O.addcmul(self, tensor1, tensor2, 1);
@@ -215,15 +215,15 @@ export function addmm(self: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?
 export function addmm(options: { input: Tensor; mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 export function addmm(self: unknown, mat1?: unknown, mat2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("addmm", T__addmm(), [self, mat1, mat2, options]);
+    if (A.goesByTable(self)) return A.byName("addmm", T__addmm(), [self, mat1, mat2, options]);
     A.bad("addmm", "self", self);
   }
   if (!(mat1 instanceof Tensor)) {
-    if (A.isOptions(mat1)) return A.byName("addmm", T__addmm(), [self, mat1, mat2, options]);
+    if (A.goesByTable(mat1)) return A.byName("addmm", T__addmm(), [self, mat1, mat2, options]);
     A.bad("addmm", "mat1", mat1);
   }
   if (!(mat2 instanceof Tensor)) {
-    if (A.isOptions(mat2)) return A.byName("addmm", T__addmm(), [self, mat1, mat2, options]);
+    if (A.goesByTable(mat2)) return A.byName("addmm", T__addmm(), [self, mat1, mat2, options]);
     A.bad("addmm", "mat2", mat2);
   }
   if (options === undefined) return O.addmm(self, mat1, mat2, 1, 1);
@@ -254,15 +254,15 @@ export function addmv(self: Tensor, options: { mat: Tensor; vec: Tensor; beta?: 
 export function addmv(options: { input: Tensor; mat: Tensor; vec: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 export function addmv(self: unknown, mat?: unknown, vec?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("addmv", T__addmv(), [self, mat, vec, options]);
+    if (A.goesByTable(self)) return A.byName("addmv", T__addmv(), [self, mat, vec, options]);
     A.bad("addmv", "self", self);
   }
   if (!(mat instanceof Tensor)) {
-    if (A.isOptions(mat)) return A.byName("addmv", T__addmv(), [self, mat, vec, options]);
+    if (A.goesByTable(mat)) return A.byName("addmv", T__addmv(), [self, mat, vec, options]);
     A.bad("addmv", "mat", mat);
   }
   if (!(vec instanceof Tensor)) {
-    if (A.isOptions(vec)) return A.byName("addmv", T__addmv(), [self, mat, vec, options]);
+    if (A.goesByTable(vec)) return A.byName("addmv", T__addmv(), [self, mat, vec, options]);
     A.bad("addmv", "vec", vec);
   }
   if (options === undefined) return O.addmv(self, mat, vec, 1, 1);
@@ -293,15 +293,15 @@ export function addr(self: Tensor, options: { vec1: Tensor; vec2: Tensor; beta?:
 export function addr(options: { input: Tensor; vec1: Tensor; vec2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 export function addr(self: unknown, vec1?: unknown, vec2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("addr", T__addr(), [self, vec1, vec2, options]);
+    if (A.goesByTable(self)) return A.byName("addr", T__addr(), [self, vec1, vec2, options]);
     A.bad("addr", "self", self);
   }
   if (!(vec1 instanceof Tensor)) {
-    if (A.isOptions(vec1)) return A.byName("addr", T__addr(), [self, vec1, vec2, options]);
+    if (A.goesByTable(vec1)) return A.byName("addr", T__addr(), [self, vec1, vec2, options]);
     A.bad("addr", "vec1", vec1);
   }
   if (!(vec2 instanceof Tensor)) {
-    if (A.isOptions(vec2)) return A.byName("addr", T__addr(), [self, vec1, vec2, options]);
+    if (A.goesByTable(vec2)) return A.byName("addr", T__addr(), [self, vec1, vec2, options]);
     A.bad("addr", "vec2", vec2);
   }
   if (options === undefined) return O.addr(self, vec1, vec2, 1, 1);
@@ -503,11 +503,11 @@ export function arctan2(self: Tensor, options: { other: Tensor; out?: Tensor }):
 export function arctan2(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
 export function arctan2(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("arctan2", T__arctan2(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("arctan2", T__arctan2(), [self, other, options]);
     A.bad("arctan2", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("arctan2", T__arctan2(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("arctan2", T__arctan2(), [self, other, options]);
     A.bad("arctan2", "other", other);
   }
   if (options === undefined) return O.atan2(self, other);
@@ -665,11 +665,11 @@ export function atan2(self: Tensor, options: { other: Tensor; out?: Tensor }): T
 export function atan2(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
 export function atan2(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("atan2", T__atan2(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("atan2", T__atan2(), [self, other, options]);
     A.bad("atan2", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("atan2", T__atan2(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("atan2", T__atan2(), [self, other, options]);
     A.bad("atan2", "other", other);
   }
   if (options === undefined) return O.atan2(self, other);
@@ -700,15 +700,15 @@ export function baddbmm(self: Tensor, options: { batch1: Tensor; batch2: Tensor;
 export function baddbmm(options: { input: Tensor; batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 export function baddbmm(self: unknown, batch1?: unknown, batch2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("baddbmm", T__baddbmm(), [self, batch1, batch2, options]);
+    if (A.goesByTable(self)) return A.byName("baddbmm", T__baddbmm(), [self, batch1, batch2, options]);
     A.bad("baddbmm", "self", self);
   }
   if (!(batch1 instanceof Tensor)) {
-    if (A.isOptions(batch1)) return A.byName("baddbmm", T__baddbmm(), [self, batch1, batch2, options]);
+    if (A.goesByTable(batch1)) return A.byName("baddbmm", T__baddbmm(), [self, batch1, batch2, options]);
     A.bad("baddbmm", "batch1", batch1);
   }
   if (!(batch2 instanceof Tensor)) {
-    if (A.isOptions(batch2)) return A.byName("baddbmm", T__baddbmm(), [self, batch1, batch2, options]);
+    if (A.goesByTable(batch2)) return A.byName("baddbmm", T__baddbmm(), [self, batch1, batch2, options]);
     A.bad("baddbmm", "batch2", batch2);
   }
   if (options === undefined) return O.baddbmm(self, batch1, batch2, 1, 1);
@@ -767,11 +767,11 @@ export function bitwiseAnd(self: Tensor | Scalar, options: { other: Tensor | Sca
 export function bitwiseAnd(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
 export function bitwiseAnd(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("bitwiseAnd", T__bitwiseAnd(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("bitwiseAnd", T__bitwiseAnd(), [self, other, options]);
     A.operand("bitwiseAnd", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("bitwiseAnd", T__bitwiseAnd(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("bitwiseAnd", T__bitwiseAnd(), [self, other, options]);
     A.operand("bitwiseAnd", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("bitwiseAnd", "self", self);
@@ -800,7 +800,7 @@ export function bitwiseNot(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function bitwiseNot(options: { input: Tensor; out?: Tensor }): Tensor;
 export function bitwiseNot(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("bitwiseNot", T__bitwiseNot(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("bitwiseNot", T__bitwiseNot(), [self, options]);
     A.bad("bitwiseNot", "self", self);
   }
   if (options === undefined) return O.bitwise_not(self);
@@ -831,11 +831,11 @@ export function bitwiseOr(self: Tensor | Scalar, options: { other: Tensor | Scal
 export function bitwiseOr(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
 export function bitwiseOr(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("bitwiseOr", T__bitwiseOr(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("bitwiseOr", T__bitwiseOr(), [self, other, options]);
     A.operand("bitwiseOr", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("bitwiseOr", T__bitwiseOr(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("bitwiseOr", T__bitwiseOr(), [self, other, options]);
     A.operand("bitwiseOr", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("bitwiseOr", "self", self);
@@ -867,11 +867,11 @@ export function bitwiseXor(self: Tensor | Scalar, options: { other: Tensor | Sca
 export function bitwiseXor(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
 export function bitwiseXor(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("bitwiseXor", T__bitwiseXor(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("bitwiseXor", T__bitwiseXor(), [self, other, options]);
     A.operand("bitwiseXor", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("bitwiseXor", T__bitwiseXor(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("bitwiseXor", T__bitwiseXor(), [self, other, options]);
     A.operand("bitwiseXor", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("bitwiseXor", "self", self);
@@ -901,11 +901,11 @@ export function bmm(self: Tensor, options: { mat2: Tensor; out?: Tensor }): Tens
 export function bmm(options: { input: Tensor; mat2: Tensor; out?: Tensor }): Tensor;
 export function bmm(self: unknown, mat2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("bmm", T__bmm(), [self, mat2, options]);
+    if (A.goesByTable(self)) return A.byName("bmm", T__bmm(), [self, mat2, options]);
     A.bad("bmm", "self", self);
   }
   if (!(mat2 instanceof Tensor)) {
-    if (A.isOptions(mat2)) return A.byName("bmm", T__bmm(), [self, mat2, options]);
+    if (A.goesByTable(mat2)) return A.byName("bmm", T__bmm(), [self, mat2, options]);
     A.bad("bmm", "mat2", mat2);
   }
   if (options === undefined) return O.bmm(self, mat2);
@@ -1011,7 +1011,7 @@ export function ceil(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function ceil(options: { input: Tensor; out?: Tensor }): Tensor;
 export function ceil(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("ceil", T__ceil(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("ceil", T__ceil(), [self, options]);
     A.bad("ceil", "self", self);
   }
   if (options === undefined) return O.ceil(self);
@@ -1195,7 +1195,7 @@ export function clone(self: Tensor, options?: { memoryFormat?: MemoryFormat | nu
 export function clone(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
 export function clone(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("clone", T__clone(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("clone", T__clone(), [self, options]);
     A.bad("clone", "self", self);
   }
   if (options === undefined) return O.clone(self, null);
@@ -1308,11 +1308,11 @@ export function copysign(self: Tensor, options: { other: Tensor | Scalar; out?: 
 export function copysign(options: { input: Tensor; other: Tensor | Scalar; out?: Tensor }): Tensor;
 export function copysign(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("copysign", T__copysign(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("copysign", T__copysign(), [self, other, options]);
     A.bad("copysign", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("copysign", T__copysign(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("copysign", T__copysign(), [self, other, options]);
     A.operand("copysign", "other", other);
   }
   if (options === undefined) return O.copysign(self, other);
@@ -1340,7 +1340,7 @@ export function cos(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function cos(options: { input: Tensor; out?: Tensor }): Tensor;
 export function cos(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("cos", T__cos(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("cos", T__cos(), [self, options]);
     A.bad("cos", "self", self);
   }
   if (options === undefined) return O.cos(self);
@@ -1542,11 +1542,11 @@ export function div(self: Tensor | Scalar, options: { other: Tensor | Scalar; ro
 export function div(options: { input: Tensor | Scalar; other: Tensor | Scalar; roundingMode?: string | null; out?: Tensor }): Tensor;
 export function div(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("div", T__div(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("div", T__div(), [self, other, options]);
     A.operand("div", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("div", T__div(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("div", T__div(), [self, other, options]);
     A.operand("div", "other", other);
   }
   if (options === undefined) return O.div(self, other, null);
@@ -1579,11 +1579,11 @@ export function divide(self: Tensor | Scalar, options: { other: Tensor | Scalar;
 export function divide(options: { input: Tensor | Scalar; other: Tensor | Scalar; roundingMode?: string | null; out?: Tensor }): Tensor;
 export function divide(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("divide", T__divide(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("divide", T__divide(), [self, other, options]);
     A.operand("divide", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("divide", T__divide(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("divide", T__divide(), [self, other, options]);
     A.operand("divide", "other", other);
   }
   if (options === undefined) return O.div(self, other, null);
@@ -1612,11 +1612,11 @@ export function dot(self: Tensor, options: { tensor: Tensor; out?: Tensor }): Te
 export function dot(options: { input: Tensor; tensor: Tensor; out?: Tensor }): Tensor;
 export function dot(self: unknown, tensor?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("dot", T__dot(), [self, tensor, options]);
+    if (A.goesByTable(self)) return A.byName("dot", T__dot(), [self, tensor, options]);
     A.bad("dot", "self", self);
   }
   if (!(tensor instanceof Tensor)) {
-    if (A.isOptions(tensor)) return A.byName("dot", T__dot(), [self, tensor, options]);
+    if (A.goesByTable(tensor)) return A.byName("dot", T__dot(), [self, tensor, options]);
     A.bad("dot", "tensor", tensor);
   }
   if (options === undefined) return O.dot(self, tensor);
@@ -1748,11 +1748,11 @@ export function eq(self: Tensor | Scalar, options: { other: Tensor | Scalar; out
 export function eq(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 export function eq(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("eq", T__eq(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("eq", T__eq(), [self, other, options]);
     A.operand("eq", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("eq", T__eq(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("eq", T__eq(), [self, other, options]);
     A.operand("eq", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("eq", "self", self);
@@ -1781,11 +1781,11 @@ export function equal(self: Tensor, options: { other: Tensor }): boolean;
 export function equal(options: { input: Tensor; other: Tensor }): boolean;
 export function equal(self: unknown, other?: unknown, options?: unknown): boolean {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("equal", T__equal(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("equal", T__equal(), [self, other, options]);
     A.bad("equal", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("equal", T__equal(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("equal", T__equal(), [self, other, options]);
     A.bad("equal", "other", other);
   }
   if (options === undefined) return O.equal(self, other);
@@ -1813,7 +1813,7 @@ export function exp(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function exp(options: { input: Tensor; out?: Tensor }): Tensor;
 export function exp(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("exp", T__exp(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("exp", T__exp(), [self, options]);
     A.bad("exp", "self", self);
   }
   if (options === undefined) return O.exp(self);
@@ -1842,7 +1842,7 @@ export function expm1(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function expm1(options: { input: Tensor; out?: Tensor }): Tensor;
 export function expm1(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("expm1", T__expm1(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("expm1", T__expm1(), [self, options]);
     A.bad("expm1", "self", self);
   }
   if (options === undefined) return O.expm1(self);
@@ -1929,7 +1929,7 @@ export function fix(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function fix(options: { input: Tensor; out?: Tensor }): Tensor;
 export function fix(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("fix", T__fix(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("fix", T__fix(), [self, options]);
     A.bad("fix", "self", self);
   }
   if (options === undefined) return O.trunc(self);
@@ -2050,7 +2050,7 @@ export function floor(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function floor(options: { input: Tensor; out?: Tensor }): Tensor;
 export function floor(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("floor", T__floor(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("floor", T__floor(), [self, options]);
     A.bad("floor", "self", self);
   }
   if (options === undefined) return O.floor(self);
@@ -2080,11 +2080,11 @@ export function floorDivide(self: Tensor | Scalar, options: { other: Tensor | Sc
 export function floorDivide(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
 export function floorDivide(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("floorDivide", T__floorDivide(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("floorDivide", T__floorDivide(), [self, other, options]);
     A.operand("floorDivide", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("floorDivide", T__floorDivide(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("floorDivide", T__floorDivide(), [self, other, options]);
     A.operand("floorDivide", "other", other);
   }
   if (options === undefined) return O.floor_divide(self, other);
@@ -2114,11 +2114,11 @@ export function fmod(self: Tensor, options: { other: Tensor | Scalar; out?: Tens
 export function fmod(options: { input: Tensor; other: Tensor | Scalar; out?: Tensor }): Tensor;
 export function fmod(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("fmod", T__fmod(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("fmod", T__fmod(), [self, other, options]);
     A.bad("fmod", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("fmod", T__fmod(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("fmod", T__fmod(), [self, other, options]);
     A.operand("fmod", "other", other);
   }
   if (options === undefined) return O.fmod(self, other);
@@ -2146,7 +2146,7 @@ export function frac(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function frac(options: { input: Tensor; out?: Tensor }): Tensor;
 export function frac(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("frac", T__frac(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("frac", T__frac(), [self, options]);
     A.bad("frac", "self", self);
   }
   if (options === undefined) return O.frac(self);
@@ -2244,11 +2244,11 @@ export function ge(self: Tensor | Scalar, options: { other: Tensor | Scalar; out
 export function ge(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 export function ge(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("ge", T__ge(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("ge", T__ge(), [self, other, options]);
     A.operand("ge", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("ge", T__ge(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("ge", T__ge(), [self, other, options]);
     A.operand("ge", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("ge", "self", self);
@@ -2302,11 +2302,11 @@ export function greater(self: Tensor | Scalar, options: { other: Tensor | Scalar
 export function greater(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 export function greater(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("greater", T__greater(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("greater", T__greater(), [self, other, options]);
     A.operand("greater", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("greater", T__greater(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("greater", T__greater(), [self, other, options]);
     A.operand("greater", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("greater", "self", self);
@@ -2337,11 +2337,11 @@ export function greaterEqual(self: Tensor | Scalar, options: { other: Tensor | S
 export function greaterEqual(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 export function greaterEqual(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("greaterEqual", T__greaterEqual(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("greaterEqual", T__greaterEqual(), [self, other, options]);
     A.operand("greaterEqual", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("greaterEqual", T__greaterEqual(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("greaterEqual", T__greaterEqual(), [self, other, options]);
     A.operand("greaterEqual", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("greaterEqual", "self", self);
@@ -2372,11 +2372,11 @@ export function gt(self: Tensor | Scalar, options: { other: Tensor | Scalar; out
 export function gt(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 export function gt(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("gt", T__gt(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("gt", T__gt(), [self, other, options]);
     A.operand("gt", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("gt", T__gt(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("gt", T__gt(), [self, other, options]);
     A.operand("gt", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("gt", "self", self);
@@ -2673,7 +2673,7 @@ export function isnan(self: Tensor): BoolTensor;
 export function isnan(options: { input: Tensor }): BoolTensor;
 export function isnan(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("isnan", T__isnan(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("isnan", T__isnan(), [self, options]);
     A.bad("isnan", "self", self);
   }
   if (options === undefined) return O.isnan(self);
@@ -2722,11 +2722,11 @@ export function le(self: Tensor | Scalar, options: { other: Tensor | Scalar; out
 export function le(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 export function le(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("le", T__le(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("le", T__le(), [self, other, options]);
     A.operand("le", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("le", T__le(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("le", T__le(), [self, other, options]);
     A.operand("le", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("le", "self", self);
@@ -2759,15 +2759,15 @@ export function lerp(self: Tensor, options: { end: Tensor; weight: Tensor | Scal
 export function lerp(options: { input: Tensor; end: Tensor; weight: Tensor | Scalar; out?: Tensor }): Tensor;
 export function lerp(self: unknown, end?: unknown, weight?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("lerp", T__lerp(), [self, end, weight, options]);
+    if (A.goesByTable(self)) return A.byName("lerp", T__lerp(), [self, end, weight, options]);
     A.bad("lerp", "self", self);
   }
   if (!(end instanceof Tensor)) {
-    if (A.isOptions(end)) return A.byName("lerp", T__lerp(), [self, end, weight, options]);
+    if (A.goesByTable(end)) return A.byName("lerp", T__lerp(), [self, end, weight, options]);
     A.bad("lerp", "end", end);
   }
   if (!(weight instanceof Tensor)) {
-    if (A.isOptions(weight)) return A.byName("lerp", T__lerp(), [self, end, weight, options]);
+    if (A.goesByTable(weight)) return A.byName("lerp", T__lerp(), [self, end, weight, options]);
     A.operand("lerp", "weight", weight);
   }
   if (options === undefined) return O.lerp(self, end, weight);
@@ -2797,11 +2797,11 @@ export function less(self: Tensor | Scalar, options: { other: Tensor | Scalar; o
 export function less(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 export function less(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("less", T__less(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("less", T__less(), [self, other, options]);
     A.operand("less", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("less", T__less(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("less", T__less(), [self, other, options]);
     A.operand("less", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("less", "self", self);
@@ -2832,11 +2832,11 @@ export function lessEqual(self: Tensor | Scalar, options: { other: Tensor | Scal
 export function lessEqual(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 export function lessEqual(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("lessEqual", T__lessEqual(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("lessEqual", T__lessEqual(), [self, other, options]);
     A.operand("lessEqual", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("lessEqual", T__lessEqual(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("lessEqual", T__lessEqual(), [self, other, options]);
     A.operand("lessEqual", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("lessEqual", "self", self);
@@ -2888,7 +2888,7 @@ export function log(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function log(options: { input: Tensor; out?: Tensor }): Tensor;
 export function log(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("log", T__log(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("log", T__log(), [self, options]);
     A.bad("log", "self", self);
   }
   if (options === undefined) return O.log(self);
@@ -2917,7 +2917,7 @@ export function log1p(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function log1p(options: { input: Tensor; out?: Tensor }): Tensor;
 export function log1p(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("log1p", T__log1p(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("log1p", T__log1p(), [self, options]);
     A.bad("log1p", "self", self);
   }
   if (options === undefined) return O.log1p(self);
@@ -2971,11 +2971,11 @@ export function logaddexp(self: Tensor, options: { other: Tensor; out?: Tensor }
 export function logaddexp(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
 export function logaddexp(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("logaddexp", T__logaddexp(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("logaddexp", T__logaddexp(), [self, other, options]);
     A.bad("logaddexp", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("logaddexp", T__logaddexp(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("logaddexp", T__logaddexp(), [self, other, options]);
     A.bad("logaddexp", "other", other);
   }
   if (options === undefined) return O.logaddexp(self, other);
@@ -3005,11 +3005,11 @@ export function logaddexp2(self: Tensor, options: { other: Tensor; out?: Tensor 
 export function logaddexp2(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
 export function logaddexp2(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("logaddexp2", T__logaddexp2(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("logaddexp2", T__logaddexp2(), [self, other, options]);
     A.bad("logaddexp2", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("logaddexp2", T__logaddexp2(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("logaddexp2", T__logaddexp2(), [self, other, options]);
     A.bad("logaddexp2", "other", other);
   }
   if (options === undefined) return O.logaddexp2(self, other);
@@ -3038,11 +3038,11 @@ export function logicalAnd(self: Tensor, options: { other: Tensor; out?: Tensor 
 export function logicalAnd(options: { input: Tensor; other: Tensor; out?: Tensor }): BoolTensor;
 export function logicalAnd(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("logicalAnd", T__logicalAnd(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("logicalAnd", T__logicalAnd(), [self, other, options]);
     A.bad("logicalAnd", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("logicalAnd", T__logicalAnd(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("logicalAnd", T__logicalAnd(), [self, other, options]);
     A.bad("logicalAnd", "other", other);
   }
   if (options === undefined) return O.logical_and(self, other);
@@ -3069,7 +3069,7 @@ export function logicalNot(self: Tensor, options?: { out?: Tensor }): BoolTensor
 export function logicalNot(options: { input: Tensor; out?: Tensor }): BoolTensor;
 export function logicalNot(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("logicalNot", T__logicalNot(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("logicalNot", T__logicalNot(), [self, options]);
     A.bad("logicalNot", "self", self);
   }
   if (options === undefined) return O.logical_not(self);
@@ -3098,11 +3098,11 @@ export function logicalOr(self: Tensor, options: { other: Tensor; out?: Tensor }
 export function logicalOr(options: { input: Tensor; other: Tensor; out?: Tensor }): BoolTensor;
 export function logicalOr(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("logicalOr", T__logicalOr(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("logicalOr", T__logicalOr(), [self, other, options]);
     A.bad("logicalOr", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("logicalOr", T__logicalOr(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("logicalOr", T__logicalOr(), [self, other, options]);
     A.bad("logicalOr", "other", other);
   }
   if (options === undefined) return O.logical_or(self, other);
@@ -3184,11 +3184,11 @@ export function lt(self: Tensor | Scalar, options: { other: Tensor | Scalar; out
 export function lt(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 export function lt(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("lt", T__lt(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("lt", T__lt(), [self, other, options]);
     A.operand("lt", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("lt", T__lt(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("lt", T__lt(), [self, other, options]);
     A.operand("lt", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("lt", "self", self);
@@ -3254,15 +3254,15 @@ export function maskedScatter(self: Tensor, options: { mask: Tensor; source: Ten
 export function maskedScatter(options: { input: Tensor; mask: Tensor; source: Tensor }): Tensor;
 export function maskedScatter(self: unknown, mask?: unknown, source?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("maskedScatter", T__maskedScatter(), [self, mask, source, options]);
+    if (A.goesByTable(self)) return A.byName("maskedScatter", T__maskedScatter(), [self, mask, source, options]);
     A.bad("maskedScatter", "self", self);
   }
   if (!(mask instanceof Tensor)) {
-    if (A.isOptions(mask)) return A.byName("maskedScatter", T__maskedScatter(), [self, mask, source, options]);
+    if (A.goesByTable(mask)) return A.byName("maskedScatter", T__maskedScatter(), [self, mask, source, options]);
     A.bad("maskedScatter", "mask", mask);
   }
   if (!(source instanceof Tensor)) {
-    if (A.isOptions(source)) return A.byName("maskedScatter", T__maskedScatter(), [self, mask, source, options]);
+    if (A.goesByTable(source)) return A.byName("maskedScatter", T__maskedScatter(), [self, mask, source, options]);
     A.bad("maskedScatter", "source", source);
   }
   if (options === undefined) return O.masked_scatter(self, mask, source);
@@ -3291,11 +3291,11 @@ export function maskedSelect(self: Tensor, options: { mask: Tensor; out?: Tensor
 export function maskedSelect(options: { input: Tensor; mask: Tensor; out?: Tensor }): Tensor;
 export function maskedSelect(self: unknown, mask?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("maskedSelect", T__maskedSelect(), [self, mask, options]);
+    if (A.goesByTable(self)) return A.byName("maskedSelect", T__maskedSelect(), [self, mask, options]);
     A.bad("maskedSelect", "self", self);
   }
   if (!(mask instanceof Tensor)) {
-    if (A.isOptions(mask)) return A.byName("maskedSelect", T__maskedSelect(), [self, mask, options]);
+    if (A.goesByTable(mask)) return A.byName("maskedSelect", T__maskedSelect(), [self, mask, options]);
     A.bad("maskedSelect", "mask", mask);
   }
   if (options === undefined) return O.masked_select(self, mask);
@@ -3389,11 +3389,11 @@ export function maximum(self: Tensor, options: { other: Tensor; out?: Tensor }):
 export function maximum(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
 export function maximum(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("maximum", T__maximum(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("maximum", T__maximum(), [self, other, options]);
     A.bad("maximum", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("maximum", T__maximum(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("maximum", T__maximum(), [self, other, options]);
     A.bad("maximum", "other", other);
   }
   if (options === undefined) return O.maximum(self, other);
@@ -3496,11 +3496,11 @@ export function minimum(self: Tensor, options: { other: Tensor; out?: Tensor }):
 export function minimum(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
 export function minimum(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("minimum", T__minimum(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("minimum", T__minimum(), [self, other, options]);
     A.bad("minimum", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("minimum", T__minimum(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("minimum", T__minimum(), [self, other, options]);
     A.bad("minimum", "other", other);
   }
   if (options === undefined) return O.minimum(self, other);
@@ -3529,11 +3529,11 @@ export function mm(self: Tensor, options: { mat2: Tensor; out?: Tensor }): Tenso
 export function mm(options: { input: Tensor; mat2: Tensor; out?: Tensor }): Tensor;
 export function mm(self: unknown, mat2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("mm", T__mm(), [self, mat2, options]);
+    if (A.goesByTable(self)) return A.byName("mm", T__mm(), [self, mat2, options]);
     A.bad("mm", "self", self);
   }
   if (!(mat2 instanceof Tensor)) {
-    if (A.isOptions(mat2)) return A.byName("mm", T__mm(), [self, mat2, options]);
+    if (A.goesByTable(mat2)) return A.byName("mm", T__mm(), [self, mat2, options]);
     A.bad("mm", "mat2", mat2);
   }
   if (options === undefined) return O.mm(self, mat2);
@@ -3609,11 +3609,11 @@ export function mul(self: Tensor | Scalar, options: { other: Tensor | Scalar; ou
 export function mul(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
 export function mul(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("mul", T__mul(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("mul", T__mul(), [self, other, options]);
     A.operand("mul", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("mul", T__mul(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("mul", T__mul(), [self, other, options]);
     A.operand("mul", "other", other);
   }
   if (options === undefined) return O.mul(self, other);
@@ -3668,11 +3668,11 @@ export function multiply(self: Tensor | Scalar, options: { other: Tensor | Scala
 export function multiply(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
 export function multiply(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("multiply", T__multiply(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("multiply", T__multiply(), [self, other, options]);
     A.operand("multiply", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("multiply", T__multiply(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("multiply", T__multiply(), [self, other, options]);
     A.operand("multiply", "other", other);
   }
   if (options === undefined) return O.mul(self, other);
@@ -3701,11 +3701,11 @@ export function mv(self: Tensor, options: { vec: Tensor; out?: Tensor }): Tensor
 export function mv(options: { input: Tensor; vec: Tensor; out?: Tensor }): Tensor;
 export function mv(self: unknown, vec?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("mv", T__mv(), [self, vec, options]);
+    if (A.goesByTable(self)) return A.byName("mv", T__mv(), [self, vec, options]);
     A.bad("mv", "self", self);
   }
   if (!(vec instanceof Tensor)) {
-    if (A.isOptions(vec)) return A.byName("mv", T__mv(), [self, vec, options]);
+    if (A.goesByTable(vec)) return A.byName("mv", T__mv(), [self, vec, options]);
     A.bad("mv", "vec", vec);
   }
   if (options === undefined) return O.mv(self, vec);
@@ -3863,11 +3863,11 @@ export function ne(self: Tensor | Scalar, options: { other: Tensor | Scalar; out
 export function ne(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 export function ne(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("ne", T__ne(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("ne", T__ne(), [self, other, options]);
     A.operand("ne", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("ne", T__ne(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("ne", T__ne(), [self, other, options]);
     A.operand("ne", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("ne", "self", self);
@@ -3896,7 +3896,7 @@ export function neg(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function neg(options: { input: Tensor; out?: Tensor }): Tensor;
 export function neg(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("neg", T__neg(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("neg", T__neg(), [self, options]);
     A.bad("neg", "self", self);
   }
   if (options === undefined) return O.neg(self);
@@ -3924,7 +3924,7 @@ export function negative(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function negative(options: { input: Tensor; out?: Tensor }): Tensor;
 export function negative(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("negative", T__negative(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("negative", T__negative(), [self, options]);
     A.bad("negative", "self", self);
   }
   if (options === undefined) return O.neg(self);
@@ -4030,11 +4030,11 @@ export function notEqual(self: Tensor | Scalar, options: { other: Tensor | Scala
 export function notEqual(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 export function notEqual(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("notEqual", T__notEqual(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("notEqual", T__notEqual(), [self, other, options]);
     A.operand("notEqual", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("notEqual", T__notEqual(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("notEqual", T__notEqual(), [self, other, options]);
     A.operand("notEqual", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("notEqual", "self", self);
@@ -4498,7 +4498,7 @@ export function reciprocal(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function reciprocal(options: { input: Tensor; out?: Tensor }): Tensor;
 export function reciprocal(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("reciprocal", T__reciprocal(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("reciprocal", T__reciprocal(), [self, options]);
     A.bad("reciprocal", "self", self);
   }
   if (options === undefined) return O.reciprocal(self);
@@ -4526,7 +4526,7 @@ export function relu(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function relu(options: { input: Tensor; out?: Tensor }): Tensor;
 export function relu(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("relu", T__relu(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("relu", T__relu(), [self, options]);
     A.bad("relu", "self", self);
   }
   if (options === undefined) return O.relu(self);
@@ -4790,7 +4790,7 @@ export function rsqrt(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function rsqrt(options: { input: Tensor; out?: Tensor }): Tensor;
 export function rsqrt(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("rsqrt", T__rsqrt(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("rsqrt", T__rsqrt(), [self, options]);
     A.bad("rsqrt", "self", self);
   }
   if (options === undefined) return O.rsqrt(self);
@@ -4819,11 +4819,11 @@ export function rsub(self: Tensor, options: { other: Tensor | Scalar; alpha?: Sc
 export function rsub(options: { input: Tensor; other: Tensor | Scalar; alpha?: Scalar }): Tensor;
 export function rsub(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("rsub", T__rsub(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("rsub", T__rsub(), [self, other, options]);
     A.bad("rsub", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("rsub", T__rsub(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("rsub", T__rsub(), [self, other, options]);
     A.operand("rsub", "other", other);
   }
   if (options === undefined) return O.rsub(self, other, 1);
@@ -5014,7 +5014,7 @@ export function sgn(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function sgn(options: { input: Tensor; out?: Tensor }): Tensor;
 export function sgn(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("sgn", T__sgn(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("sgn", T__sgn(), [self, options]);
     A.bad("sgn", "self", self);
   }
   if (options === undefined) return O.sgn(self);
@@ -5042,7 +5042,7 @@ export function sigmoid(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function sigmoid(options: { input: Tensor; out?: Tensor }): Tensor;
 export function sigmoid(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("sigmoid", T__sigmoid(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("sigmoid", T__sigmoid(), [self, options]);
     A.bad("sigmoid", "self", self);
   }
   if (options === undefined) return O.sigmoid(self);
@@ -5070,7 +5070,7 @@ export function sign(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function sign(options: { input: Tensor; out?: Tensor }): Tensor;
 export function sign(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("sign", T__sign(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("sign", T__sign(), [self, options]);
     A.bad("sign", "self", self);
   }
   if (options === undefined) return O.sign(self);
@@ -5098,7 +5098,7 @@ export function sin(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function sin(options: { input: Tensor; out?: Tensor }): Tensor;
 export function sin(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("sin", T__sin(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("sin", T__sin(), [self, options]);
     A.bad("sin", "self", self);
   }
   if (options === undefined) return O.sin(self);
@@ -5242,7 +5242,7 @@ export function sqrt(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function sqrt(options: { input: Tensor; out?: Tensor }): Tensor;
 export function sqrt(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("sqrt", T__sqrt(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("sqrt", T__sqrt(), [self, options]);
     A.bad("sqrt", "self", self);
   }
   if (options === undefined) return O.sqrt(self);
@@ -5439,11 +5439,11 @@ export function sub(self: Tensor | Scalar, options: { other: Tensor | Scalar; al
 export function sub(options: { input: Tensor | Scalar; other: Tensor | Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 export function sub(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("sub", T__sub(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("sub", T__sub(), [self, other, options]);
     A.operand("sub", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("sub", T__sub(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("sub", T__sub(), [self, other, options]);
     A.operand("sub", "other", other);
   }
   if (options === undefined) return O.sub(self, other, 1);
@@ -5473,11 +5473,11 @@ export function subtract(self: Tensor | Scalar, options: { other: Tensor | Scala
 export function subtract(options: { input: Tensor | Scalar; other: Tensor | Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 export function subtract(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("subtract", T__subtract(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("subtract", T__subtract(), [self, other, options]);
     A.operand("subtract", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("subtract", T__subtract(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("subtract", T__subtract(), [self, other, options]);
     A.operand("subtract", "other", other);
   }
   if (options === undefined) return O.sub(self, other, 1);
@@ -5586,7 +5586,7 @@ export function t(self: Tensor): Tensor;
 export function t(options: { input: Tensor }): Tensor;
 export function t(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("t", T__t(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("t", T__t(), [self, options]);
     A.bad("t", "self", self);
   }
   if (options === undefined) return O.t(self);
@@ -5659,7 +5659,7 @@ export function tanh(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function tanh(options: { input: Tensor; out?: Tensor }): Tensor;
 export function tanh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("tanh", T__tanh(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("tanh", T__tanh(), [self, options]);
     A.bad("tanh", "self", self);
   }
   if (options === undefined) return O.tanh(self);
@@ -5868,11 +5868,11 @@ export function trueDivide(self: Tensor | Scalar, options: { other: Tensor | Sca
 export function trueDivide(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
 export function trueDivide(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("trueDivide", T__trueDivide(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("trueDivide", T__trueDivide(), [self, other, options]);
     A.operand("trueDivide", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("trueDivide", T__trueDivide(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("trueDivide", T__trueDivide(), [self, other, options]);
     A.operand("trueDivide", "other", other);
   }
   if (options === undefined) return O.true_divide(self, other);
@@ -5899,7 +5899,7 @@ export function trunc(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function trunc(options: { input: Tensor; out?: Tensor }): Tensor;
 export function trunc(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("trunc", T__trunc(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("trunc", T__trunc(), [self, options]);
     A.bad("trunc", "self", self);
   }
   if (options === undefined) return O.trunc(self);
@@ -6135,11 +6135,11 @@ export function vdot(self: Tensor, options: { other: Tensor; out?: Tensor }): Te
 export function vdot(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
 export function vdot(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("vdot", T__vdot(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("vdot", T__vdot(), [self, other, options]);
     A.bad("vdot", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("vdot", T__vdot(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("vdot", T__vdot(), [self, other, options]);
     A.bad("vdot", "other", other);
   }
   if (options === undefined) return O.vdot(self, other);
@@ -6166,7 +6166,7 @@ export function viewAsComplex(self: Tensor): Tensor;
 export function viewAsComplex(options: { input: Tensor }): Tensor;
 export function viewAsComplex(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("viewAsComplex", T__viewAsComplex(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("viewAsComplex", T__viewAsComplex(), [self, options]);
     A.bad("viewAsComplex", "self", self);
   }
   if (options === undefined) return O.view_as_complex(self);
@@ -6194,7 +6194,7 @@ export function viewAsReal(self: Tensor): Tensor;
 export function viewAsReal(options: { input: Tensor }): Tensor;
 export function viewAsReal(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("viewAsReal", T__viewAsReal(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("viewAsReal", T__viewAsReal(), [self, options]);
     A.bad("viewAsReal", "self", self);
   }
   if (options === undefined) return O.view_as_real(self);

@@ -31,7 +31,7 @@ export function abs_(self: Tensor): Tensor;
 export function abs_(options: { input: Tensor }): Tensor;
 export function abs_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("abs_", T__abs_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("abs_", T__abs_(), [self, options]);
     A.bad("abs_", "self", self);
   }
   if (options === undefined) return O.abs_(self);
@@ -61,11 +61,11 @@ export function add_(self: Tensor | Scalar, options: { other: Tensor | Scalar; a
 export function add_(options: { input: Tensor | Scalar; other: Tensor | Scalar; alpha?: Scalar }): Tensor;
 export function add_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("add_", T__add_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("add_", T__add_(), [self, other, options]);
     A.bad("add_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("add_", T__add_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("add_", T__add_(), [self, other, options]);
     A.operand("add_", "other", other);
   }
   if (options === undefined) return O.add_(self, other, 1);
@@ -97,15 +97,15 @@ export function addbmm_(self: Tensor, options: { batch1: Tensor; batch2: Tensor;
 export function addbmm_(options: { input: Tensor; batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
 export function addbmm_(self: unknown, batch1?: unknown, batch2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("addbmm_", T__addbmm_(), [self, batch1, batch2, options]);
+    if (A.goesByTable(self)) return A.byName("addbmm_", T__addbmm_(), [self, batch1, batch2, options]);
     A.bad("addbmm_", "self", self);
   }
   if (!(batch1 instanceof Tensor)) {
-    if (A.isOptions(batch1)) return A.byName("addbmm_", T__addbmm_(), [self, batch1, batch2, options]);
+    if (A.goesByTable(batch1)) return A.byName("addbmm_", T__addbmm_(), [self, batch1, batch2, options]);
     A.bad("addbmm_", "batch1", batch1);
   }
   if (!(batch2 instanceof Tensor)) {
-    if (A.isOptions(batch2)) return A.byName("addbmm_", T__addbmm_(), [self, batch1, batch2, options]);
+    if (A.goesByTable(batch2)) return A.byName("addbmm_", T__addbmm_(), [self, batch1, batch2, options]);
     A.bad("addbmm_", "batch2", batch2);
   }
   if (options === undefined) return O.addbmm_(self, batch1, batch2, 1, 1);
@@ -137,15 +137,15 @@ export function addcdiv_(self: Tensor, options: { tensor1: Tensor; tensor2: Tens
 export function addcdiv_(options: { input: Tensor; tensor1: Tensor; tensor2: Tensor; value?: Scalar }): Tensor;
 export function addcdiv_(self: unknown, tensor1?: unknown, tensor2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("addcdiv_", T__addcdiv_(), [self, tensor1, tensor2, options]);
+    if (A.goesByTable(self)) return A.byName("addcdiv_", T__addcdiv_(), [self, tensor1, tensor2, options]);
     A.bad("addcdiv_", "self", self);
   }
   if (!(tensor1 instanceof Tensor)) {
-    if (A.isOptions(tensor1)) return A.byName("addcdiv_", T__addcdiv_(), [self, tensor1, tensor2, options]);
+    if (A.goesByTable(tensor1)) return A.byName("addcdiv_", T__addcdiv_(), [self, tensor1, tensor2, options]);
     A.bad("addcdiv_", "tensor1", tensor1);
   }
   if (!(tensor2 instanceof Tensor)) {
-    if (A.isOptions(tensor2)) return A.byName("addcdiv_", T__addcdiv_(), [self, tensor1, tensor2, options]);
+    if (A.goesByTable(tensor2)) return A.byName("addcdiv_", T__addcdiv_(), [self, tensor1, tensor2, options]);
     A.bad("addcdiv_", "tensor2", tensor2);
   }
   if (options === undefined) return O.addcdiv_(self, tensor1, tensor2, 1);
@@ -176,15 +176,15 @@ export function addcmul_(self: Tensor, options: { tensor1: Tensor; tensor2: Tens
 export function addcmul_(options: { input: Tensor; tensor1: Tensor; tensor2: Tensor; value?: Scalar }): Tensor;
 export function addcmul_(self: unknown, tensor1?: unknown, tensor2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("addcmul_", T__addcmul_(), [self, tensor1, tensor2, options]);
+    if (A.goesByTable(self)) return A.byName("addcmul_", T__addcmul_(), [self, tensor1, tensor2, options]);
     A.bad("addcmul_", "self", self);
   }
   if (!(tensor1 instanceof Tensor)) {
-    if (A.isOptions(tensor1)) return A.byName("addcmul_", T__addcmul_(), [self, tensor1, tensor2, options]);
+    if (A.goesByTable(tensor1)) return A.byName("addcmul_", T__addcmul_(), [self, tensor1, tensor2, options]);
     A.bad("addcmul_", "tensor1", tensor1);
   }
   if (!(tensor2 instanceof Tensor)) {
-    if (A.isOptions(tensor2)) return A.byName("addcmul_", T__addcmul_(), [self, tensor1, tensor2, options]);
+    if (A.goesByTable(tensor2)) return A.byName("addcmul_", T__addcmul_(), [self, tensor1, tensor2, options]);
     A.bad("addcmul_", "tensor2", tensor2);
   }
   if (options === undefined) return O.addcmul_(self, tensor1, tensor2, 1);
@@ -217,15 +217,15 @@ export function addmm_(self: Tensor, options: { mat1: Tensor; mat2: Tensor; beta
 export function addmm_(options: { input: Tensor; mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
 export function addmm_(self: unknown, mat1?: unknown, mat2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("addmm_", T__addmm_(), [self, mat1, mat2, options]);
+    if (A.goesByTable(self)) return A.byName("addmm_", T__addmm_(), [self, mat1, mat2, options]);
     A.bad("addmm_", "self", self);
   }
   if (!(mat1 instanceof Tensor)) {
-    if (A.isOptions(mat1)) return A.byName("addmm_", T__addmm_(), [self, mat1, mat2, options]);
+    if (A.goesByTable(mat1)) return A.byName("addmm_", T__addmm_(), [self, mat1, mat2, options]);
     A.bad("addmm_", "mat1", mat1);
   }
   if (!(mat2 instanceof Tensor)) {
-    if (A.isOptions(mat2)) return A.byName("addmm_", T__addmm_(), [self, mat1, mat2, options]);
+    if (A.goesByTable(mat2)) return A.byName("addmm_", T__addmm_(), [self, mat1, mat2, options]);
     A.bad("addmm_", "mat2", mat2);
   }
   if (options === undefined) return O.addmm_(self, mat1, mat2, 1, 1);
@@ -257,15 +257,15 @@ export function addmv_(self: Tensor, options: { mat: Tensor; vec: Tensor; beta?:
 export function addmv_(options: { input: Tensor; mat: Tensor; vec: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
 export function addmv_(self: unknown, mat?: unknown, vec?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("addmv_", T__addmv_(), [self, mat, vec, options]);
+    if (A.goesByTable(self)) return A.byName("addmv_", T__addmv_(), [self, mat, vec, options]);
     A.bad("addmv_", "self", self);
   }
   if (!(mat instanceof Tensor)) {
-    if (A.isOptions(mat)) return A.byName("addmv_", T__addmv_(), [self, mat, vec, options]);
+    if (A.goesByTable(mat)) return A.byName("addmv_", T__addmv_(), [self, mat, vec, options]);
     A.bad("addmv_", "mat", mat);
   }
   if (!(vec instanceof Tensor)) {
-    if (A.isOptions(vec)) return A.byName("addmv_", T__addmv_(), [self, mat, vec, options]);
+    if (A.goesByTable(vec)) return A.byName("addmv_", T__addmv_(), [self, mat, vec, options]);
     A.bad("addmv_", "vec", vec);
   }
   if (options === undefined) return O.addmv_(self, mat, vec, 1, 1);
@@ -297,15 +297,15 @@ export function addr_(self: Tensor, options: { vec1: Tensor; vec2: Tensor; beta?
 export function addr_(options: { input: Tensor; vec1: Tensor; vec2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
 export function addr_(self: unknown, vec1?: unknown, vec2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("addr_", T__addr_(), [self, vec1, vec2, options]);
+    if (A.goesByTable(self)) return A.byName("addr_", T__addr_(), [self, vec1, vec2, options]);
     A.bad("addr_", "self", self);
   }
   if (!(vec1 instanceof Tensor)) {
-    if (A.isOptions(vec1)) return A.byName("addr_", T__addr_(), [self, vec1, vec2, options]);
+    if (A.goesByTable(vec1)) return A.byName("addr_", T__addr_(), [self, vec1, vec2, options]);
     A.bad("addr_", "vec1", vec1);
   }
   if (!(vec2 instanceof Tensor)) {
-    if (A.isOptions(vec2)) return A.byName("addr_", T__addr_(), [self, vec1, vec2, options]);
+    if (A.goesByTable(vec2)) return A.byName("addr_", T__addr_(), [self, vec1, vec2, options]);
     A.bad("addr_", "vec2", vec2);
   }
   if (options === undefined) return O.addr_(self, vec1, vec2, 1, 1);
@@ -334,11 +334,11 @@ export function arctan2_(self: Tensor, options: { other: Tensor }): Tensor;
 export function arctan2_(options: { input: Tensor; other: Tensor }): Tensor;
 export function arctan2_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("arctan2_", T__arctan2_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("arctan2_", T__arctan2_(), [self, other, options]);
     A.bad("arctan2_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("arctan2_", T__arctan2_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("arctan2_", T__arctan2_(), [self, other, options]);
     A.bad("arctan2_", "other", other);
   }
   if (options === undefined) return O.atan2_(self, other);
@@ -395,11 +395,11 @@ export function atan2_(self: Tensor, options: { other: Tensor }): Tensor;
 export function atan2_(options: { input: Tensor; other: Tensor }): Tensor;
 export function atan2_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("atan2_", T__atan2_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("atan2_", T__atan2_(), [self, other, options]);
     A.bad("atan2_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("atan2_", T__atan2_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("atan2_", T__atan2_(), [self, other, options]);
     A.bad("atan2_", "other", other);
   }
   if (options === undefined) return O.atan2_(self, other);
@@ -431,15 +431,15 @@ export function baddbmm_(self: Tensor, options: { batch1: Tensor; batch2: Tensor
 export function baddbmm_(options: { input: Tensor; batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
 export function baddbmm_(self: unknown, batch1?: unknown, batch2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("baddbmm_", T__baddbmm_(), [self, batch1, batch2, options]);
+    if (A.goesByTable(self)) return A.byName("baddbmm_", T__baddbmm_(), [self, batch1, batch2, options]);
     A.bad("baddbmm_", "self", self);
   }
   if (!(batch1 instanceof Tensor)) {
-    if (A.isOptions(batch1)) return A.byName("baddbmm_", T__baddbmm_(), [self, batch1, batch2, options]);
+    if (A.goesByTable(batch1)) return A.byName("baddbmm_", T__baddbmm_(), [self, batch1, batch2, options]);
     A.bad("baddbmm_", "batch1", batch1);
   }
   if (!(batch2 instanceof Tensor)) {
-    if (A.isOptions(batch2)) return A.byName("baddbmm_", T__baddbmm_(), [self, batch1, batch2, options]);
+    if (A.goesByTable(batch2)) return A.byName("baddbmm_", T__baddbmm_(), [self, batch1, batch2, options]);
     A.bad("baddbmm_", "batch2", batch2);
   }
   if (options === undefined) return O.baddbmm_(self, batch1, batch2, 1, 1);
@@ -521,11 +521,11 @@ export function bitwiseAnd_(self: Tensor | Scalar, options: { other: Tensor | Sc
 export function bitwiseAnd_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
 export function bitwiseAnd_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("bitwiseAnd_", T__bitwiseAnd_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("bitwiseAnd_", T__bitwiseAnd_(), [self, other, options]);
     A.bad("bitwiseAnd_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("bitwiseAnd_", T__bitwiseAnd_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("bitwiseAnd_", T__bitwiseAnd_(), [self, other, options]);
     A.operand("bitwiseAnd_", "other", other);
   }
   if (options === undefined) return O.bitwise_and_(self, other);
@@ -553,7 +553,7 @@ export function bitwiseNot_(self: Tensor): Tensor;
 export function bitwiseNot_(options: { input: Tensor }): Tensor;
 export function bitwiseNot_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("bitwiseNot_", T__bitwiseNot_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("bitwiseNot_", T__bitwiseNot_(), [self, options]);
     A.bad("bitwiseNot_", "self", self);
   }
   if (options === undefined) return O.bitwise_not_(self);
@@ -583,11 +583,11 @@ export function bitwiseOr_(self: Tensor | Scalar, options: { other: Tensor | Sca
 export function bitwiseOr_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
 export function bitwiseOr_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("bitwiseOr_", T__bitwiseOr_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("bitwiseOr_", T__bitwiseOr_(), [self, other, options]);
     A.bad("bitwiseOr_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("bitwiseOr_", T__bitwiseOr_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("bitwiseOr_", T__bitwiseOr_(), [self, other, options]);
     A.operand("bitwiseOr_", "other", other);
   }
   if (options === undefined) return O.bitwise_or_(self, other);
@@ -617,11 +617,11 @@ export function bitwiseXor_(self: Tensor | Scalar, options: { other: Tensor | Sc
 export function bitwiseXor_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
 export function bitwiseXor_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("bitwiseXor_", T__bitwiseXor_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("bitwiseXor_", T__bitwiseXor_(), [self, other, options]);
     A.bad("bitwiseXor_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("bitwiseXor_", T__bitwiseXor_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("bitwiseXor_", T__bitwiseXor_(), [self, other, options]);
     A.operand("bitwiseXor_", "other", other);
   }
   if (options === undefined) return O.bitwise_xor_(self, other);
@@ -731,7 +731,7 @@ export function ceil_(self: Tensor): Tensor;
 export function ceil_(options: { input: Tensor }): Tensor;
 export function ceil_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("ceil_", T__ceil_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("ceil_", T__ceil_(), [self, options]);
     A.bad("ceil_", "self", self);
   }
   if (options === undefined) return O.ceil_(self);
@@ -976,11 +976,11 @@ export function copysign_(self: Tensor, options: { other: Tensor | Scalar }): Te
 export function copysign_(options: { input: Tensor; other: Tensor | Scalar }): Tensor;
 export function copysign_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("copysign_", T__copysign_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("copysign_", T__copysign_(), [self, other, options]);
     A.bad("copysign_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("copysign_", T__copysign_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("copysign_", T__copysign_(), [self, other, options]);
     A.operand("copysign_", "other", other);
   }
   if (options === undefined) return O.copysign_(self, other);
@@ -1007,7 +1007,7 @@ export function cos_(self: Tensor): Tensor;
 export function cos_(options: { input: Tensor }): Tensor;
 export function cos_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("cos_", T__cos_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("cos_", T__cos_(), [self, options]);
     A.bad("cos_", "self", self);
   }
   if (options === undefined) return O.cos_(self);
@@ -1123,11 +1123,11 @@ export function div_(self: Tensor | Scalar, options: { other: Tensor | Scalar; r
 export function div_(options: { input: Tensor | Scalar; other: Tensor | Scalar; roundingMode?: string | null }): Tensor;
 export function div_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("div_", T__div_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("div_", T__div_(), [self, other, options]);
     A.bad("div_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("div_", T__div_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("div_", T__div_(), [self, other, options]);
     A.operand("div_", "other", other);
   }
   if (options === undefined) return O.div_(self, other, null);
@@ -1159,11 +1159,11 @@ export function divide_(self: Tensor | Scalar, options: { other: Tensor | Scalar
 export function divide_(options: { input: Tensor | Scalar; other: Tensor | Scalar; roundingMode?: string | null }): Tensor;
 export function divide_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("divide_", T__divide_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("divide_", T__divide_(), [self, other, options]);
     A.bad("divide_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("divide_", T__divide_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("divide_", T__divide_(), [self, other, options]);
     A.operand("divide_", "other", other);
   }
   if (options === undefined) return O.div_(self, other, null);
@@ -1211,11 +1211,11 @@ export function eq_(self: Tensor | Scalar, options: { other: Tensor | Scalar }):
 export function eq_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
 export function eq_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("eq_", T__eq_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("eq_", T__eq_(), [self, other, options]);
     A.bad("eq_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("eq_", T__eq_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("eq_", T__eq_(), [self, other, options]);
     A.operand("eq_", "other", other);
   }
   if (options === undefined) return O.eq_(self, other);
@@ -1242,7 +1242,7 @@ export function exp_(self: Tensor): Tensor;
 export function exp_(options: { input: Tensor }): Tensor;
 export function exp_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("exp_", T__exp_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("exp_", T__exp_(), [self, options]);
     A.bad("exp_", "self", self);
   }
   if (options === undefined) return O.exp_(self);
@@ -1318,7 +1318,7 @@ export function expm1_(self: Tensor): Tensor;
 export function expm1_(options: { input: Tensor }): Tensor;
 export function expm1_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("expm1_", T__expm1_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("expm1_", T__expm1_(), [self, options]);
     A.bad("expm1_", "self", self);
   }
   if (options === undefined) return O.expm1_(self);
@@ -1400,7 +1400,7 @@ export function fix_(self: Tensor): Tensor;
 export function fix_(options: { input: Tensor }): Tensor;
 export function fix_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("fix_", T__fix_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("fix_", T__fix_(), [self, options]);
     A.bad("fix_", "self", self);
   }
   if (options === undefined) return O.trunc_(self);
@@ -1446,7 +1446,7 @@ export function floor_(self: Tensor): Tensor;
 export function floor_(options: { input: Tensor }): Tensor;
 export function floor_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("floor_", T__floor_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("floor_", T__floor_(), [self, options]);
     A.bad("floor_", "self", self);
   }
   if (options === undefined) return O.floor_(self);
@@ -1476,11 +1476,11 @@ export function floorDivide_(self: Tensor | Scalar, options: { other: Tensor | S
 export function floorDivide_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
 export function floorDivide_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("floorDivide_", T__floorDivide_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("floorDivide_", T__floorDivide_(), [self, other, options]);
     A.bad("floorDivide_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("floorDivide_", T__floorDivide_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("floorDivide_", T__floorDivide_(), [self, other, options]);
     A.operand("floorDivide_", "other", other);
   }
   if (options === undefined) return O.floor_divide_(self, other);
@@ -1510,11 +1510,11 @@ export function fmod_(self: Tensor, options: { other: Tensor | Scalar }): Tensor
 export function fmod_(options: { input: Tensor; other: Tensor | Scalar }): Tensor;
 export function fmod_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("fmod_", T__fmod_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("fmod_", T__fmod_(), [self, other, options]);
     A.bad("fmod_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("fmod_", T__fmod_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("fmod_", T__fmod_(), [self, other, options]);
     A.operand("fmod_", "other", other);
   }
   if (options === undefined) return O.fmod_(self, other);
@@ -1542,7 +1542,7 @@ export function frac_(self: Tensor): Tensor;
 export function frac_(options: { input: Tensor }): Tensor;
 export function frac_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("frac_", T__frac_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("frac_", T__frac_(), [self, options]);
     A.bad("frac_", "self", self);
   }
   if (options === undefined) return O.frac_(self);
@@ -1572,11 +1572,11 @@ export function ge_(self: Tensor | Scalar, options: { other: Tensor | Scalar }):
 export function ge_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
 export function ge_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("ge_", T__ge_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("ge_", T__ge_(), [self, other, options]);
     A.bad("ge_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("ge_", T__ge_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("ge_", T__ge_(), [self, other, options]);
     A.operand("ge_", "other", other);
   }
   if (options === undefined) return O.ge_(self, other);
@@ -1629,11 +1629,11 @@ export function greater_(self: Tensor | Scalar, options: { other: Tensor | Scala
 export function greater_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
 export function greater_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("greater_", T__greater_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("greater_", T__greater_(), [self, other, options]);
     A.bad("greater_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("greater_", T__greater_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("greater_", T__greater_(), [self, other, options]);
     A.operand("greater_", "other", other);
   }
   if (options === undefined) return O.gt_(self, other);
@@ -1663,11 +1663,11 @@ export function greaterEqual_(self: Tensor | Scalar, options: { other: Tensor | 
 export function greaterEqual_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
 export function greaterEqual_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("greaterEqual_", T__greaterEqual_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("greaterEqual_", T__greaterEqual_(), [self, other, options]);
     A.bad("greaterEqual_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("greaterEqual_", T__greaterEqual_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("greaterEqual_", T__greaterEqual_(), [self, other, options]);
     A.operand("greaterEqual_", "other", other);
   }
   if (options === undefined) return O.ge_(self, other);
@@ -1697,11 +1697,11 @@ export function gt_(self: Tensor | Scalar, options: { other: Tensor | Scalar }):
 export function gt_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
 export function gt_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("gt_", T__gt_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("gt_", T__gt_(), [self, other, options]);
     A.bad("gt_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("gt_", T__gt_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("gt_", T__gt_(), [self, other, options]);
     A.operand("gt_", "other", other);
   }
   if (options === undefined) return O.gt_(self, other);
@@ -1931,11 +1931,11 @@ export function le_(self: Tensor | Scalar, options: { other: Tensor | Scalar }):
 export function le_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
 export function le_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("le_", T__le_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("le_", T__le_(), [self, other, options]);
     A.bad("le_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("le_", T__le_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("le_", T__le_(), [self, other, options]);
     A.operand("le_", "other", other);
   }
   if (options === undefined) return O.le_(self, other);
@@ -1967,15 +1967,15 @@ export function lerp_(self: Tensor, options: { end: Tensor; weight: Tensor | Sca
 export function lerp_(options: { input: Tensor; end: Tensor; weight: Tensor | Scalar }): Tensor;
 export function lerp_(self: unknown, end?: unknown, weight?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("lerp_", T__lerp_(), [self, end, weight, options]);
+    if (A.goesByTable(self)) return A.byName("lerp_", T__lerp_(), [self, end, weight, options]);
     A.bad("lerp_", "self", self);
   }
   if (!(end instanceof Tensor)) {
-    if (A.isOptions(end)) return A.byName("lerp_", T__lerp_(), [self, end, weight, options]);
+    if (A.goesByTable(end)) return A.byName("lerp_", T__lerp_(), [self, end, weight, options]);
     A.bad("lerp_", "end", end);
   }
   if (!(weight instanceof Tensor)) {
-    if (A.isOptions(weight)) return A.byName("lerp_", T__lerp_(), [self, end, weight, options]);
+    if (A.goesByTable(weight)) return A.byName("lerp_", T__lerp_(), [self, end, weight, options]);
     A.operand("lerp_", "weight", weight);
   }
   if (options === undefined) return O.lerp_(self, end, weight);
@@ -2005,11 +2005,11 @@ export function less_(self: Tensor | Scalar, options: { other: Tensor | Scalar }
 export function less_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
 export function less_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("less_", T__less_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("less_", T__less_(), [self, other, options]);
     A.bad("less_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("less_", T__less_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("less_", T__less_(), [self, other, options]);
     A.operand("less_", "other", other);
   }
   if (options === undefined) return O.lt_(self, other);
@@ -2039,11 +2039,11 @@ export function lessEqual_(self: Tensor | Scalar, options: { other: Tensor | Sca
 export function lessEqual_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
 export function lessEqual_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("lessEqual_", T__lessEqual_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("lessEqual_", T__lessEqual_(), [self, other, options]);
     A.bad("lessEqual_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("lessEqual_", T__lessEqual_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("lessEqual_", T__lessEqual_(), [self, other, options]);
     A.operand("lessEqual_", "other", other);
   }
   if (options === undefined) return O.le_(self, other);
@@ -2070,7 +2070,7 @@ export function log_(self: Tensor): Tensor;
 export function log_(options: { input: Tensor }): Tensor;
 export function log_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("log_", T__log_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("log_", T__log_(), [self, options]);
     A.bad("log_", "self", self);
   }
   if (options === undefined) return O.log_(self);
@@ -2098,7 +2098,7 @@ export function log1p_(self: Tensor): Tensor;
 export function log1p_(options: { input: Tensor }): Tensor;
 export function log1p_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("log1p_", T__log1p_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("log1p_", T__log1p_(), [self, options]);
     A.bad("log1p_", "self", self);
   }
   if (options === undefined) return O.log1p_(self);
@@ -2153,11 +2153,11 @@ export function logicalAnd_(self: Tensor, options: { other: Tensor }): Tensor;
 export function logicalAnd_(options: { input: Tensor; other: Tensor }): Tensor;
 export function logicalAnd_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("logicalAnd_", T__logicalAnd_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("logicalAnd_", T__logicalAnd_(), [self, other, options]);
     A.bad("logicalAnd_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("logicalAnd_", T__logicalAnd_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("logicalAnd_", T__logicalAnd_(), [self, other, options]);
     A.bad("logicalAnd_", "other", other);
   }
   if (options === undefined) return O.logical_and_(self, other);
@@ -2184,7 +2184,7 @@ export function logicalNot_(self: Tensor): Tensor;
 export function logicalNot_(options: { input: Tensor }): Tensor;
 export function logicalNot_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("logicalNot_", T__logicalNot_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("logicalNot_", T__logicalNot_(), [self, options]);
     A.bad("logicalNot_", "self", self);
   }
   if (options === undefined) return O.logical_not_(self);
@@ -2213,11 +2213,11 @@ export function logicalOr_(self: Tensor, options: { other: Tensor }): Tensor;
 export function logicalOr_(options: { input: Tensor; other: Tensor }): Tensor;
 export function logicalOr_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("logicalOr_", T__logicalOr_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("logicalOr_", T__logicalOr_(), [self, other, options]);
     A.bad("logicalOr_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("logicalOr_", T__logicalOr_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("logicalOr_", T__logicalOr_(), [self, other, options]);
     A.bad("logicalOr_", "other", other);
   }
   if (options === undefined) return O.logical_or_(self, other);
@@ -2266,11 +2266,11 @@ export function lt_(self: Tensor | Scalar, options: { other: Tensor | Scalar }):
 export function lt_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
 export function lt_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("lt_", T__lt_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("lt_", T__lt_(), [self, other, options]);
     A.bad("lt_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("lt_", T__lt_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("lt_", T__lt_(), [self, other, options]);
     A.operand("lt_", "other", other);
   }
   if (options === undefined) return O.lt_(self, other);
@@ -2337,15 +2337,15 @@ export function maskedScatter_(self: Tensor, options: { mask: Tensor; source: Te
 export function maskedScatter_(options: { input: Tensor; mask: Tensor; source: Tensor }): Tensor;
 export function maskedScatter_(self: unknown, mask?: unknown, source?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("maskedScatter_", T__maskedScatter_(), [self, mask, source, options]);
+    if (A.goesByTable(self)) return A.byName("maskedScatter_", T__maskedScatter_(), [self, mask, source, options]);
     A.bad("maskedScatter_", "self", self);
   }
   if (!(mask instanceof Tensor)) {
-    if (A.isOptions(mask)) return A.byName("maskedScatter_", T__maskedScatter_(), [self, mask, source, options]);
+    if (A.goesByTable(mask)) return A.byName("maskedScatter_", T__maskedScatter_(), [self, mask, source, options]);
     A.bad("maskedScatter_", "mask", mask);
   }
   if (!(source instanceof Tensor)) {
-    if (A.isOptions(source)) return A.byName("maskedScatter_", T__maskedScatter_(), [self, mask, source, options]);
+    if (A.goesByTable(source)) return A.byName("maskedScatter_", T__maskedScatter_(), [self, mask, source, options]);
     A.bad("maskedScatter_", "source", source);
   }
   if (options === undefined) return O.masked_scatter_(self, mask, source);
@@ -2375,11 +2375,11 @@ export function mul_(self: Tensor | Scalar, options: { other: Tensor | Scalar })
 export function mul_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
 export function mul_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("mul_", T__mul_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("mul_", T__mul_(), [self, other, options]);
     A.bad("mul_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("mul_", T__mul_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("mul_", T__mul_(), [self, other, options]);
     A.operand("mul_", "other", other);
   }
   if (options === undefined) return O.mul_(self, other);
@@ -2409,11 +2409,11 @@ export function multiply_(self: Tensor | Scalar, options: { other: Tensor | Scal
 export function multiply_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
 export function multiply_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("multiply_", T__multiply_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("multiply_", T__multiply_(), [self, other, options]);
     A.bad("multiply_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("multiply_", T__multiply_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("multiply_", T__multiply_(), [self, other, options]);
     A.operand("multiply_", "other", other);
   }
   if (options === undefined) return O.mul_(self, other);
@@ -2442,11 +2442,11 @@ export function ne_(self: Tensor | Scalar, options: { other: Tensor | Scalar }):
 export function ne_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
 export function ne_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("ne_", T__ne_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("ne_", T__ne_(), [self, other, options]);
     A.bad("ne_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("ne_", T__ne_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("ne_", T__ne_(), [self, other, options]);
     A.operand("ne_", "other", other);
   }
   if (options === undefined) return O.ne_(self, other);
@@ -2474,7 +2474,7 @@ export function neg_(self: Tensor): Tensor;
 export function neg_(options: { input: Tensor }): Tensor;
 export function neg_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("neg_", T__neg_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("neg_", T__neg_(), [self, options]);
     A.bad("neg_", "self", self);
   }
   if (options === undefined) return O.neg_(self);
@@ -2502,7 +2502,7 @@ export function negative_(self: Tensor): Tensor;
 export function negative_(options: { input: Tensor }): Tensor;
 export function negative_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("negative_", T__negative_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("negative_", T__negative_(), [self, options]);
     A.bad("negative_", "self", self);
   }
   if (options === undefined) return O.neg_(self);
@@ -2674,11 +2674,11 @@ export function notEqual_(self: Tensor | Scalar, options: { other: Tensor | Scal
 export function notEqual_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
 export function notEqual_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("notEqual_", T__notEqual_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("notEqual_", T__notEqual_(), [self, other, options]);
     A.bad("notEqual_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("notEqual_", T__notEqual_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("notEqual_", T__notEqual_(), [self, other, options]);
     A.operand("notEqual_", "other", other);
   }
   if (options === undefined) return O.ne_(self, other);
@@ -2835,7 +2835,7 @@ export function reciprocal_(self: Tensor): Tensor;
 export function reciprocal_(options: { input: Tensor }): Tensor;
 export function reciprocal_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("reciprocal_", T__reciprocal_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("reciprocal_", T__reciprocal_(), [self, options]);
     A.bad("reciprocal_", "self", self);
   }
   if (options === undefined) return O.reciprocal_(self);
@@ -2863,7 +2863,7 @@ export function relu_(self: Tensor): Tensor;
 export function relu_(options: { input: Tensor }): Tensor;
 export function relu_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("relu_", T__relu_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("relu_", T__relu_(), [self, options]);
     A.bad("relu_", "self", self);
   }
   if (options === undefined) return O.relu_(self);
@@ -2893,11 +2893,11 @@ export function remainder(self: Tensor, options: { other: Tensor | Scalar; out?:
 export function remainder(options: { input: Tensor; other: Tensor | Scalar; out?: Tensor }): Tensor;
 export function remainder(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("remainder", T__remainder(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("remainder", T__remainder(), [self, other, options]);
     A.bad("remainder", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("remainder", T__remainder(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("remainder", T__remainder(), [self, other, options]);
     A.operand("remainder", "other", other);
   }
   if (options === undefined) return O.remainder(self, other);
@@ -2927,11 +2927,11 @@ export function remainder_(self: Tensor, options: { other: Tensor | Scalar }): T
 export function remainder_(options: { input: Tensor; other: Tensor | Scalar }): Tensor;
 export function remainder_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("remainder_", T__remainder_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("remainder_", T__remainder_(), [self, other, options]);
     A.bad("remainder_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("remainder_", T__remainder_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("remainder_", T__remainder_(), [self, other, options]);
     A.operand("remainder_", "other", other);
   }
   if (options === undefined) return O.remainder_(self, other);
@@ -3116,7 +3116,7 @@ export function rsqrt_(self: Tensor): Tensor;
 export function rsqrt_(options: { input: Tensor }): Tensor;
 export function rsqrt_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("rsqrt_", T__rsqrt_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("rsqrt_", T__rsqrt_(), [self, options]);
     A.bad("rsqrt_", "self", self);
   }
   if (options === undefined) return O.rsqrt_(self);
@@ -3264,7 +3264,7 @@ export function sgn_(self: Tensor): Tensor;
 export function sgn_(options: { input: Tensor }): Tensor;
 export function sgn_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("sgn_", T__sgn_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("sgn_", T__sgn_(), [self, options]);
     A.bad("sgn_", "self", self);
   }
   if (options === undefined) return O.sgn_(self);
@@ -3310,7 +3310,7 @@ export function sigmoid_(self: Tensor): Tensor;
 export function sigmoid_(options: { input: Tensor }): Tensor;
 export function sigmoid_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("sigmoid_", T__sigmoid_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("sigmoid_", T__sigmoid_(), [self, options]);
     A.bad("sigmoid_", "self", self);
   }
   if (options === undefined) return O.sigmoid_(self);
@@ -3338,7 +3338,7 @@ export function sign_(self: Tensor): Tensor;
 export function sign_(options: { input: Tensor }): Tensor;
 export function sign_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("sign_", T__sign_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("sign_", T__sign_(), [self, options]);
     A.bad("sign_", "self", self);
   }
   if (options === undefined) return O.sign_(self);
@@ -3365,7 +3365,7 @@ export function sin_(self: Tensor): Tensor;
 export function sin_(options: { input: Tensor }): Tensor;
 export function sin_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("sin_", T__sin_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("sin_", T__sin_(), [self, options]);
     A.bad("sin_", "self", self);
   }
   if (options === undefined) return O.sin_(self);
@@ -3422,7 +3422,7 @@ export function sqrt_(self: Tensor): Tensor;
 export function sqrt_(options: { input: Tensor }): Tensor;
 export function sqrt_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("sqrt_", T__sqrt_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("sqrt_", T__sqrt_(), [self, options]);
     A.bad("sqrt_", "self", self);
   }
   if (options === undefined) return O.sqrt_(self);
@@ -3510,11 +3510,11 @@ export function sub_(self: Tensor | Scalar, options: { other: Tensor | Scalar; a
 export function sub_(options: { input: Tensor | Scalar; other: Tensor | Scalar; alpha?: Scalar }): Tensor;
 export function sub_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("sub_", T__sub_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("sub_", T__sub_(), [self, other, options]);
     A.bad("sub_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("sub_", T__sub_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("sub_", T__sub_(), [self, other, options]);
     A.operand("sub_", "other", other);
   }
   if (options === undefined) return O.sub_(self, other, 1);
@@ -3544,11 +3544,11 @@ export function subtract_(self: Tensor | Scalar, options: { other: Tensor | Scal
 export function subtract_(options: { input: Tensor | Scalar; other: Tensor | Scalar; alpha?: Scalar }): Tensor;
 export function subtract_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("subtract_", T__subtract_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("subtract_", T__subtract_(), [self, other, options]);
     A.bad("subtract_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("subtract_", T__subtract_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("subtract_", T__subtract_(), [self, other, options]);
     A.operand("subtract_", "other", other);
   }
   if (options === undefined) return O.sub_(self, other, 1);
@@ -3651,7 +3651,7 @@ export function t_(self: Tensor): Tensor;
 export function t_(options: { input: Tensor }): Tensor;
 export function t_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("t_", T__t_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("t_", T__t_(), [self, options]);
     A.bad("t_", "self", self);
   }
   if (options === undefined) return O.t_(self);
@@ -3678,7 +3678,7 @@ export function tanh_(self: Tensor): Tensor;
 export function tanh_(options: { input: Tensor }): Tensor;
 export function tanh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("tanh_", T__tanh_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("tanh_", T__tanh_(), [self, options]);
     A.bad("tanh_", "self", self);
   }
   if (options === undefined) return O.tanh_(self);
@@ -3783,11 +3783,11 @@ export function trueDivide_(self: Tensor | Scalar, options: { other: Tensor | Sc
 export function trueDivide_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
 export function trueDivide_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("trueDivide_", T__trueDivide_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("trueDivide_", T__trueDivide_(), [self, other, options]);
     A.bad("trueDivide_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.isOptions(other)) return A.byName("trueDivide_", T__trueDivide_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("trueDivide_", T__trueDivide_(), [self, other, options]);
     A.operand("trueDivide_", "other", other);
   }
   if (options === undefined) return O.true_divide_(self, other);
@@ -3814,7 +3814,7 @@ export function trunc_(self: Tensor): Tensor;
 export function trunc_(options: { input: Tensor }): Tensor;
 export function trunc_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("trunc_", T__trunc_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("trunc_", T__trunc_(), [self, options]);
     A.bad("trunc_", "self", self);
   }
   if (options === undefined) return O.trunc_(self);
@@ -4016,7 +4016,7 @@ export function zero_(self: Tensor): Tensor;
 export function zero_(options: { input: Tensor }): Tensor;
 export function zero_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.isOptions(self)) return A.byName("zero_", T__zero_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("zero_", T__zero_(), [self, options]);
     A.bad("zero_", "self", self);
   }
   if (options === undefined) return O.zero_(self);

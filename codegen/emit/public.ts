@@ -195,7 +195,7 @@ function simpleBody(op: Op, name: string, inplace: boolean, id: string): string[
     if (a.role.endsWith("?")) lines.push(`  ${a.name} ??= null;`);
     lines.push(
       `  if (!(${a.name} instanceof Tensor)) {`,
-      `    if (A.isOptions(${a.name})) return A.byName("${name}", ${id}(), [${given}, options]);`,
+      `    if (A.goesByTable(${a.name})) return A.byName("${name}", ${id}(), [${given}, options]);`,
       `    A.${check === "tensor" ? "bad" : check}("${name}", "${a.name}", ${a.name});`,
       "  }",
     );

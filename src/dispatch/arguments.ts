@@ -213,6 +213,36 @@ export function byName<R>(name: string, overloads: readonly Overload[], args: un
   return call(name, overloads, args.slice(0, last + 1));
 }
 
+/** Calls of a function again, with other arguments. */
+export type Again = (...args: unknown[]) => unknown;
+
+/** Takes the calls of functions on values that are no tensors, as `__torch_function__` does. */
+export interface FunctionTaker {
+  /** Whether it takes calls on this value. */
+  takes(value: unknown): boolean;
+  /** What a function gives for such a value among its arguments; undefined where it has no answer. */
+  call(name: string, args: readonly unknown[], options: Record<string, unknown> | null, again: Again): unknown;
+}
+
+let taker: FunctionTaker | null = null;
+
+/** Sets who takes calls on values that are no tensors. */
+export function setFunctionTaker(given: FunctionTaker): void {
+  taker = given;
+}
+
+/** Whether an argument sends a call through the table of overloads: options, or a value that another room knows. */
+export function goesByTable(x: unknown): boolean {
+  return isOptions(x) || taker?.takes(x) === true;
+}
+
+/** What another room gives for the arguments of a call that no overload takes. */
+function taken(name: string, overloads: readonly Overload[], list: unknown[], options: Record<string, unknown> | null) {
+  const all = [...list, ...Object.values(options ?? {})];
+  if (taker === null || !all.some(taker.takes)) return undefined;
+  return taker.call(name, list, options, (...args) => call(name, overloads, args));
+}
+
 /** Calls the first overload that fits. */
 export function call<R>(name: string, overloads: readonly Overload[], args: unknown[]): R {
   let options: Record<string, unknown> | null = null;
@@ -229,6 +259,8 @@ export function call<R>(name: string, overloads: readonly Overload[], args: unkn
       if (bound !== null) return (overload.fn as (...args: unknown[]) => R)(...bound);
     }
   }
+  const other = taken(name, overloads, list, options);
+  if (other !== undefined) return other as R;
   throw invalid(name, args, overloads, options);
 }
 

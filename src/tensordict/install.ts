@@ -1,5 +1,6 @@
 // Tells the files below the classes how to make and load collections, and puts the checks of arguments before methods.
 
+import { setFunctionTaker } from "../dispatch/arguments.ts";
 import { MODULE } from "../nn/signatures.ts";
 import { installChecks } from "../tensor/checks.ts";
 import { TensorDictBase } from "./classes/base.ts";
@@ -34,6 +35,7 @@ import { loader, make } from "./core/state.ts";
 import { guarded } from "./core/too-deep.ts";
 import { MemoryMappedTensor } from "./disk/mapped-tensor.ts";
 import { loadTree } from "./disk/memmap-load.ts";
+import { ON_COLLECTIONS } from "./ops/torch-functions.ts";
 
 const ALL = {
   ...METHODS,
@@ -68,6 +70,7 @@ installChecks(PersistentTensorDict, PERSISTENT_STATICS, guarded);
 for (const target of [NonTensorData, NonTensorStack]) installChecks(target.prototype, VALUE_METHODS);
 installChecks(TensorDictFuture.prototype, FUTURE_METHODS);
 
+setFunctionTaker(ON_COLLECTIONS);
 make.tensordict = denseOf;
 make.lazy = (members, stackDim, stackDimName) => new LazyStackedTensorDict(members, { stackDim, stackDimName });
 make.nonTensor = valueOf;

@@ -358,8 +358,8 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends KeyMetho
     return shape.unbindTd(this, dim) as this[];
   }
   /** The batch elements at the places of `index`. @torch TensorDict.gather */
-  gather(dim: number, index: Tensor): this {
-    return shape.gatherTd(this, dim, index) as this;
+  gather(dim: number, index: Tensor, options: { out?: Td | null; sparseGrad?: boolean } = {}): this {
+    return shape.gatherTd(this, dim, index, options) as this;
   }
   /** Copies along the batch dimensions. @torch TensorDict.repeat */
   repeat(...repeats: (number | readonly number[])[]): this {

@@ -88,7 +88,7 @@ export const METHODS = {
   split: "splitSize:intOrInts dim?:int",
   chunk: "chunks:int dim?:int",
   unbind: "dim?:int",
-  gather: "dim:int index:tensor",
+  gather: "dim:int index:tensor | out:td sparseGrad:bool",
   repeat: "...repeats:size",
   maskedSelect: "mask:tensor",
   movedim: "source:intOrInts destination:intOrInts",

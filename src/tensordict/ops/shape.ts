@@ -1,5 +1,5 @@
 // Shape operations: they act on the batch dimensions of every entry and leave the others alone.
-import { IndexError, RuntimeError, ValueError } from "../../tensor/errors.ts";
+import { IndexError, NotImplementedError, RuntimeError, ValueError } from "../../tensor/errors.ts";
 import { numelOf, Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { lockTd } from "../core/locking.ts";
@@ -36,6 +36,8 @@ import {
   unsqueezeLazy,
 } from "./lazy-shape.ts";
 import { maybeDenseStackTds, stackOfValues } from "./stacking.ts";
+
+import { updateInPlace } from "./writes.ts";
 
 /** An operation on the first dimensions of a tensor. */
 export interface ShapeOp {
@@ -384,9 +386,26 @@ export function unbindTd(td: Td, dim: number): Td[] {
 }
 
 /** Picks along one batch dimension; the index has the rank of the batch. @torch TensorDict.gather */
-export function gatherTd(td: Td, dim: number, index: Tensor): Td {
+export function gatherTd(
+  td: Td,
+  dim: number,
+  index: Tensor,
+  options: { out?: Td | null; sparseGrad?: boolean } = {},
+): Td {
+  if (options.sparseGrad === true) {
+    throw new NotImplementedError("sparse_grad=True not implemented for torch.gather(tensordict, ...)");
+  }
+  const made = gathered(td, dim, index);
+  if (options.out === undefined || options.out === null) return made;
+  updateInPlace(options.out, made);
+  return options.out;
+}
+
+function gathered(td: Td, dim: number, index: Tensor): Td {
+  if (index.ndim === 0 || index._shape[0] === 0) throw new RuntimeError("Cannot use torch.gather with an empty index");
   const rank = td._batchSize.length;
-  const at = requireBatchDim(td, dim);
+  const at = wrapBatchDim(dim, rank);
+  if (at === null) throw new RuntimeError(`Cannot gather tensordict with shape ${td._batchSize} along dim ${dim}.`);
   if (index.ndim !== rank) {
     throw new RuntimeError(`the index has ${index.ndim} dimensions, the batch ${rank}: they must be the same`);
   }

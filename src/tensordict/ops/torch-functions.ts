@@ -1,0 +1,85 @@
+// Functions of tensors that are called on collections: they do what the method of the same name does, or work on every
+// tensor by itself.
+import type { Again, FunctionTaker } from "../../dispatch/arguments.ts";
+import { ValueError } from "../../tensor/errors.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import { isTensorCollection, type Td } from "../core/state.ts";
+import type { Alternative } from "./choosing.ts";
+import { applyLeaves, elementwiseTd, type Operand } from "./pointwise.ts";
+
+type Options = Record<string, unknown> | null;
+
+/** Functions that make a tensor after the model of another. */
+const MODELLED = new Set(["emptyLike", "fullLike", "onesLike", "randLike", "randnLike", "zerosLike"]);
+/** Functions of a tensor and of what it should be. */
+const LOSSES = new Set(["huberLoss", "l1Loss", "mseLoss", "smoothL1Loss"]);
+/** Functions of two operands, of which only the second is a collection. */
+const OF_BOTH = new Set([
+  "add",
+  "bitwiseAnd",
+  "bitwiseOr",
+  "bitwiseXor",
+  "div",
+  "maximum",
+  "minimum",
+  "mul",
+  "pow",
+  "sub",
+]);
+
+/** Functions that do what the method of the first argument does. */
+const METHODS = new Set([
+  ...["unbind", "unflatten", "flatten", "reshape", "flip", "fliplr", "flipud", "roll", "rot90", "narrow", "tile"],
+  ...["repeatInterleave", "broadcastTo", "atleast1d", "atleast2d", "atleast3d", "transpose", "swapaxes", "swapdims"],
+  ...["gather", "clone", "squeeze", "unsqueeze", "maskedSelect", "permute", "movedim", "moveaxis", "split", "chunk"],
+  ...["tensorSplit", "where", "var", "std", "mean", "sum", "logsumexp", "softmax"],
+  ...["abs", "add", "addcdiv", "addcmul", "bitwiseAnd", "bitwiseOr", "bitwiseXor", "clamp", "clampMax", "clampMin"],
+  ...["cos", "div", "exp", "isfinite", "isnan", "isneginf", "isposinf", "isreal", "lerp", "log", "log1p", "logicalAnd"],
+  ...["maximum", "minimum", "mul", "neg", "pow", "sigmoid", "sin", "sqrt", "square", "sub", "tanh"],
+]);
+
+/** Null stands for what is not given; a dimension that is not given is left out. */
+function given(options: Options): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(options ?? {}).filter(([, value]) => value !== null));
+}
+
+function loss(td: Td, target: unknown, rest: readonly unknown[], options: Options, again: Again): unknown {
+  const reduction = options?.reduction ?? "mean";
+  if (!["none", "mean", "sum"].includes(reduction as string)) {
+    throw new ValueError(`Invalid reduction mode: ${reduction}. Expected one of 'none', 'mean', 'sum'.`);
+  }
+  const one = (t: Tensor, _path: readonly string[], [other]: readonly unknown[]) =>
+    again(t, other, ...rest, { ...given(options), reduction }) as Tensor;
+  return applyLeaves(td, one, reduction === "none" ? {} : { batchSize: [] }, [target as Td]);
+}
+
+/** Calls on collections, for `setFunctionTaker`. */
+export const ON_COLLECTIONS: FunctionTaker = {
+  takes: isTensorCollection,
+  call(name, args, options, again) {
+    const list = [...args];
+    const named = given(options);
+    // The receiver may be given by its name.
+    if (list.length === 0) {
+      list.push(named.self ?? named.input);
+      delete named.self;
+      delete named.input;
+    }
+    const [first, second, ...rest] = list;
+    const tail = Object.keys(named).length === 0 ? [] : [named];
+    if (isTensorCollection(first)) {
+      const td = first as Td & Record<string, (...values: unknown[]) => unknown>;
+      if (MODELLED.has(name)) return applyLeaves(td, (t) => again(t, ...list.slice(1), ...tail) as Tensor);
+      if (LOSSES.has(name)) return loss(td, second, rest, options, again);
+      return METHODS.has(name) ? td[name]?.(...list.slice(1), ...tail) : undefined;
+    }
+    if (name === "where" && first instanceof Tensor) {
+      const [a, b] = [second, rest[0]];
+      if (isTensorCollection(a)) return a.where(first, b as Alternative, named);
+      return isTensorCollection(b) ? b.where(first.logicalNot(), a as Alternative, named) : undefined;
+    }
+    if (!OF_BOTH.has(name) || !isTensorCollection(second)) return undefined;
+    const both = (t: Tensor, [value]: readonly unknown[]) => again(value, t, ...tail) as Tensor;
+    return elementwiseTd(second, [first as Operand], both, { propagateLock: true });
+  },
+};
