@@ -140,3 +140,14 @@ describe("bounds and weights", () => {
     expect(() => td().min(1)).toThrow("dim must be within the batch dimensions");
   });
 });
+
+test("keys, values and items by position, and with leaves of one's own", () => {
+  const td = sample();
+  expect(td.keys(true, true)).toEqual(td.keys({ includeNested: true, leavesOnly: true }));
+  expect(td.keys(true)).toEqual(td.keys({ includeNested: true }));
+  const wrapped = (made: unknown) => made === NonTensorData;
+  expect(td.keys(true, true, { isLeaf: wrapped })).toEqual([["b", "d"]]);
+  expect(td.items({ includeNested: true, leavesOnly: true, isLeaf: wrapped })[0]?.[0]).toEqual(["b", "d"]);
+  expect(td.values(true, true, { isLeaf: () => true }).length).toBe(5);
+  expect(() => td.keys(1 as never)).toThrow("argument 'includeNested' must be bool, not int");
+});

@@ -21,8 +21,8 @@ import type {
   Found,
   IndexPart,
   Inner,
-  IterationOptions,
   KeyOf,
+  ListingArguments,
   NestedKey,
   Schema,
   SizeLike,
@@ -32,7 +32,7 @@ import type {
 } from "../core/types.ts";
 import { lastUndo, rememberLock } from "../core/undo.ts";
 import type { LoadOptions } from "../disk/memmap-load.ts";
-import { findEntry, listEntries, requireEntry, tensorsOf } from "../ops/access.ts";
+import { findEntry, listEntries, listing, requireEntry, tensorsOf } from "../ops/access.ts";
 import { writeIndex, writePart } from "../ops/index-writes.ts";
 import { indexTd, isKey, isSlice } from "../ops/indexing.ts";
 import { type EmptyOptions, emptyTd } from "../ops/key-ops.ts";
@@ -234,16 +234,16 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends KeyMetho
     return findEntry(this, key) !== undefined;
   }
   /** Its keys; nested ones are arrays. @torch TensorDict.keys */
-  keys(options: IterationOptions = {}): (string | string[])[] {
-    return listEntries(this, options, outlinesOf, false).map(([path]) => unravelKey(path));
+  keys(...args: ListingArguments): (string | string[])[] {
+    return listEntries(this, listing(args), outlinesOf, false).map(([path]) => unravelKey(path));
   }
   /** Its entries, in the order of the keys. @torch TensorDict.values */
-  values(options: IterationOptions = {}): Entry[] {
-    return listEntries(this, options, entriesOf, true).map(([, entry]) => entry);
+  values(...args: ListingArguments): Entry[] {
+    return listEntries(this, listing(args), entriesOf, true).map(([, entry]) => entry);
   }
   /** Keys and entries. @torch TensorDict.items */
-  items(options: IterationOptions = {}): [string | string[], Entry][] {
-    return listEntries(this, options, entriesOf, true).map(([path, entry]) => [unravelKey(path), entry]);
+  items(...args: ListingArguments): [string | string[], Entry][] {
+    return listEntries(this, listing(args), entriesOf, true).map(([path, entry]) => [unravelKey(path), entry]);
   }
   /** Parts of the first batch dimension, one after the other. */
   *[Symbol.iterator](): IterableIterator<this> {

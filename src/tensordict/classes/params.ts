@@ -24,7 +24,7 @@ import {
   type Td,
   toSize,
 } from "../core/state.ts";
-import type { Entry, IndexPart, IterationOptions, NestedKey, Schema } from "../core/types.ts";
+import type { Entry, IndexPart, ListingArguments, NestedKey, Schema } from "../core/types.ts";
 import type { KeyOptions } from "../ops/key-ops.ts";
 import type { ToOptions } from "../ops/moving.ts";
 import { applyLeaves } from "../ops/pointwise.ts";
@@ -265,11 +265,11 @@ export class TensorDictParams<S extends Schema = Schema> extends TensorDictBase<
 
   // ---- reading
 
-  override values(options: IterationOptions = {}): Entry[] {
-    return super.values(options).map((value) => this._hooked(value));
+  override values(...args: ListingArguments): Entry[] {
+    return super.values(...args).map((value) => this._hooked(value));
   }
-  override items(options: IterationOptions = {}): [string | string[], Entry][] {
-    return super.items(options).map(([key, value]) => [key, this._hooked(value)]);
+  override items(...args: ListingArguments): [string | string[], Entry][] {
+    return super.items(...args).map(([key, value]) => [key, this._hooked(value)]);
   }
 
   // ---- entries: what is wrapped is unlocked meanwhile, and what is new becomes parameters and buffers

@@ -3,7 +3,7 @@
 import { BACKGROUND, LAYOUT, REMOTE, WRITE } from "../../io/base/signatures.ts";
 
 const KEYS_UPDATE = "nonBlocking:bool keysToUpdate:keys";
-const LISTING = "includeNested:bool leavesOnly:bool sort:bool";
+const LISTING = "includeNested?:bool leavesOnly?:bool | isLeaf:fn sort:bool";
 const MEMMAP = "copyExisting:bool numThreads:int existsok:bool robustKey:bool fsync:bool atomic:bool";
 const ARCHIVE = "archive:bool compression:any";
 const LOAD = "device:any mode:any robustKey:bool numThreads:int pickles:any";
@@ -51,9 +51,9 @@ export const METHODS = {
   setdefault: "key:key value:value",
   getNonTensor: "key:key",
   has: "key:key",
-  keys: `| ${LISTING}`,
-  values: `| ${LISTING}`,
-  items: `| ${LISTING}`,
+  keys: LISTING,
+  values: LISTING,
+  items: LISTING,
   update: `source:source | clone:bool inplace:bool ${KEYS_UPDATE}`,
   update_: `source:source | clone:bool ${KEYS_UPDATE}`,
   updateAt_: `source:source index:any | clone:bool ${KEYS_UPDATE}`,

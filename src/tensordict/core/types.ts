@@ -117,9 +117,16 @@ export interface IterationOptions {
   includeNested?: boolean;
   /** Only what is no TensorDict. */
   leavesOnly?: boolean;
+  /** With `leavesOnly`, which classes of entries are leaves; without it those that are no collections. */
+  isLeaf?: ((entryClass: abstract new (...args: never[]) => unknown) => boolean) | null;
   /** In alphabetical order of the full key. */
   sort?: boolean;
 }
+
+/** What `keys`, `values` and `items` take. */
+export type ListingArguments =
+  | [options?: IterationOptions]
+  | [includeNested: boolean, leavesOnly?: boolean, options?: Pick<IterationOptions, "isLeaf" | "sort">];
 
 /** One part of an index of the batch. Strings are slices such as "0:2", or "...". */
 export type IndexPart =

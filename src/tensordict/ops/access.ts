@@ -14,7 +14,7 @@ import {
   requireUnlocked,
   type Td,
 } from "../core/state.ts";
-import type { Entry, IterationOptions, NestedKey } from "../core/types.ts";
+import type { Entry, IterationOptions, ListingArguments, NestedKey } from "../core/types.ts";
 import { resolvePath, setEntry } from "./writes.ts";
 
 /** The entry under a key, undefined when it is not there. */
@@ -69,20 +69,34 @@ function* walk(
   td: Td,
   prefix: readonly string[],
   nested: boolean,
-  leavesOnly: boolean,
+  shows: (entry: Entry) => boolean,
   list: Lister,
   holders: boolean,
 ): Generator<PathEntry> {
   for (const [key, entry] of list(td)) {
     const path = prefix.length === 0 ? [key] : [...prefix, key];
     const branch = isBranch(entry);
-    const shown = !leavesOnly || !isTensorCollection(entry);
+    const shown = shows(entry);
     // A file lists its groups first, too.
     const holderFirst = holders || td._outside !== undefined;
     if (shown && holderFirst) yield [path, entry];
-    if (branch && nested) yield* walk(entry, path, true, leavesOnly, list, holders);
+    if (branch && nested) yield* walk(entry, path, true, shows, list, holders);
     if (shown && !holderFirst) yield [path, entry];
   }
+}
+
+/** The options of `keys`, `values` and `items`, from their arguments in places. */
+export function listing(args: ListingArguments): IterationOptions {
+  const [first, leavesOnly, options] = args;
+  if (typeof first === "object") return first;
+  return { ...options, includeNested: first === true, leavesOnly: leavesOnly === true };
+}
+
+/** Which entries are listed. */
+function shownBy({ leavesOnly, isLeaf }: IterationOptions): (entry: Entry) => boolean {
+  if (leavesOnly !== true) return () => true;
+  if (isLeaf === undefined || isLeaf === null) return (entry) => !isTensorCollection(entry);
+  return (entry) => isLeaf(entry.constructor as abstract new (...args: never[]) => unknown);
 }
 
 /**
@@ -90,7 +104,7 @@ function* walk(
  * values and items list it first.
  */
 export function listEntries(td: Td, options: IterationOptions, lister: Lister, holderFirst: boolean): PathEntry[] {
-  const list = [...walk(td, [], options.includeNested === true, options.leavesOnly === true, lister, holderFirst)];
+  const list = [...walk(td, [], options.includeNested === true, shownBy(options), lister, holderFirst)];
   if (options.sort === true) {
     const text = (path: readonly string[]) => path.join(".");
     list.sort(([a], [b]) => (text(a) < text(b) ? -1 : text(a) > text(b) ? 1 : 0));
