@@ -82,6 +82,8 @@ export const VALUES: Readonly<Record<string, () => unknown>> = {
   separator: () => ".",
   recurse: () => true,
   keepdim: () => true,
+  includeNested: () => true,
+  leavesOnly: () => true,
   requiresGrad: () => true,
   setToNone: () => true,
   min: () => 1,
