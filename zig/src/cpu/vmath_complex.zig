@@ -320,7 +320,6 @@ pub inline fn logaddexp(x: anytype, y: @TypeOf(x)) @TypeOf(x) {
     return add(log1p(exp(sub(small, large))), large);
 }
 
-
 /// 1 / (1 + e^-z)
 pub inline fn sigmoid(z: anytype) @TypeOf(z) {
     return in_f64(sigmoid_f64, z);
