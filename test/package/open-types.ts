@@ -66,6 +66,7 @@ export const REASONS: readonly (readonly [why: string, names: readonly string[]]
       "EntryMethods.newTensor",
       "SeparatesOptions.default",
       "SplitKeysOptions.default",
+      "IterationOptions.isLeaf",
       "LazyStackedTensorDict.setEach",
       "UpdateSource",
       "Operand",
