@@ -47,14 +47,18 @@ class MethodRouter extends KindRouter {
  * Takes the members away that a class inherits from another class of the site, which has them on its own page. A
  * constant that makes objects extends nothing, and shows all that they have.
  */
-function withoutInherited(project: ProjectReflection, byDeclaration: ReadonlyMap<string, PublicName>): void {
+function withoutInherited(project: ProjectReflection, names: readonly PublicName[]): void {
+  // Two classes of one name, in two namespaces, declare members of the same names.
+  const byDeclaration = Map.groupBy(names, (row) => row.declared);
   const doomed: DeclarationReflection[] = [];
   for (const one of project.getReflectionsByKind(ReflectionKind.Class) as DeclarationReflection[]) {
     if (one.extendedTypes === undefined) continue;
     for (const member of one.children ?? []) {
       const declared = project.getSymbolIdFromReflection(member)?.qualifiedName ?? "";
-      const owner = byDeclaration.get(declared)?.owner ?? null;
-      if (owner !== null && owner !== one.getFullName()) doomed.push(member);
+      const owners = (byDeclaration.get(declared) ?? []).map((row) => row.owner);
+      if (owners.length > 0 && owners.every((owner) => owner !== null && owner !== one.getFullName())) {
+        doomed.push(member);
+      }
     }
   }
   for (const member of doomed) project.removeReflection(member);
@@ -168,7 +172,7 @@ export function load(app: Application): void {
   const byDeclaration = new Map(names.map((row) => [row.declared, row]));
   app.converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
     byOwnName(project);
-    withoutInherited(project, byDeclaration);
+    withoutInherited(project, names);
     addExamples(project, byName, byDeclaration);
     nameDocuments(project);
     addTorchIndex(project);
