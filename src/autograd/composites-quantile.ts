@@ -85,7 +85,8 @@ function compute(request: Request, shape: readonly number[]): Tensor {
   return O.squeeze_dim_(O.transpose_(O.unsqueeze_(values, 0), 0, -1), -1);
 }
 
-function quantileOf(request: Request, out: Tensor | undefined): Tensor {
+function quantileOf(given: Omit<Request, "q"> & { q: Tensor | number }, out: Tensor | undefined): Tensor {
+  const request = { ...given, q: typeof given.q === "number" ? asTensor(given.q, given.self) : given.q };
   check(request);
   if (out === undefined) return compute(request, resultShape(request));
   checkOutGradients("quantile", out, [request.self, request.q]);
@@ -109,8 +110,7 @@ export function quantile(
   mode: string,
   out?: Tensor,
 ): Tensor {
-  const given = typeof q === "number" ? asTensor(q, self) : q;
-  return quantileOf({ self, q: given, dim, keepdim, mode, ignoreNan: false }, out);
+  return quantileOf({ self, q, dim, keepdim, mode, ignoreNan: false }, out);
 }
 
 export function nanquantile(
@@ -121,6 +121,5 @@ export function nanquantile(
   mode: string,
   out?: Tensor,
 ): Tensor {
-  const given = typeof q === "number" ? asTensor(q, self) : q;
-  return quantileOf({ self, q: given, dim, keepdim, mode, ignoreNan: true }, out);
+  return quantileOf({ self, q, dim, keepdim, mode, ignoreNan: true }, out);
 }

@@ -6,7 +6,7 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { Extremes } from "../core/extremes.ts";
 import { isLazy, isTensorCollection, make, type Td, wrapBatchDim } from "../core/state.ts";
 import type { Schema } from "../core/types.ts";
-import { onlyTensors } from "../ops/accumulating.ts";
+import { dense, once, onlyTensors } from "../ops/accumulating.ts";
 import { applyLeaves, elementwiseTd, type ManyFunction, type Operand, reduceTd } from "../ops/pointwise.ts";
 import { KEEP_LOCK, MathMethods } from "./math-methods.ts";
 import type { DefaultOptions, ReduceOptions } from "./math-signatures.ts";
@@ -278,13 +278,11 @@ function extremes(
 ): Extremes | Td {
   const given = typeof dim === "object" && dim !== null ? dim : { ...options, dim };
   const keepdim = given.keepdim === true;
-  const part = (which: 0 | 1) =>
-    reduceTd(
-      td,
-      (t, at) => (at === undefined ? t[name]() : t[name](at, { keepdim })[which]),
-      given.dim ?? undefined,
-      keepdim,
-    );
-  if (given.dim === undefined || given.dim === null || given.returnIndices === false) return part(0);
+  const at = given.dim ?? null;
+  if (at === null) return reduceTd(td, (t) => t[name](), undefined, keepdim);
+  const found = once((t) => t[name](wrapBatchDim(at, td._batchSize.length) as number, { keepdim }));
+  const tree = dense(td);
+  const part = (which: 0 | 1) => reduceTd(tree, (t) => found(t)[which], at, keepdim);
+  if (given.returnIndices === false) return part(0);
   return new Extremes(name, onlyTensors(part(0)), onlyTensors(part(1)));
 }

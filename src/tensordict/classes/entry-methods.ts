@@ -6,11 +6,13 @@ import { RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { keyPath } from "../core/keys.ts";
 import { applyNames } from "../core/names.ts";
+import { recordOf } from "../core/plain.ts";
 import { entriesOf, isNonTensor, isTensorCollection, type Td } from "../core/state.ts";
 import { catTensors, stackTensors, tensor } from "../core/tensor-ops.ts";
 import type { IndexPart, NestedKey, Schema } from "../core/types.ts";
 import { tensorsOf } from "../ops/access.ts";
 import { type Alternative, type WhereOptions, whereTd } from "../ops/choosing.ts";
+import { withOptions } from "../ops/key-ops.ts";
 import {
   autoBatchSize,
   createNestedTd,
@@ -35,16 +37,6 @@ export interface NewTensorOptions {
   requiresGrad?: boolean;
 }
 
-/** Arguments and the options behind them. */
-function withOptions<A, O extends object>(list: readonly (A | O)[], isOptions: (last: A | O) => boolean): [A[], O] {
-  const last = list.at(-1);
-  if (last === undefined || !isOptions(last)) return [list as A[], {} as O];
-  return [list.slice(0, -1) as A[], last as O];
-}
-
-const isPlain = (value: unknown): boolean =>
-  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Map);
-
 /** Sorting, joining and choosing of entries. */
 export abstract class EntryMethods<S = Schema> extends ScanMethods<S> {
   /**
@@ -60,7 +52,7 @@ export abstract class EntryMethods<S = Schema> extends ScanMethods<S> {
    * @torch TensorDict.split_keys
    */
   splitKeys(...sets: (KeySet | SplitKeysOptions)[]): Td[] {
-    const [given, options] = withOptions<KeySet, SplitKeysOptions>(sets, isPlain);
+    const [given, options] = withOptions<KeySet, SplitKeysOptions>(sets);
     return splitKeysTd(this._td, given, options);
   }
   /**
@@ -75,7 +67,7 @@ export abstract class EntryMethods<S = Schema> extends ScanMethods<S> {
    * @torch TensorDict.separates
    */
   separates(...keys: (NestedKey | SeparatesOptions)[]): Td {
-    const [given, options] = withOptions<NestedKey, SeparatesOptions>(keys, isPlain);
+    const [given, options] = withOptions<NestedKey, SeparatesOptions>(keys);
     return separatesTd(this._td, given, options);
   }
   /**
@@ -129,7 +121,7 @@ export abstract class EntryMethods<S = Schema> extends ScanMethods<S> {
    * @torch TensorDict.stack_tensors
    */
   stackTensors(...keys: (NestedKey | JoinOptions)[]): this {
-    const [given, options] = withOptions<NestedKey, JoinOptions>(keys, isPlain);
+    const [given, options] = withOptions<NestedKey, JoinOptions>(keys);
     joinEntries(this._td, given, options, stackTensors);
     return this;
   }
@@ -144,7 +136,7 @@ export abstract class EntryMethods<S = Schema> extends ScanMethods<S> {
    * @torch TensorDict.cat_tensors
    */
   catTensors(...keys: (NestedKey | JoinOptions)[]): this {
-    const [given, options] = withOptions<NestedKey, JoinOptions>(keys, isPlain);
+    const [given, options] = withOptions<NestedKey, JoinOptions>(keys);
     joinEntries(this._td, given, options, catTensors);
     return this;
   }
@@ -334,16 +326,6 @@ function onlyTensors(td: Td): boolean {
   return [...entriesOf(td)].every(([, entry]) => {
     return entry instanceof Tensor || (isTensorCollection(entry) && !isNonTensor(entry) && onlyTensors(entry));
   });
-}
-
-function recordOf(td: Td, leaf: (t: Tensor) => unknown): Record<string, unknown> {
-  const made: Record<string, unknown> = {};
-  for (const [key, entry] of entriesOf(td)) {
-    if (entry instanceof Tensor) made[key] = leaf(entry);
-    else if (isNonTensor(entry)) made[key] = entry._kind === "nonTensor" ? entry.value_ : entry.tolist();
-    else made[key] = isTensorCollection(entry) ? recordOf(entry, leaf) : entry;
-  }
-  return made;
 }
 
 function leavesIn(td: Td, sorted: boolean | readonly NestedKey[] | null | undefined): Tensor[] {

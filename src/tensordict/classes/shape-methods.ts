@@ -4,6 +4,7 @@ import type { DTypeLike } from "../../tensor/dtype.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { keyPath } from "../core/keys.ts";
+import { recordOf } from "../core/plain.ts";
 import { isSharedTensor } from "../core/shared.ts";
 import {
   entriesOf,
@@ -398,12 +399,7 @@ export abstract class ShapeMethods<S = Schema> extends EntryMethods<S> {
    * @torch TensorDict.to_dict
    */
   toDict(): Record<string, unknown> {
-    const made: Record<string, unknown> = {};
-    for (const [key, entry] of entriesOf(this._td)) {
-      if (isNonTensor(entry)) made[key] = entry._kind === "nonTensor" ? entry.value_ : entry.tolist();
-      else made[key] = isTensorCollection(entry) ? entry.toDict() : entry;
-    }
-    return made;
+    return recordOf(this._td, (t) => t);
   }
   /**
    * The same tensors without the values that are none.

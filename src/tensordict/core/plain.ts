@@ -1,6 +1,15 @@
 // Collections as plain values, as JSON has them.
 import { Tensor } from "../../tensor/tensor.ts";
-import { isLazy, isNested, isNonTensor, type LazyTd, outlineOf, type Td } from "./state.ts";
+import {
+  entriesOf,
+  isLazy,
+  isNested,
+  isNonTensor,
+  isTensorCollection,
+  type LazyTd,
+  outlineOf,
+  type Td,
+} from "./state.ts";
 import type { Entry } from "./types.ts";
 
 function plainEntry(entry: Entry): unknown {
@@ -13,6 +22,17 @@ function isRagged(lazy: LazyTd, key: string): boolean {
   const own = lazy.members.map((member) => outlineOf(member, key));
   const shapes = new Set(own.map((entry) => (entry instanceof Tensor ? entry._shape.join() : "")));
   return shapes.size > 1;
+}
+
+/** Plain objects of what `leaf` gives for each tensor, and of wrapped values as they are. */
+export function recordOf(td: Td, leaf: (t: Tensor) => unknown): Record<string, unknown> {
+  const made: Record<string, unknown> = {};
+  for (const [key, entry] of entriesOf(td)) {
+    if (entry instanceof Tensor) made[key] = leaf(entry);
+    else if (isNonTensor(entry)) made[key] = entry._kind === "nonTensor" ? entry.value_ : entry.tolist();
+    else made[key] = isTensorCollection(entry) ? recordOf(entry, leaf) : entry;
+  }
+  return made;
 }
 
 /** Plain values by key; of members of a stack that differ in shape, one after the other. */

@@ -70,21 +70,28 @@ function joined(td: Td, op: string, dim: number, shaped: (t: Tensor) => Tensor):
   return catTensors(tensors, dim);
 }
 
-const dense = (td: Td): Td => (isLazy(td) ? td.densify() : td);
+/** The same entries, those of lazy stacks stacked. */
+export const dense = (td: Td): Td => (isLazy(td) ? td.densify() : td);
+
+/** Calls `compute` once for each tensor, however often it is asked. */
+export function once<T>(compute: (t: Tensor) => T): (t: Tensor) => T {
+  const known = new Map<Tensor, T>();
+  return (t) => {
+    const found = known.get(t) ?? compute(t);
+    known.set(t, found);
+    return found;
+  };
+}
 
 /** @torch TensorDict.cummax, TensorDict.cummin */
 export function cumulated(td: Td, op: "cummax" | "cummin", dim: number, options: CumulateOptions): unknown {
   if (options.reduce === true) return joined(dense(td), op, dim, (t) => t)[op](dim);
   const at = batchDim(td, dim);
-  const found = new Map<Tensor, readonly [Tensor, Tensor]>();
+  const scanned = once((t) => t[op](at));
   const tree = dense(td);
   const part = (which: 0 | 1) =>
     reduceBatch(tree, {
-      tensor: (t) => {
-        const pair = found.get(t) ?? t[op](at);
-        found.set(t, pair as never);
-        return pair[which] as Tensor;
-      },
+      tensor: (t) => scanned(t)[which],
       size: (size) => size,
       names: (names) => names,
     });

@@ -19,7 +19,7 @@ import { flatNumbers, tensor } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
 import { entryOf } from "../core/unbatched.ts";
 import { emptyTd } from "./key-ops.ts";
-import { applyLeaves } from "./pointwise.ts";
+import { applyLeaves, widen } from "./pointwise.ts";
 import { stackOfValues, valuesOf } from "./stacking.ts";
 import { updateInPlace, updateTd } from "./writes.ts";
 
@@ -33,13 +33,6 @@ export interface WhereOptions {
 
 /** What is taken where the condition does not hold. */
 export type Alternative = Td | Tensor | Scalar;
-
-/** A condition with as many dimensions as a tensor. */
-function widen(condition: Tensor, rank: number): Tensor {
-  let out = condition;
-  while (out.ndim < rank) out = out.unsqueeze(-1);
-  return out;
-}
 
 function choose(condition: Tensor, a: Tensor, b: Tensor | Scalar): Tensor {
   return a.where(widen(condition, a.ndim), b as Tensor);

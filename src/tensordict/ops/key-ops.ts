@@ -34,14 +34,11 @@ export interface KeyOptions {
   strict?: boolean;
 }
 
-function splitArguments(list: readonly (NestedKey | KeyOptions)[]): {
-  keys: NestedKey[];
-  options: KeyOptions;
-} {
+/** Arguments, and the options behind them: an object that is no list and no Map. */
+export function withOptions<A, O extends object>(list: readonly (A | O)[]): [A[], O] {
   const last = list.at(-1);
-  const options = typeof last === "object" && !Array.isArray(last) ? (last as KeyOptions) : {};
-  const keys = (options === last ? list.slice(0, -1) : list) as NestedKey[];
-  return { keys, options };
+  const given = typeof last === "object" && last !== null && !Array.isArray(last) && !(last instanceof Map);
+  return given ? [list.slice(0, -1) as A[], last as O] : [list as A[], {} as O];
 }
 
 /** Throws as `get` does where some member lacks the key; the stacked entry is not made. */
@@ -51,7 +48,7 @@ function requireInAll(lazy: LazyTd, key: NestedKey): void {
 
 /** @torch TensorDict.select */
 export function selectKeys(td: Td, list: readonly (NestedKey | KeyOptions)[]): Td {
-  const { keys, options } = splitArguments(list);
+  const [keys, options] = withOptions<NestedKey, KeyOptions>(list);
   if (isLazy(td)) {
     if (options.strict !== false) for (const key of keys) requireInAll(td, key);
     return rekeyMembers(td, options.inplace === true, (member) => selectKeys(member, [...keys, { strict: false }]));
@@ -132,7 +129,7 @@ function replaceEntries(td: Td, entries: ReadonlyMap<string, Entry>): Td {
 
 /** @torch TensorDict.exclude */
 export function excludeKeys(td: Td, list: readonly (NestedKey | KeyOptions)[]): Td {
-  const { keys, options } = splitArguments(list);
+  const [keys, options] = withOptions<NestedKey, KeyOptions>(list);
   if (options.inplace) {
     for (const key of keys) if (findEntry(td, key) !== undefined) deleteEntry(td, key);
     return td;

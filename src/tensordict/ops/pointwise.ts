@@ -175,7 +175,7 @@ function otherEntry(other: Other, key: string, options: ApplyOptions, own: Entry
 }
 
 /** A tensor of the batch gets the trailing dimensions that an entry has. */
-function widen(value: Tensor, rank: number): Tensor {
+export function widen(value: Tensor, rank: number): Tensor {
   let out = value;
   for (let i = value.ndim; i < rank; i++) out = out.unsqueeze(-1);
   return out;
@@ -298,12 +298,10 @@ export function elementwiseTd(
   const others = sides.map((side) => grow(side, batch));
   const left = alignAll(grow(td, batch), others, options.fallback ?? null);
   const values = given.filter((one) => !isBatched(one));
+  // Where each operand is among the items of a leaf; -1 for a value that all of them share.
+  const places = given.map((one) => (isBatched(one) ? sides.indexOf(one) : -1));
   const call: LeafFunction = (t, _path, items) => {
-    let next = 0;
-    return fn(
-      t,
-      given.map((one) => (isBatched(one) ? items[next++] : one)),
-    );
+    return fn(t, sides.length === 0 ? given : places.map((at, i) => (at < 0 ? given[i] : items[at])));
   };
   if (options.inplace) rehearseAll(left, call, others, options.arithmetic === true, values);
   const result = applyLeaves(left, call, options, others);
