@@ -569,6 +569,26 @@ export function unknownDevice(op: string | undefined, type: Part): RuntimeError 
   return new RuntimeError(`Expected one of cpu, cuda, meta device type at start of device string: ${part(type)}`, { op, code: "device" });
 }
 
+/** Invalid device string: '{device}' */
+export function invalidDevice(op: string | undefined, device: Part): RuntimeError {
+  return new RuntimeError(`Invalid device string: '${part(device)}'`, { op, code: "device" });
+}
+
+/** Device string must not be empty */
+export function emptyDevice(op: string | undefined): RuntimeError {
+  return new RuntimeError(`Device string must not be empty`, { op, code: "device" });
+}
+
+/** type (string) must not include an index because index was passed explicitly: {device} */
+export function deviceIndexTwice(op: string | undefined, device: Part): RuntimeError {
+  return new RuntimeError(`type (string) must not include an index because index was passed explicitly: ${part(device)}`, { op, code: "device" });
+}
+
+/** Device index must not be negative */
+export function negativeDeviceIndex(op: string | undefined): RuntimeError {
+  return new RuntimeError(`Device index must not be negative`, { op, code: "device" });
+}
+
 /** "{kernel}" not implemented for '{dtype}' */
 export function notImplementedFor(op: string | undefined, kernel: Part, dtype: Part): NotImplementedError {
   return new NotImplementedError(`"${part(kernel)}" not implemented for '${part(dtype)}'`, { op, code: "not_implemented" });

@@ -1,6 +1,7 @@
 /** Devices by name, the default dtype and the policy of warnings, for users. */
+import * as texts from "../../generated/texts.ts";
 import { checkCall, inOrder, isDict } from "../tensor/checks.ts";
-import { type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
+import { Device, type DeviceLike, deviceOf } from "../tensor/device.ts";
 import {
   type DType,
   type DTypeLike,
@@ -14,7 +15,7 @@ import { DEVICE, FUNCTIONS } from "../tensor/signatures.ts";
  * The device of a name, or of a kind and a number. A CUDA device without a usable driver is an error.
  * @example
  * ```ts
- * device("meta").type // meta
+ * [device("meta").type, device("cpu:1").index, device("cpu").index] // [meta, 1, null]
  * ```
  * @torch torch.device
  */
@@ -22,9 +23,13 @@ export function device(name: DeviceLike): Device;
 export function device(type: Device["type"], index: number | null): Device;
 export function device(...args: unknown[]): Device {
   const [first] = args;
-  if (isDict(first) && "device" in first) return toDevice(...inOrder<[DeviceLike]>("device", DEVICE, args));
-  const [type, index] = inOrder<[DeviceLike, number?]>("device", FUNCTIONS.device, args);
-  return toDevice(typeof index === "number" ? `${type}:${index}` : type);
+  const named = isDict(first) && "device" in first;
+  const [type, index] = inOrder<[DeviceLike, number?]>("device", named ? DEVICE : FUNCTIONS.device, args);
+  if (type instanceof Device) return type;
+  if (typeof index !== "number") return deviceOf(type);
+  if (type.includes(":")) throw texts.deviceIndexTwice(undefined, type);
+  if (index < 0) throw texts.negativeDeviceIndex(undefined);
+  return deviceOf(`${type}:${index}`);
 }
 
 /**

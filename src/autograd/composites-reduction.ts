@@ -34,13 +34,16 @@ function requireJoinable(self: Tensor, other: Tensor, d: number): void {
   });
 }
 
-function differences(self: Tensor, n: number, d: number): Tensor {
+function differences(self: Tensor, n: number, d: number, out: Tensor | undefined): Tensor {
   if (n === 0) return emptyCopy(self).copy_(self);
   let r = self;
-  for (let i = Math.min(n, self._shape[d] as number); i > 0; i--) {
+  const steps = Math.min(n, self._shape[d] as number);
+  for (let i = steps; i > 0; i--) {
     const left = (r._shape[d] as number) - 1;
     const [after, before] = [r.narrow(d, 1, left), r.narrow(d, 0, left)];
-    r = r.dtype === bool ? after.ne(before) : after.sub(before);
+    // Only the last of several steps is written where it was asked for.
+    const to = i === 1 ? out : undefined;
+    r = r.dtype === bool ? O.ne(after, before, to) : O.sub(after, before, 1, to);
   }
   return r;
 }
@@ -60,9 +63,9 @@ export function diff(
   for (const other of [prepend, append]) if (other !== null) requireJoinable(self, other, d);
   const parts = [prepend, self, append].filter((t): t is Tensor => t !== null);
   const whole = parts.length === 1 ? self : O.cat(parts, d);
-  const r = differences(n === 0 ? self : whole, n, d);
-  if (out === undefined) return r;
-  checkOutGradients("diff", out, parts);
+  if (out !== undefined) checkOutGradients("diff", out, parts);
+  const r = differences(n === 0 ? self : whole, n, d, out);
+  if (out === undefined || r === out) return r;
   requireCast(r.dtype, out.dtype);
   prepareOut(out, r._shape);
   return out.copy_(r);

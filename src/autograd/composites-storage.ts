@@ -2,7 +2,6 @@
 
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
-import { preservedStrides } from "../dispatch/allocate.ts";
 import { backendOf } from "../dispatch/backend.ts";
 import { isContiguousIn, suggestedFormat } from "../dispatch/copy.ts";
 import { contiguousFormat, type MemoryFormat, preserveFormat } from "../dispatch/memory-format.ts";
@@ -12,8 +11,8 @@ import { CPU, type Device } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
 import * as dtypes from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
-import { Storage, type UntypedStorage } from "../tensor/storage.ts";
-import { makeStrided, Tensor, type TypedStorageLike } from "../tensor/tensor.ts";
+import type { UntypedStorage } from "../tensor/storage.ts";
+import { Tensor, type TypedStorageLike } from "../tensor/tensor.ts";
 
 export function contiguous(self: Tensor, format: MemoryFormat | null): Tensor {
   const f = format ?? contiguousFormat;
@@ -52,12 +51,7 @@ export function toDevice(
 ): Tensor {
   const d = dtype ?? self.dtype;
   if (device === null || device === self.device) return convert(self, d, copy, format);
-  return device.computes ? O._to_copy(self, d, format, device) : onMeta(self, d);
-}
-
-function onMeta(self: Tensor, dtype: DType): Tensor {
-  const nbytes = self._numel * dtype.itemsize;
-  return makeStrided(Storage.meta(nbytes), 0, self._shape, preservedStrides(self), dtype);
+  return O._to_copy(self, d, format, device);
 }
 
 export function toOther(

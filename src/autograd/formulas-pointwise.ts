@@ -90,8 +90,9 @@ export function powBackwardExponent(grad: Tensor, self: Operand, exponent: Tenso
   // The logarithm of a negative number exists where the result is complex.
   const typed = base.dtype === result.dtype ? base : base.to(result.dtype);
   const slope = conj(result.mul(typed.log()));
-  const flat = exponent.dtype.category === 3 ? base.eq(0).logicalAnd(exponent.real.ge(0)) : zeroBase(base, exponent);
-  return grad.mul(slope.maskedFill(flat, 0));
+  const complex = exponent.dtype.category === 3;
+  const flat = zeroBase(base, complex ? exponent.real : exponent);
+  return grad.mul(slope.maskedFill(complex ? flat.logicalAnd(exponent.imag.eq(0)) : flat, 0));
 }
 
 function zeroBase(base: Tensor, exponent: Tensor): Tensor {

@@ -10,6 +10,7 @@ import * as copy from "./copy.ts";
 import { type Axis, axis, read, type Selection, write } from "./indexing-kernel.ts";
 import { maskedFillTensor, nonzero } from "./indexing-mask.ts";
 import { hasInternalOverlap, requireNoOverlap } from "./overlap.ts";
+import { viewStrides } from "./view-geometry.ts";
 import { asView, expand, select } from "./views.ts";
 
 export type Indices = readonly (Tensor | null)[];
@@ -17,6 +18,8 @@ export type Indices = readonly (Tensor | null)[];
 /** An advanced index of a tensor: the selection, and whether the plain layout of the result follows. */
 interface Plan extends Selection {
   readonly rowMajor: boolean;
+  /** The index tensors, seen with the result's rank: where the indexed tensor's strides say nothing, theirs order it. */
+  readonly orders: readonly Tensor[];
 }
 
 const isMask = (d: DType): boolean => d === bool || d === uint8;
@@ -63,6 +66,9 @@ function commonShape(given: readonly Tensor[]): readonly number[] {
   return shape;
 }
 
+/** Strides of dimensions of size one count as well: torch looks at them. */
+const isRowMajor = (t: Tensor): boolean => t._contiguous && sameSizes(t._strides, contiguousStrides(t._shape));
+
 /** The dimensions of the result: those before the indexed ones, those of the indices, those after. */
 function plan(self: Tensor, indices: Indices): Plan {
   checkTypes(indices);
@@ -87,11 +93,11 @@ function plan(self: Tensor, indices: Indices): Plan {
   const size = (d: number): number => self._shape[d] as number;
   const stride = (d: number): number => self._strides[d] as number;
   const zeros = (list: readonly number[]): number[] => list.map(() => 0);
-  const rowMajor = self._contiguous && given.every((t) => t._contiguous);
-  const axes: Axis[] = given.map((t, k) => {
+  const rowMajor = isRowMajor(self) && given.every(isRowMajor);
+  const full = given.map((t) => (sameSizes(t._shape, middle) ? t : expand(t, middle)));
+  const axes: Axis[] = full.map((t, k) => {
     const d = dims[k] as number;
-    const full = sameSizes(t._shape, middle) ? t : expand(t, middle);
-    return axis(copy.denseOf(full), k, size(d), stride(d));
+    return axis(copy.denseOf(t), k, size(d), stride(d));
   });
   return {
     shape: [...before.map(size), ...middle, ...after.map(size)],
@@ -100,15 +106,23 @@ function plan(self: Tensor, indices: Indices): Plan {
     axes,
     wrap: true,
     rowMajor,
+    orders: rowMajor ? [] : full.map((t) => withOnes(t, before.length, after.length)),
   };
+}
+
+/** A view with dimensions of size one before and behind; they have strides as well, which tell them apart from others. */
+function withOnes(t: Tensor, before: number, after: number): Tensor {
+  const ones = (n: number): number[] => new Array<number>(n).fill(1);
+  const shape = [...ones(before), ...t._shape, ...ones(after)];
+  return asView(t, shape, viewStrides(t, shape) ?? contiguousStrides(shape), t._offset);
 }
 
 /** A fresh tensor in the layout that torch's iterator would give: that of the indexed tensor, then of the indices. */
 function resultOf(self: Tensor, p: Plan): Tensor {
   const { device } = self._storage;
   if (p.rowMajor) return empty(p.shape, self.dtype, device);
-  const like = [p.strides, p.positions].map((s) => asView(self, p.shape, s, self._offset));
-  return emptyWith(p.shape, strideOrder(p.shape, like), self.dtype, device);
+  const source = asView(self, p.shape, p.strides, self._offset);
+  return emptyWith(p.shape, strideOrder(p.shape, [source, ...p.orders]), self.dtype, device);
 }
 
 /** self[indices], where null takes a whole dimension. */

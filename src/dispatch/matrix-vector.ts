@@ -11,7 +11,7 @@ import { empty } from "./allocate.ts";
 import { cast, copyInto, fill } from "./copy.ts";
 import { type Layout, layoutOf, multiply, type Product, target } from "./matrix.ts";
 import { prepareOut } from "./out.ts";
-import { requireNoInternalOverlap } from "./overlap.ts";
+import { requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
 import { binary, type Pointwise, RULES } from "./pointwise.ts";
 import { promoteTypes, requireCast } from "./promotion.ts";
 import { refuse } from "./refusals.ts";
@@ -62,6 +62,7 @@ export function addmv(
   const shape = [mat._shape[0] as number];
   if (mat._numel === 0 && !inplace && !sameSizes(self._shape, shape)) return onlyStart(self, beta, out);
   const c = target(shape, vec, out, inplace, "addmv");
+  requireNoPartialOverlap(c, self, "addmv");
   const start = inplace ? self : expand(self._shape.length === 1 ? self : expand(self, [1]), shape);
   return multiply(MV, c, mat, vec, mat._shape[1] as number, start, beta, alpha);
 }
@@ -162,7 +163,10 @@ export function addr(
   const target = inplace ? self : out;
   if (target === undefined) return r;
   requireCast(common, target.dtype);
-  if (!inplace) prepareOut(target, shape);
+  if (!inplace) {
+    prepareOut(target, shape);
+    for (const t of [self, vec1, vec2]) requireNoPartialOverlap(target, t, "addr");
+  }
   return copyInto(target, r);
 }
 

@@ -13,7 +13,7 @@ import { hasWork } from "./backend.ts";
 import { cast, clone, copyInto, fill, transfer } from "./copy.ts";
 import { checkFactor } from "./fits.ts";
 import { prepareOut, setGeometry } from "./out.ts";
-import { requireNoInternalOverlap } from "./overlap.ts";
+import { requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
 import { expand, select } from "./views.ts";
 
 /** Refuses an `out` of another dtype. */
@@ -206,6 +206,7 @@ export function addmm(
   const shape = [mat1._shape[0] as number, mat2._shape[1] as number];
   const start = inplace ? self : sameSizes(self._shape, shape) ? self : expand(self, shape);
   const c = target(shape, mat1, out, inplace, "addmm");
+  requireNoPartialOverlap(c, self, "addmm");
   return multiply(MM, c, mat1, mat2, mat1._shape[1] as number, start, beta, alpha);
 }
 
@@ -259,6 +260,7 @@ export function baddbmm(
   }
   requireBatches(batch1, batch2);
   const c = target(sizes, batch1, out, inplace, "baddbmm");
+  requireNoPartialOverlap(c, self, "baddbmm");
   requireBatchDtypes("baddbmm", batch1, batch2);
   return multiply(BADDBMM, c, batch1, batch2, batch1._shape[2] as number, start, beta, alpha);
 }
@@ -288,6 +290,7 @@ export function addbmm(
     setGeometry(self, shape, contiguousStrides(shape), self._offset);
   } else if (inplace) start = self;
   const c = target(shape, batch1, out, inplace, "addbmm");
+  requireNoPartialOverlap(c, self, "addbmm");
   if (batch1.dtype.category === 2 && batch1.dtype.itemsize === 2) {
     return addInTurn(c, batch1, batch2, start, beta, alpha);
   }

@@ -11,8 +11,9 @@ import { Tensor } from "../tensor/tensor.ts";
 import { roomFor, writeNumbers } from "../tensor/values.ts";
 import { empty as emptyOf } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
-import { onDevice, transfer } from "./copy.ts";
+import { fill, onDevice, transfer } from "./copy.ts";
 import { factoryDevice, outDtype, target } from "./factories.ts";
+import { checkFits } from "./fits.ts";
 import { canCast } from "./promotion.ts";
 
 type Out = Tensor | undefined;
@@ -125,11 +126,12 @@ export function arangeFrom(
 }
 
 /** The integer that a number becomes, towards zero. */
-function wordOf(x: Scalar): bigint {
+function integerOf(x: Scalar): bigint {
   const v = scalarValue(x);
-  if (typeof v === "bigint") return BigInt.asIntN(64, v);
-  return BigInt.asIntN(64, BigInt(Math.trunc(Number(v))));
+  return typeof v === "bigint" ? v : BigInt(Math.trunc(Number(v)));
 }
+
+const wordOf = (x: Scalar): bigint => BigInt.asIntN(64, integerOf(x));
 
 function arangeLength(start: Scalar, end: Scalar, step: Scalar, exact: boolean): number {
   const op = "arange";
@@ -140,6 +142,7 @@ function arangeLength(start: Scalar, end: Scalar, step: Scalar, exact: boolean):
   if (!Number.isFinite(a) || !Number.isFinite(b)) throw texts.unsupportedRange(op, boundText(a), boundText(b));
   if (s > 0 ? b < a : b > a) throw texts.stepSign(op);
   const huge = Math.max(Math.abs(a), Math.abs(b)) > Number.MAX_SAFE_INTEGER;
+  if (exact && huge) for (const x of [start, end, step]) if (typeof x !== "number") checkFits(x, int64);
   const n = exact && huge ? exactLength(start, end, step) : Math.ceil((b - a) / s);
   if (!(n >= 0 && n <= Number.MAX_SAFE_INTEGER)) throw texts.rangeTooLong(op);
   return n;
@@ -150,9 +153,9 @@ function boundText(x: number): string {
 }
 
 function exactLength(start: Scalar, end: Scalar, step: Scalar): number {
-  const s = wordOf(step);
+  const s = integerOf(step);
   const sign = s > 0n ? 1n : -1n;
-  return Number((wordOf(end) - wordOf(start) + s - sign) / s);
+  return Number((integerOf(end) - integerOf(start) + s - sign) / s);
 }
 
 export type Bound = Tensor | Scalar;
@@ -219,14 +222,28 @@ export function logspace(
   return spread("logspace", t, start, end, base);
 }
 
+/** The element that a number becomes: negative ones wrap around in unsigned dtypes. */
+function elementOf(x: Scalar, d: DType): number {
+  const word = wordOf(x);
+  return Number(d.isSigned ? word : BigInt.asUintN(8 * d.itemsize, word));
+}
+
 /** Fills with evenly spaced numbers, or with `base` to the power of them when it is not 0. */
 function spread(op: string, t: Tensor, start: Bound, end: Bound, base: number): Tensor {
   const n = t._numel;
   if (!hasWork(t)) return t;
   const a = boundOf(start);
   const b = boundOf(end);
+  // A single number is filled in: a power is taken of what was given, and the end does not count.
+  if (n === 1 && !(base !== 0 && a instanceof Complex)) {
+    const only = base === 0 ? a : base ** scalarToNumber(a);
+    checkFits(only, t.dtype);
+    return fill(t, only);
+  }
+  for (const bound of [a, b]) checkFits(bound, t.dtype);
   const dense = t._contiguous ? t : emptyOf([n], t.dtype, t._storage.device);
-  const part = (x: Scalar): [number, number] => (x instanceof Complex ? [x.re, x.im] : [scalarToNumber(x), 0]);
+  const part = (x: Scalar): [number, number] =>
+    x instanceof Complex ? [x.re, x.im] : [t.dtype.category === 1 ? elementOf(x, t.dtype) : scalarToNumber(x), 0];
   const from = part(a);
   const to = part(b);
   frame.begin(3, t.dtype.compute);

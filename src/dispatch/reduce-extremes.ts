@@ -11,6 +11,7 @@ import { denseOf, fill } from "./copy.ts";
 import type { Kernel } from "./kernel.ts";
 import { refuseComplexGradient } from "./mode.ts";
 import { type Named, named } from "./named.ts";
+import { requireNoOverlap } from "./overlap.ts";
 import { canCast } from "./promotion.ts";
 import {
   type Dims,
@@ -86,6 +87,7 @@ function extremeDim(
   const shape = reducedShape(self._shape, mask, keepdim);
   const values = resultFor(self, shape, self.dtype, out?.[0], op);
   const indices = resultFor(self, shape, int64, out?.[1], op);
+  for (const t of out ?? []) requireNoOverlap(t, self, op);
   reduceInto(k, op, self, mask, [values, indices], self.dtype, []);
   return named(op, PAIR, [values, indices]);
 }

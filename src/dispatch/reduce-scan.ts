@@ -14,7 +14,7 @@ import { cast, fill, transfer } from "./copy.ts";
 import type { Kernel } from "./kernel.ts";
 import { refuseComplexGradient } from "./mode.ts";
 import { type Named, named } from "./named.ts";
-import { requireNoInternalOverlap } from "./overlap.ts";
+import { requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
 import { isShortFloat, requireOutDtype, resultFor } from "./reduce-layout.ts";
 import { type Refusal, refuse } from "./refusals.ts";
 
@@ -44,6 +44,7 @@ function running(
   }
   if (inplace) requireNoInternalOverlap(self, op);
   const target = inplace ? self : resultFor(self, self._shape, result, out, op);
+  if (out !== undefined) requireNoPartialOverlap(out, self, op);
   if (!hasWork(target)) return target;
   // Elements are converted to the result's dtype before they are added.
   const narrows = self.dtype.category > result.category || self.dtype.category === 2;

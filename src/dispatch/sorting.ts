@@ -13,7 +13,7 @@ import { denseOf, transfer } from "./copy.ts";
 import type { Kernel } from "./kernel.ts";
 import { type Named, named } from "./named.ts";
 import { prepareOut } from "./out.ts";
-import { requireNoInternalOverlap } from "./overlap.ts";
+import { requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
 import { isShortFloat, requireOutDtype, writable } from "./reduce-layout.ts";
 
 const PAIR = ["values", "indices"] as const;
@@ -38,6 +38,7 @@ function targets(
   prepareOut(indices, shape);
   requireNoInternalOverlap(values, op);
   requireNoInternalOverlap(indices, op);
+  requireNoPartialOverlap(values, self, op);
   return [values, indices];
 }
 

@@ -43,10 +43,13 @@ export const CPU = new Device("cpu", null);
 export const META = new Device("meta", null);
 
 /** One object for each device, so that devices are compared by identity. */
-const cudaDevices: Device[] = [];
+const devices = new Map<string, Device>([
+  ["cpu", CPU],
+  ["meta", META],
+]);
 
 /** The name of a device. */
-export type DeviceName = "cpu" | "cpu:0" | "meta" | "cuda" | `cuda:${number}`;
+export type DeviceName = "cpu" | `cpu:${number}` | "meta" | `meta:${number}` | "cuda" | `cuda:${number}`;
 /** A device, or its name. */
 export type DeviceLike = Device | DeviceName;
 
@@ -62,18 +65,28 @@ export function namesDevice(text: string): boolean {
   return /^(cpu|cuda|meta)(:\d+)?$/.test(text);
 }
 
-/** Reads a device name. A CUDA device without a usable driver is an error. */
+/** The device of a name, with the number that was said. A CUDA device without a usable driver is an error. */
+export function deviceOf(name: string): Device {
+  const found = devices.get(name);
+  if (found?.computes === false || found?.type === "cpu") return found;
+  if (name === "") throw texts.emptyDevice(undefined);
+  const m = /^([A-Za-z_]+)(?::(0|[1-9]\d*))?$/.exec(name);
+  if (m === null) throw texts.invalidDevice(undefined, name);
+  const type = m[1] as Device["type"];
+  if (type !== "cpu" && type !== "meta" && type !== "cuda") throw texts.unknownDevice(undefined, type);
+  const index = m[2] === undefined ? (type === "cuda" ? 0 : null) : Number(m[2]);
+  const key = index === null ? type : `${type}:${index}`;
+  const device = devices.get(key) ?? new Device(type, index);
+  if (type === "cuda") deviceChecks.cuda(device);
+  devices.set(key, device);
+  return device;
+}
+
+/**
+ * Where tensors are put that are wanted on a device, or on the device of a name: there is one processor and one place
+ * without bytes, whatever number was said.
+ */
 export function toDevice(value: Device | string): Device {
-  if (value instanceof Device) return value;
-  if (value === "cpu" || value === "cpu:0") return CPU;
-  if (value === "meta") return META;
-  const m = /^cuda(?::(\d+))?$/.exec(value);
-  if (m !== null) {
-    const index = m[1] === undefined ? 0 : Number(m[1]);
-    const device = cudaDevices[index] ?? new Device("cuda", index);
-    deviceChecks.cuda(device);
-    cudaDevices[index] = device;
-    return device;
-  }
-  throw texts.unknownDevice(undefined, String(value).split(":")[0]);
+  const device = value instanceof Device ? value : deviceOf(value);
+  return device.type === "cpu" ? CPU : device.type === "meta" ? META : device;
 }

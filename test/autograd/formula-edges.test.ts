@@ -31,6 +31,30 @@ test("a complex base of zero: exponents whose real part is not negative have no 
   );
 });
 
+test("exponents with an imaginary part have no slope at a base of zero", () => {
+  for (const base of [zeros(2, { dtype: complex64 }), zeros(2), 0]) {
+    const exponents = tensor([new Complex(2, 1), new Complex(0, -1)]).requiresGrad_();
+    const slopes = gradient(z.pow(base as z.Tensor, exponents), exponents);
+    expect(String(slopes)).toBe("(nan+nanj),(nan+nanj)");
+  }
+});
+
+test("a move to the meta device is recorded, also from there to there", () => {
+  const x = ones(2).requiresGrad_();
+  const moved = x.to("meta");
+  expect([moved.requiresGrad, moved.gradFn?.name]).toEqual([true, "ToCopyBackward0"]);
+  const [there] = autograd.grad(moved.mul(2), moved, { gradOutputs: ones(2, { device: "meta" }) });
+  expect([...(there as z.Tensor).shape]).toEqual([2]);
+  expect(() => moved.sum().backward()).toThrow("Cannot copy out of meta tensor; no data!");
+  const plainMeta = ones(2, { device: "meta", requiresGrad: true });
+  expect(plainMeta.to("meta")).toBe(plainMeta);
+  const converted = plainMeta.to("meta", { dtype: float64 });
+  expect([converted.requiresGrad, converted.gradFn?.name]).toEqual([true, "ToCopyBackward0"]);
+  converted.sum().backward();
+  expect([plainMeta.grad?.device.type, plainMeta.grad?.dtype]).toEqual(["meta", z.float32]);
+  expect(z.noGrad(() => x.to("meta")).requiresGrad).toBe(false);
+});
+
 test("products in float64 of numbers in float32 have gradients in the range of float64", () => {
   const x = tensor([1e20, 1e20, 1e-30]).requiresGrad_();
   const close = (got: unknown, wanted: number[]) =>

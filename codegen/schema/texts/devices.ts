@@ -52,4 +52,28 @@ export const texts = [
     code: "device",
     text: "Expected one of cpu, cuda, meta device type at start of device string: {type}",
   },
+  {
+    name: "invalidDevice",
+    error: "RuntimeError",
+    code: "device",
+    text: "Invalid device string: '{device}'",
+  },
+  {
+    name: "emptyDevice",
+    error: "RuntimeError",
+    code: "device",
+    text: "Device string must not be empty",
+  },
+  {
+    name: "deviceIndexTwice",
+    error: "RuntimeError",
+    code: "device",
+    text: "type (string) must not include an index because index was passed explicitly: {device}",
+  },
+  {
+    name: "negativeDeviceIndex",
+    error: "RuntimeError",
+    code: "device",
+    text: "Device index must not be negative",
+  },
 ] as const satisfies readonly TextSchema[];
