@@ -18,7 +18,7 @@ export type Indices = readonly (Tensor | null)[];
 /** An advanced index of a tensor: the selection, and whether the plain layout of the result follows. */
 interface Plan extends Selection {
   readonly rowMajor: boolean;
-  /** The index tensors, seen with the result's rank: where the indexed tensor's strides say nothing, theirs order it. */
+  /** The index tensors with the result's rank: where the indexed tensor's strides say nothing, theirs order it. */
   readonly orders: readonly Tensor[];
 }
 
@@ -110,7 +110,7 @@ function plan(self: Tensor, indices: Indices): Plan {
   };
 }
 
-/** A view with dimensions of size one before and behind; they have strides as well, which tell them apart from others. */
+/** A view with dimensions of size one before and behind, whose strides count as well. */
 function withOnes(t: Tensor, before: number, after: number): Tensor {
   const ones = (n: number): number[] => new Array<number>(n).fill(1);
   const shape = [...ones(before), ...t._shape, ...ones(after)];
