@@ -11,6 +11,8 @@ import { mutants, ROOM } from "./switch.ts";
 export interface Orders {
   root: string;
   folders: string[];
+  /** The cases of fixtures too. */
+  cases: boolean;
   ids: number[];
   /** Mutants of kernels, switched in the library. */
   kernels: boolean;
@@ -75,14 +77,17 @@ async function survey(items: readonly Item[], file: string): Promise<Base> {
   const rows = new Uint8Array(items.length * WIDTH);
   const base: Omit<Base, "rows"> = { warm: [], cold: [], passes: [], ms: [], steps: [] };
   const first: boolean[] = [];
+  // What ran while files were loaded, and then the first time.
+  const early = board.hits.slice();
   for (const item of items) {
+    board.hits.fill(0);
     const start = process.cpuUsage();
     const what = await outcome(item);
     const slow = process.cpuUsage(start).user > 1000 * SLOWEST_MS;
     first.push(what === null && !slow);
+    if (first.at(-1)) for (const [id, hit] of board.hits.entries()) early[id] = (early[id] as number) | hit;
     if (!item.small && !first.at(-1)) console.error(`left out: ${item.name}: ${slow ? "it takes long" : what}`);
   }
-  const early = board.hits.slice();
   const later = new Uint8Array(board.hits.length);
   for (const [i, item] of items.entries()) {
     board.hits.fill(0);
@@ -129,10 +134,10 @@ function ordered(items: readonly Item[], base: Base, id: number, everything: boo
   return [...cases.slice(0, FIRST), ...tests, ...cases.slice(FIRST)];
 }
 
-async function main({ root, folders, ids, out, reach, seconds, kernels }: Orders): Promise<void> {
+async function main({ root, folders, cases, ids, out, reach, seconds, kernels }: Orders): Promise<void> {
   // A mutant given from the start is one that only the first run of its place can show: all items are its items.
   const early = board.on;
-  const items = await allItems(root, folders, kernels);
+  const items = await allItems(root, folders, kernels, cases);
   const base = await baseOf(items, reach);
   const found = readLines<Finding>(out);
   const done = new Set(found.filter((f) => f.caught !== undefined).map((f) => f.id));

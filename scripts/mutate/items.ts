@@ -101,8 +101,15 @@ async function rows(root: string): Promise<Item[]> {
 }
 
 /** `kernels`: with the rows of kernels too, which say nothing about TypeScript that the others do not. */
-export const allItems = async (root: string, folders: readonly string[], kernels: boolean): Promise<Item[]> => [
-  ...(kernels ? await rows(root) : []),
-  ...(await cases(root)),
-  ...(folders.length > 0 ? await tests(root, folders) : []),
-];
+export async function allItems(
+  root: string,
+  folders: readonly string[],
+  kernels: boolean,
+  withCases: boolean,
+): Promise<Item[]> {
+  return [
+    ...(kernels && withCases ? await rows(root) : []),
+    ...(withCases ? await cases(root) : []),
+    ...(folders.length > 0 ? await tests(root, folders) : []),
+  ];
+}

@@ -1,5 +1,5 @@
 // Runs the tests on one mutant, in a copy of the repository, until one fails.
-import { cpSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findZig, libraryFile, root, ToolError, toolEnv } from "../toolchain.mjs";
@@ -17,16 +17,21 @@ export interface Verdict extends Mutant {
 
 export type Judge = (m: Mutant) => Promise<Verdict>;
 
-/** A copy of what the tests need; packages are linked. */
-export function scratch(): string {
-  const folder = mkdtempSync(join(tmpdir(), "zensor-mutants-"));
-  for (const name of ["src", "generated", "codegen", "bench", "scripts", "docs", "examples", "zig", "test", "build"]) {
+const COPIED = ["src", "generated", "codegen", "bench", "scripts", "docs", "examples", "test"];
+const BUILT = ["zig", "build"];
+
+/** A copy of what the tests need; packages are linked. One that is kept gets its sources anew, but no library. */
+export function scratch(kept?: string): string {
+  const folder = kept ?? mkdtempSync(join(tmpdir(), "zensor-mutants-"));
+  const fresh = !existsSync(join(folder, "zig"));
+  for (const name of fresh ? [...COPIED, ...BUILT] : COPIED) {
+    rmSync(join(folder, name), { recursive: true, force: true });
     cpSync(join(root, name), join(folder, name), { recursive: true });
   }
   for (const name of ["package.json", "bunfig.toml", "tsconfig.json", "README.md"]) {
     cpSync(join(root, name), join(folder, name));
   }
-  Bun.spawnSync(["ln", "-s", join(root, "node_modules"), join(folder, "node_modules")]);
+  if (fresh) Bun.spawnSync(["ln", "-s", join(root, "node_modules"), join(folder, "node_modules")]);
   return folder;
 }
 

@@ -5,6 +5,7 @@
 //     [--zig]          kernels instead of TypeScript, built for one instruction set: [--set native]; all of them that
 //                      can be switched in one library with --all, else each by itself
 //     [--again FILE]   the survivors of an earlier run's --json
+//     [--keep FOLDER]  the copy stays there, with its library, for the next run
 // It works in a copy of the repository. `known.jsonl` beside this file lists mutants that are no errors, each with its
 // reason; they are not counted.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -46,6 +47,7 @@ const { values: flags } = parseArgs({
     seconds: { type: "string", default: "8" },
     json: { type: "string" },
     again: { type: "string" },
+    keep: { type: "string" },
   },
 });
 
@@ -112,25 +114,33 @@ function save(verdicts: readonly Verdict[]): void {
   if (flags.json !== undefined) writeFileSync(flags.json, verdicts.map((v) => `${JSON.stringify(v)}\n`).join(""));
 }
 
+/** Kernels stop many a process: their tests, which take long to load, come after all cases, for what is left. */
+function stages(kernels: boolean): { cases: boolean; folders: string[] }[] {
+  const folders = flags.tests.split(",").filter((name) => name !== "");
+  if (!kernels) return [{ cases: true, folders }];
+  return [{ cases: true, folders: [] }, ...(folders.length > 0 ? [{ cases: false, folders }] : [])];
+}
+
 /** In one process: TypeScript, and the kernels' mutants that can be switched in one library. */
 async function judgeTogether(folder: string, all: Mutant[], mutants: readonly Mutant[]): Promise<Verdict[]> {
   const kernels = flags.zig;
-  const folders = kernels ? [] : flags.tests.split(",");
-  const options = { kernels, folders, seconds: Number(flags.seconds), jobs: Number(flags.jobs) };
   const numbers = new Map(all.map((m, id) => [m, id]));
   const asked = mutants.map((m) => numbers.get(m) as number);
   const able = kernels ? await instrumentKernels(folder, all, flags.set) : new Set(asked);
-  const judged = await judgeAll(
-    folder,
-    all,
-    asked.filter((id) => able.has(id)),
-    options,
-  );
-  const unfit = asked.filter((id) => !able.has(id));
-  const why = "decided when it is compiled";
-  const verdicts = [...judged, ...unfit.map((id) => ({ ...(all[id] as Mutant), caught: null, void: why }))];
-  save(verdicts);
-  return verdicts;
+  const limits = { kernels, seconds: Number(flags.seconds), jobs: Number(flags.jobs) };
+  const found = new Map<number, Verdict>();
+  for (const { cases, folders } of stages(kernels)) {
+    const left = asked.filter((id) => able.has(id) && (found.get(id)?.caught ?? null) === null);
+    const judged = await judgeAll(folder, all, left, { ...limits, cases, folders });
+    for (const [i, v] of judged.entries()) {
+      const before = found.get(left[i] as number);
+      const [reached, ran] = [(v.reached ?? 0) + (before?.reached ?? 0), (v.ran ?? 0) + (before?.ran ?? 0)];
+      found.set(left[i] as number, { ...v, reached, ran });
+    }
+    const why = "no switch in the library";
+    save(asked.map((id) => found.get(id) ?? { ...(all[id] as Mutant), caught: null, void: why }));
+  }
+  return asked.map((id) => found.get(id) ?? { ...(all[id] as Mutant), caught: null, void: "no switch in the library" });
 }
 
 function report(verdicts: readonly Verdict[]): number {
@@ -155,14 +165,14 @@ async function main(): Promise<number> {
   const mutants = chosen(all);
   const count = flags.all || flags.again !== undefined ? mutants.length : Number(flags.count);
   console.log(`${Math.min(count, mutants.length)} of ${all.length} mutants in ${files.size} files`);
-  const folder = scratch();
+  const folder = scratch(flags.keep);
   try {
     const single = flags.zig && !flags.all;
     const drawn = mutants.slice(0, count);
     const verdicts = single ? await judgeKernels(folder, mutants, count) : await judgeTogether(folder, all, drawn);
     return report(verdicts) > 0 ? 1 : 0;
   } finally {
-    rmSync(folder, { recursive: true });
+    if (flags.keep === undefined) rmSync(folder, { recursive: true });
   }
 }
 

@@ -1,6 +1,6 @@
 // Judges all mutants of TypeScript in a few processes: one copy of the repository has every mutant in it, switched by
 // number. A child that a mutant stops, or leaves in another state, is followed by a fresh one.
-import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Base, Finding, Orders } from "./child.ts";
 import { instrumented } from "./instrument.ts";
@@ -11,6 +11,8 @@ import type { Mutant } from "./mutants.ts";
 /** What a child may take for loading, and for a mutant beyond the time it is given, before it is stopped. */
 const LOADING_MS = 90_000;
 const LATE_MS = 20_000;
+/** Rows of kernels and cases are short. */
+const LATE_CASES_MS = 6000;
 
 function instrument(folder: string, all: readonly Mutant[]): void {
   for (const file of new Set(all.map((m) => m.file))) {
@@ -32,7 +34,7 @@ function collecting(folder: string): void {
   }
 }
 
-type Shared = Pick<Orders, "root" | "kernels" | "folders" | "reach" | "seconds">;
+type Shared = Pick<Orders, "root" | "kernels" | "folders" | "cases" | "reach" | "seconds">;
 
 /** Runs one child to its end; true when nothing is left to do. */
 async function child(orders: Orders, mutant?: number): Promise<boolean> {
@@ -62,10 +64,11 @@ async function child(orders: Orders, mutant?: number): Promise<boolean> {
   let last = "";
   let since = Date.now();
   let hung = false;
+  const late = orders.folders.length > 0 ? LATE_MS : LATE_CASES_MS;
   const watch = setInterval(() => {
     const at = readFileSync(`${out}.at`, "utf8");
     if (at !== last) [last, since] = [at, Date.now()];
-    else if (ids.length > 0 && Date.now() - since > (at === "" ? LOADING_MS : 1000 * orders.seconds + LATE_MS)) {
+    else if (ids.length > 0 && Date.now() - since > (at === "" ? LOADING_MS : 1000 * orders.seconds + late)) {
       hung = true;
       run.kill("SIGKILL");
     }
@@ -97,7 +100,10 @@ async function worker(
 export interface Options {
   /** The library of the copy has the mutants, its sources have none. */
   kernels?: boolean;
+  /** Folders of tests. */
   folders: string[];
+  /** The cases of fixtures too. */
+  cases: boolean;
   seconds: number;
   jobs: number;
 }
@@ -112,9 +118,11 @@ export async function judgeAll(folder: string, all: Mutant[], ids: number[], opt
     root: folder,
     kernels,
     folders: options.folders,
+    cases: options.cases,
     reach: place("reach"),
     seconds: options.seconds,
   };
+  for (const name of readdirSync(folder).filter((n) => /^(reach|found|survey)/.test(n))) rmSync(place(name));
   await child({ ...shared, out: place("survey"), ids: [] });
   if (!existsSync(`${shared.reach}.json`)) throw new Error("the instrumented copy does not run");
   const { warm, cold } = JSON.parse(readFileSync(`${shared.reach}.json`, "utf8")) as Base;

@@ -1,8 +1,9 @@
 // Puts all mutants of the kernels into their sources at once, each behind its number, and builds the library with them.
 // What is decided when it is compiled cannot be switched later: such mutants are left out, as are those with which the
-// library does not build.
-import { readFileSync, writeFileSync } from "node:fs";
+// library does not build. Every switch that gets into the machine code leaves its number in a section of the library.
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
+import { switchable } from "../../test/ops/kernel-switch.ts";
 import { findZig, toolEnv } from "../toolchain.mjs";
 import type { Mutant } from "./mutants.ts";
 import { ROOM } from "./switch.ts";
@@ -127,6 +128,10 @@ const SWITCH = `extern var zs_mutant: u32;
 extern var zs_hits: [${ROOM}]u8;
 pub inline fn on(comptime id: u32) bool {
     if (@inComptime()) return false;
+    asm volatile (".pushsection zs_mutants,\\"aR\\",@progbits\\n.long %[id:c]\\n.popsection"
+        :
+        : [id] "i" (id),
+    );
     @as(*volatile u8, &zs_hits[id]).* = 1;
     return @as(*volatile u32, &zs_mutant).* == id;
 }
@@ -139,6 +144,14 @@ export fn zs_mutate(id: u32) void {
 }
 export fn zs_mutant_hits() usize {
     return @intFromPtr(&zs_hits);
+}
+extern const __start_zs_mutants: u8;
+extern const __stop_zs_mutants: u8;
+export fn zs_mutants_begin() usize {
+    return @intFromPtr(&__start_zs_mutants);
+}
+export fn zs_mutants_end() usize {
+    return @intFromPtr(&__stop_zs_mutants);
 }
 `;
 
@@ -222,8 +235,25 @@ class Instrumented {
   }
 }
 
+/** Where a copy that is kept says which mutants its library has. */
+const ABLE = "zig/mutants.json";
+
 /** Builds a copy's library with its mutants in it; gives the numbers of those that can be switched. */
 export async function instrumentKernels(folder: string, all: readonly Mutant[], set: string): Promise<Set<number>> {
+  const note = join(folder, ABLE);
+  const hash = `${Bun.hash(JSON.stringify([set, all]))}`;
+  if (existsSync(note)) {
+    const before = JSON.parse(readFileSync(note, "utf8")) as { hash: string; able: number[] };
+    if (before.hash !== hash) throw new Error(`${folder} has the mutants of other sources: remove it`);
+    return new Set(before.able);
+  }
+  await built(folder, all, set);
+  const able = switchable(folder);
+  writeFileSync(note, JSON.stringify({ hash, able }));
+  return new Set(able);
+}
+
+async function built(folder: string, all: readonly Mutant[], set: string): Promise<void> {
   const work = new Instrumented(folder, all);
   const place = ["--build-file", join(folder, "zig/build.zig"), "--prefix", join(folder, "build")];
   const words = [findZig() as string, "build", ...place, "--cache-dir", join(folder, ".zig-cache")];
@@ -232,7 +262,7 @@ export async function instrumentKernels(folder: string, all: readonly Mutant[], 
     const flags = ["-Doptimize=ReleaseFast", `-Donly=${set}`, "--color", "off"];
     const run = Bun.spawn([...words, ...flags], { cwd: folder, env: toolEnv(), stdout: "ignore", stderr: "pipe" });
     const said = await new Response(run.stderr).text();
-    if ((await run.exited) === 0) return new Set(work.live.map((p) => p.id));
+    if ((await run.exited) === 0) return;
     const blamed = new Set(complaints(folder, said).flatMap((c) => work.blamed(c)));
     console.log(`build ${round}: ${blamed.size} of ${work.live.length} mutants do not compile`);
     if (blamed.size === 0) throw new Error(`the kernels do not build:\n${said.slice(0, 2000)}`);

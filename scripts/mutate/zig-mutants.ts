@@ -46,8 +46,8 @@ const TOKEN = new RegExp(
     .join("|"),
   "g",
 );
-/** Where nothing that a program computes is said: names of other files, alignments, numbers of errors and exports. */
-const SILENT = /@import|@export|assert\(|unreachable|@compileError|@setEvalBranchQuota|^\s*\/\//;
+/** Where nothing that a program computes is said: names of other files, alignments, what is fetched early, exports. */
+const SILENT = /@import|@prefetch|@export|assert\(|unreachable|@compileError|@setEvalBranchQuota|^\s*\/\//;
 /** A length in a type, and an alignment. */
 const TYPE_LENGTH = /\[\d+\](?=[\w[*?@])|align\(\d+\)/g;
 

@@ -4,12 +4,25 @@ import { join } from "node:path";
 import { ROOM, type Switch } from "../../scripts/mutate/switch.ts";
 import { libraryFile, root as own } from "../../scripts/toolchain.mjs";
 
+const place = (root: string): string => join(root, libraryFile().slice(own.length + 1));
+
+/** The numbers of the mutants whose switch is in the library: those of other instruction sets' code are not. */
+export function switchable(root: string): number[] {
+  const { symbols } = dlopen(place(root), {
+    zs_mutants_begin: { args: [], returns: "ptr" },
+    zs_mutants_end: { args: [], returns: "ptr" },
+  });
+  const [from, to] = [symbols.zs_mutants_begin(), symbols.zs_mutants_end()] as [number, number];
+  return [...new Set(new Uint32Array(toArrayBuffer(from as never, 0, to - from)))].sort((a, b) => a - b);
+}
+
 export function kernelSwitch(root: string): Pick<Switch, "on" | "hits" | "steps" | "most"> {
-  const { symbols } = dlopen(join(root, libraryFile().slice(own.length + 1)), {
+  const { symbols } = dlopen(place(root), {
     zs_mutate: { args: ["u32"], returns: "void" },
     zs_mutant_hits: { args: [], returns: "ptr" },
   });
-  let on = -1;
+  let on = Number(process.env.MUTANT ?? -1);
+  symbols.zs_mutate(on < 0 ? ROOM : on);
   return {
     get on() {
       return on;
