@@ -1,6 +1,6 @@
-// Products of every way that matrices are multiplied, at the sizes where ways, tiles, panels, blocks and parts of k meet,
-// beside a plain sum. Elements are small whole numbers, so that every sum is exact in every order; what lies between
-// the elements is NaN (or a number that gives itself away), and stays what it was.
+// Products in every way that matrices are multiplied, at the sizes where ways, tiles, panels, blocks and parts of k
+// meet, beside a plain sum. Elements are small whole numbers, so that every sum is exact in every order; what lies
+// between the elements is NaN (or a number that gives itself away), and stays what it was.
 import { afterAll, expect, test } from "bun:test";
 import * as z from "../../src/index.ts";
 
