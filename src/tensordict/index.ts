@@ -73,7 +73,16 @@ export { type PickleChoice, PickledData, PythonClass } from "./disk/tree-load.ts
 export * as nn from "./nn/index.ts";
 export { asTensordictModule } from "./nn/module.ts";
 export { assertClose, assertClose as assertAllcloseTd } from "./ops/assert-close.ts";
+export { type CollateOptions, collate } from "./ops/collating.ts";
+export { groupBy } from "./ops/grouping.ts";
 export { fromModule, type ModuleLike, toModule } from "./ops/module.ts";
+export {
+  type ByKey,
+  type PadSequenceOptions,
+  padSequenceTds as padSequence,
+  type UnpadSequenceOptions,
+  unpadSequence,
+} from "./ops/padding.ts";
 export type { ApplyOptions } from "./ops/pointwise.ts";
 export { catTds as cat, denseStack, denseStack as denseStackTds, stackTds as stack } from "./ops/stacking.ts";
 export type { LoadStateOptions, StateDictOptions, TensorState } from "./ops/state-dict.ts";
@@ -162,7 +171,5 @@ export {
   expandRight,
   type MergeCallback,
   mergeTensordicts,
-  type PadSequenceOptions,
-  padSequenceTds as padSequence,
   padTd as pad,
 } from "./ops/utils.ts";

@@ -147,6 +147,7 @@ export const make = {} as {
   lazy(members: Td[], stackDim: number, name: string | null): LazyTd;
   nonTensor(value: unknown, state: NewState, className?: string): Classes<unknown>["nonTensor"];
   nonTensorStack(values: readonly unknown[], state: NewState, stackDim?: number): Classes<unknown>["nonTensorStack"];
+  nested(tensors: readonly Tensor[]): Entry;
 };
 
 /**

@@ -1,17 +1,15 @@
 // Helpers around TensorDicts: expanding to the right, merging, padding.
 
 import { inOrder } from "../../tensor/checks.ts";
-import { KeyError, RuntimeError, ValueError } from "../../tensor/errors.ts";
+import { RuntimeError, ValueError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { noNested } from "../core/nested.ts";
 import { FUNCTIONS } from "../core/signatures.ts";
-import { entriesOf, isBranch, isNested, isNonTensor, make, stateOf, type Td } from "../core/state.ts";
+import { entriesOf, isBranch, isNested, isNonTensor, stateOf, type Td } from "../core/state.ts";
 import { zeros } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
-import { findEntry } from "./access.ts";
 import { shallowTree } from "./key-ops.ts";
-import { denseStack } from "./stacking.ts";
 import { updateTd } from "./writes.ts";
 
 /**
@@ -140,66 +138,4 @@ export function padTd(td: Td, padSize: readonly number[], value = 0): Td {
 function valueOfBatch(entry: Td, grown: (shape: readonly number[]) => number[]): Td {
   if (entry._kind !== "nonTensor") throw new RuntimeError("a NonTensorStack cannot be padded");
   return entry._like(new Map(), stateOf(entry, { batchSize: Size.fromList(grown(entry._batchSize)) }));
-}
-
-/** How a sequence is padded. */
-export interface PadSequenceOptions {
-  /** The dimension in which lengths differ. */
-  padDim?: number;
-  /** What is put behind the shorter ones; 0 by default. */
-  paddingValue?: number;
-  /** Add the entry "masks", true where an element is no padding. */
-  returnMask?: boolean;
-}
-
-/**
- * Pads TensorDicts of different lengths and stacks them.
- * @example
- * ```ts
- * const parts = [new TensorDict({ a: ones(2) }, [2]), new TensorDict({ a: ones(3) }, [3])];
- * tensordict.padSequence(parts).get("a") // tensor([[1., 1., 0.],
- * //         [1., 1., 1.]])
- * ```
- * @torch tensordict.pad_sequence
- */
-export function padSequenceTds(list: readonly Td[], options: PadSequenceOptions = {}): Td {
-  [list, options = {}] = inOrder<Parameters<typeof padSequenceTds>>("padSequence", FUNCTIONS.padSequence, arguments);
-  const first = list[0];
-  if (first === undefined) throw new RuntimeError("list_of_tensordicts cannot be empty");
-  const keys = new Set(first._keys());
-  for (const td of list) {
-    if ([...td._keys()].length !== keys.size || ![...td._keys()].every((key) => keys.has(key))) {
-      throw new KeyError("all tensordicts to be padded must have the same keys");
-    }
-  }
-  const dim = options.padDim ?? 0;
-  const padEntry = (t: Tensor, length: number): Tensor => {
-    const shape = t._shape.map((n, i) => (i === dim ? length : n));
-    const out = zeros(shape, { dtype: t.dtype });
-    if (options.paddingValue) out.fill_(options.paddingValue);
-    out.narrow(dim, 0, t._shape[dim] as number).copy_(t);
-    return out;
-  };
-  const padded = list.map((td) =>
-    make.tensordict(new Map(), stateOf(td, { batchSize: Size.fromList([]), names: null })),
-  );
-  const masks = make.tensordict(new Map(), stateOf(first, { batchSize: Size.fromList([list.length]), names: null }));
-  for (const key of keys) {
-    const tensors = list.map((td) => findEntry(td, key) as Entry);
-    if (!tensors.every((t): t is Tensor => t instanceof Tensor && t.ndim > dim)) {
-      throw new RuntimeError(`the entries under ${key} are no tensors with a dimension ${dim}`);
-    }
-    const length = Math.max(...tensors.map((t) => t._shape[dim] as number));
-    for (const [i, t] of tensors.entries()) padded[i]?._put(key, padEntry(t, length));
-    const mask = zeros([list.length, length], { dtype: "bool" });
-    for (const [i, t] of tensors.entries())
-      mask
-        .select(0, i)
-        .narrow(0, 0, t._shape[dim] as number)
-        .fill_(true);
-    masks._put(key, mask);
-  }
-  const result = denseStack(padded, 0);
-  if (options.returnMask) result._put("masks", masks);
-  return result;
 }
