@@ -61,8 +61,8 @@ test("what cannot be padded is refused in Python's words", () => {
     "pad_dim=-3 is out of range for the entry 'a' of shape (2, 2).",
   );
   expect(() => T.padSequence(two(), { padDim: -1 })).toThrow(
-    "pad_dim=-1 counts from the last dim of each entry and lands on batch dims [0] and on feature dims of the entries, " +
-      "so the batch cannot be padded along it, but the entry 'a' is longer than the batch of the first sample along " +
+    "pad_dim=-1 counts from the last dim of each entry and lands on batch dims [0] and on feature dims of the " +
+      "entries, so the batch cannot be padded along it, but the entry 'a' is longer than the batch of the first sample along " +
       "dim 0.",
   );
   expect(() => T.padSequence([a(2)], { paddingSide: "top" as never })).toThrow("must be 'left' or 'right', got 'top'");

@@ -325,7 +325,7 @@ export const FUNCTIONS = {
   pad: "tensordict:td padSize:ints value?:number",
   padSequence: "listOfTensordicts:tds | padDim:int paddingValue:any out:any returnMask:any paddingSide:any",
   unpadSequence: "padded:td mask?:tensorOrTd? | padDim:int",
-  collate: "batch:value | padKeys:any nestedKeys:any maskKey:any",
+  collate: "batch:any | padKeys:any nestedKeys:any maskKey:any",
   groupBy: "tensordict:td key:key",
   mergeTensordicts: "tensordicts:tds | callbackExist:fn",
   expandRight: "tensor:tensor shape:ints",

@@ -59,8 +59,8 @@ function collateKeys(batch: readonly Td[], options: CollateOptions): Td {
   );
   if (nestedKeys.length > 0 && isLazy(out)) {
     throw new ValueError(
-      `collate got nested_keys=[${nestedKeys.map(keyRepr).join(", ")}], but the other entries of the samples differ in ` +
-        "shape, so they stack lazily and the nested tensors could not be read back. Name the entries that vary in " +
+      `collate got nested_keys=[${nestedKeys.map(keyRepr).join(", ")}], but the other entries of the samples ` +
+        "differ in shape, so they stack lazily and the nested tensors could not be read back. Name the entries that vary in " +
         "length in pad_keys or nested_keys.",
     );
   }
@@ -136,10 +136,10 @@ function collateAny(batch: readonly unknown[], options: CollateOptions): unknown
 
 /**
  * A list of samples as one batch, by the type of the first sample: TensorDicts are stacked, densely where keys and
- * shapes agree and lazily elsewhere; tensors are stacked; objects and arrays such as `[td, label]` are collated entry by
- * entry; numbers become a tensor (of the default dtype, as `tensor` makes it of them), texts stay a list. Entries of
- * TensorDicts that vary in length can be padded, with masks, or become nested tensors. What is no list, or an empty one,
- * is returned as it is.
+ * shapes agree and lazily elsewhere; tensors are stacked; objects and arrays such as `[td, label]` are collated entry
+ * by entry; numbers become a tensor (of the default dtype, as `tensor` makes it of them), texts stay a list. Entries of
+ * TensorDicts that vary in length can be padded, with masks, or become nested tensors. What is no list, or an empty
+ * one, is returned as it is.
  *
  * @throws KeyError for a sample without an entry that is to be padded or nested
  * @throws ValueError for a mask without padded entries, a key in both lists, and samples with a batch size to pad

@@ -106,8 +106,8 @@ function paddedBatch(
     if (inBatch.size > 0 && padDim < 0 && longer !== null && !hasOut) {
       throw new ValueError(
         `pad_dim=${padDim} counts from the last dim of each entry and lands on batch dims ` +
-          `[${[...inBatch].sort((a, b) => a - b).join(", ")}]${inFeatures ? " and on feature dims" : ""} of the entries, so ` +
-          `the batch cannot be padded along it, but the entry ${longer} is longer than the batch of the first sample ` +
+          `[${[...inBatch].sort((a, b) => a - b).join(", ")}]${inFeatures ? " and on feature dims" : ""} of the entries, ` +
+          `so the batch cannot be padded along it, but the entry ${longer} is longer than the batch of the first sample ` +
           `along dim ${longerDim}.`,
       );
     }
@@ -290,8 +290,8 @@ function runsOf(mask: Tensor, path: Path | null): [starts: number[], lengths: nu
     const run = width - (back[i] as number) - (starts[i] as number);
     if (lengths[i] === 0 || run === lengths[i]) continue;
     throw new ValueError(
-      `The mask${path === null ? "" : ` of key ${keyRepr(path)}`} marks positions that are not contiguous in some row: ` +
-        "unpad_sequence keeps one contiguous run per row.",
+      `The mask${path === null ? "" : ` of key ${keyRepr(path)}`} marks positions that are not contiguous in some ` +
+        "row: unpad_sequence keeps one contiguous run per row.",
     );
   }
   return [starts, lengths];
