@@ -62,8 +62,8 @@ test("what cannot be padded is refused in Python's words", () => {
   );
   expect(() => T.padSequence(two(), { padDim: -1 })).toThrow(
     "pad_dim=-1 counts from the last dim of each entry and lands on batch dims [0] and on feature dims of the " +
-      "entries, so the batch cannot be padded along it, but the entry 'a' is longer than the batch of the first sample along " +
-      "dim 0.",
+      "entries, so the batch cannot be padded along it, but the entry 'a' is longer than the batch of the first " +
+      "sample along dim 0.",
   );
   expect(() => T.padSequence([a(2)], { paddingSide: "top" as never })).toThrow("must be 'left' or 'right', got 'top'");
   expect([...T.padSequence([new TensorDict({ a: ones(2), b: ones(2) }, []), a(2)]).keys()]).toEqual(["a"]);

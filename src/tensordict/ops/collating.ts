@@ -60,8 +60,8 @@ function collateKeys(batch: readonly Td[], options: CollateOptions): Td {
   if (nestedKeys.length > 0 && isLazy(out)) {
     throw new ValueError(
       `collate got nested_keys=[${nestedKeys.map(keyRepr).join(", ")}], but the other entries of the samples ` +
-        "differ in shape, so they stack lazily and the nested tensors could not be read back. Name the entries that vary in " +
-        "length in pad_keys or nested_keys.",
+        "differ in shape, so they stack lazily and the nested tensors could not be read back. Name the entries that " +
+        "vary in length in pad_keys or nested_keys.",
     );
   }
   if (padKeys.length > 0) putPadded(out, batch, padKeys, maskKey);

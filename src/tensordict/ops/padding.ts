@@ -106,9 +106,9 @@ function paddedBatch(
     if (inBatch.size > 0 && padDim < 0 && longer !== null && !hasOut) {
       throw new ValueError(
         `pad_dim=${padDim} counts from the last dim of each entry and lands on batch dims ` +
-          `[${[...inBatch].sort((a, b) => a - b).join(", ")}]${inFeatures ? " and on feature dims" : ""} of the entries, ` +
-          `so the batch cannot be padded along it, but the entry ${longer} is longer than the batch of the first sample ` +
-          `along dim ${longerDim}.`,
+          `[${[...inBatch].sort((a, b) => a - b).join(", ")}]${inFeatures ? " and on feature dims" : ""} of the ` +
+          `entries, so the batch cannot be padded along it, but the entry ${longer} is longer than the batch of the first ` +
+          `sample along dim ${longerDim}.`,
       );
     }
     return [batch, null];
