@@ -107,7 +107,8 @@ function paddedBatch(
       throw new ValueError(
         `pad_dim=${padDim} counts from the last dim of each entry and lands on batch dims ` +
           `[${[...inBatch].sort((a, b) => a - b).join(", ")}]${inFeatures ? " and on feature dims" : ""} of the ` +
-          `entries, so the batch cannot be padded along it, but the entry ${longer} is longer than the batch of the first ` +
+          `entries, so the batch cannot be padded along it, but the ` +
+          `entry ${longer} is longer than the batch of the first ` +
           `sample along dim ${longerDim}.`,
       );
     }
