@@ -1519,6 +1519,35 @@ export function diff(...args: unknown[]): Tensor {
   return A.call<Tensor>("diff", T__diff, args);
 }
 
+const T__digamma = (): A.Overload[] => [
+  { fn: O.digamma, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * The derivative of `lgamma`. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([1, 0.5]).digamma() // tensor([-0.5772, -1.9635])
+ * ```
+ * @torch torch.digamma
+ */
+export function digamma(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The derivative of `lgamma`. @torch torch.digamma */
+export function digamma(options: { input: Tensor; out?: Tensor }): Tensor;
+export function digamma(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("digamma", T__digamma(), [self, options]);
+    A.bad("digamma", "self", self);
+  }
+  if (options === undefined) return O.digamma(self);
+  if (!A.knowsAll("digamma", options, ["out"])) {
+    return A.byName("digamma", T__digamma(), [self, options]);
+  }
+  return O.digamma(self, A.outOption("digamma", options));
+}
+
 const T__div = (): A.Overload[] => [
   { fn: O.div, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["roundingMode","String?",null]], positional: 2, out: 1 },
 ];
@@ -1793,6 +1822,94 @@ export function equal(self: unknown, other?: unknown, options?: unknown): boolea
     return A.byName("equal", T__equal(), [self, other, options]);
   }
   return O.equal(self, other);
+}
+
+const T__erf = (): A.Overload[] => [
+  { fn: O.erf, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * The error function of each element. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([0, 1]).erf() // tensor([0.0000, 0.8427])
+ * ```
+ * @torch torch.erf
+ */
+export function erf(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The error function of each element. @torch torch.erf */
+export function erf(options: { input: Tensor; out?: Tensor }): Tensor;
+export function erf(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("erf", T__erf(), [self, options]);
+    A.bad("erf", "self", self);
+  }
+  if (options === undefined) return O.erf(self);
+  if (!A.knowsAll("erf", options, ["out"])) {
+    return A.byName("erf", T__erf(), [self, options]);
+  }
+  return O.erf(self, A.outOption("erf", options));
+}
+
+const T__erfc = (): A.Overload[] => [
+  { fn: O.erfc, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * 1 - erf(x) of each element, exact for large elements too. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([0, 1]).erfc() // tensor([1.0000, 0.1573])
+ * ```
+ * @torch torch.erfc
+ */
+export function erfc(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** 1 - erf(x) of each element, exact for large elements too. @torch torch.erfc */
+export function erfc(options: { input: Tensor; out?: Tensor }): Tensor;
+export function erfc(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("erfc", T__erfc(), [self, options]);
+    A.bad("erfc", "self", self);
+  }
+  if (options === undefined) return O.erfc(self);
+  if (!A.knowsAll("erfc", options, ["out"])) {
+    return A.byName("erfc", T__erfc(), [self, options]);
+  }
+  return O.erfc(self, A.outOption("erfc", options));
+}
+
+const T__erfinv = (): A.Overload[] => [
+  { fn: O.erfinv, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * What the error function gives each element for; NaN beyond -1 and 1. Integers give the default float
+ * dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([0, 0.5]).erfinv() // tensor([0.0000, 0.4769])
+ * ```
+ * @torch torch.erfinv
+ */
+export function erfinv(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** What the error function gives each element for. @torch torch.erfinv */
+export function erfinv(options: { input: Tensor; out?: Tensor }): Tensor;
+export function erfinv(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("erfinv", T__erfinv(), [self, options]);
+    A.bad("erfinv", "self", self);
+  }
+  if (options === undefined) return O.erfinv(self);
+  if (!A.knowsAll("erfinv", options, ["out"])) {
+    return A.byName("erfinv", T__erfinv(), [self, options]);
+  }
+  return O.erfinv(self, A.outOption("erfinv", options));
 }
 
 const T__exp = (): A.Overload[] => [
@@ -2845,6 +2962,35 @@ export function lessEqual(self: unknown, other?: unknown, options?: unknown): Te
     return A.byName("lessEqual", T__lessEqual(), [self, other, options]);
   }
   return O.le(self, other, A.outOption("lessEqual", options));
+}
+
+const T__lgamma = (): A.Overload[] => [
+  { fn: O.lgamma, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * The natural logarithm of the gamma function's size. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([1, 5]).lgamma() // tensor([0.0000, 3.1781])
+ * ```
+ * @torch torch.lgamma
+ */
+export function lgamma(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The natural logarithm of the gamma function's size. @torch torch.lgamma */
+export function lgamma(options: { input: Tensor; out?: Tensor }): Tensor;
+export function lgamma(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("lgamma", T__lgamma(), [self, options]);
+    A.bad("lgamma", "self", self);
+  }
+  if (options === undefined) return O.lgamma(self);
+  if (!A.knowsAll("lgamma", options, ["out"])) {
+    return A.byName("lgamma", T__lgamma(), [self, options]);
+  }
+  return O.lgamma(self, A.outOption("lgamma", options));
 }
 
 const T__linspace: A.Overload[] = [
@@ -4135,6 +4281,29 @@ export function permute(...args: unknown[]): Tensor {
   return A.call<Tensor>("permute", T__permute, args);
 }
 
+const T__polygamma: A.Overload[] = [
+  { fn: O.polygamma, args: [["n","Int",REQUIRED], ["self","Tensor",REQUIRED]], positional: 2, out: 1 },
+];
+/**
+ * The derivative of order `n` of `digamma`, which the order 0 gives itself.
+ * @throws RuntimeError for a negative order
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * polygamma(1, tensor([1, 0.5])) // tensor([1.6449, 4.9348])
+ * ```
+ * @torch torch.polygamma
+ */
+export function polygamma(n: number, self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The derivative of order `n` of `digamma`, which the order 0 gives itself. @torch torch.polygamma */
+export function polygamma(n: number, options: { input: Tensor; out?: Tensor }): Tensor;
+/** The derivative of order `n` of `digamma`, which the order 0 gives itself. @torch torch.polygamma */
+export function polygamma(options: { n: number; input: Tensor; out?: Tensor }): Tensor;
+export function polygamma(...args: unknown[]): Tensor {
+  if (args.length === 2 && A.isInt(args[0]) && args[1] instanceof Tensor) return O.polygamma(args[0], args[1]);
+  return A.call<Tensor>("polygamma", T__polygamma, args);
+}
+
 const T__pow: A.Overload[] = [
   { fn: O.pow_Tensor, args: [["self","Tensor",REQUIRED], ["exponent","Tensor",REQUIRED]], positional: 2, out: 1 },
   { fn: O.pow, args: [["self","Tensor",REQUIRED], ["exponent","Scalar",REQUIRED]], positional: 2, out: 1 },
@@ -5106,6 +5275,34 @@ export function sin(self: unknown, options?: unknown): Tensor {
     return A.byName("sin", T__sin(), [self, options]);
   }
   return O.sin(self, A.outOption("sin", options));
+}
+
+const T__sinc = (): A.Overload[] => [
+  { fn: O.sinc, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * sin(pi x) / (pi x) of each element, and 1 at 0. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @example
+ * ```ts
+ * tensor([0, 0.5]).sinc() // tensor([1.0000, 0.6366])
+ * ```
+ * @torch torch.sinc
+ */
+export function sinc(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** sin(pi x) / (pi x) of each element, and 1 at 0. @torch torch.sinc */
+export function sinc(options: { input: Tensor; out?: Tensor }): Tensor;
+export function sinc(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("sinc", T__sinc(), [self, options]);
+    A.bad("sinc", "self", self);
+  }
+  if (options === undefined) return O.sinc(self);
+  if (!A.knowsAll("sinc", options, ["out"])) {
+    return A.byName("sinc", T__sinc(), [self, options]);
+  }
+  return O.sinc(self, A.outOption("sinc", options));
 }
 
 const T__softmax: A.Overload[] = [
@@ -6250,6 +6447,46 @@ export function where(options: { condition: Tensor; input: Tensor | Scalar; othe
 export function where(...args: unknown[]): Tensor[] | Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.where_condition(args[0]);
   return A.call<Tensor[] | Tensor>("where", T__where, args);
+}
+
+const T__xlogy: A.Overload[] = [
+  { fn: O.xlogy_Tensor, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+  { fn: O.xlogy_Scalar_Self, args: [["self","Scalar",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+  { fn: O.xlogy_Scalar_Other, args: [["self","Tensor",REQUIRED], ["other","Scalar",REQUIRED]], positional: 2, out: 1 },
+];
+/**
+ * self * log(other), and 0 where self is 0. Integers give the default float dtype.
+ * A number times the logarithm of each element.
+ * Each element times the logarithm of a number.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
+ * bools give the default float dtype
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * xlogy(tensor([0, 2]), tensor([0, 3])) // tensor([0.0000, 2.1972])
+ * ```
+ * @torch torch.xlogy
+ */
+export function xlogy(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+/** self * log(other), and 0 where self is 0. @torch torch.xlogy */
+export function xlogy(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+/** self * log(other), and 0 where self is 0. @torch torch.xlogy */
+export function xlogy(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+/** A number times the logarithm of each element. @torch torch.xlogy */
+export function xlogy(self: Scalar, other: Tensor, options?: { out?: Tensor }): Tensor;
+/** A number times the logarithm of each element. @torch torch.xlogy */
+export function xlogy(self: Scalar, options: { other: Tensor; out?: Tensor }): Tensor;
+/** A number times the logarithm of each element. @torch torch.xlogy */
+export function xlogy(options: { input: Scalar; other: Tensor; out?: Tensor }): Tensor;
+/** Each element times the logarithm of a number. @torch torch.xlogy */
+export function xlogy(self: Tensor, other: Scalar, options?: { out?: Tensor }): Tensor;
+/** Each element times the logarithm of a number. @torch torch.xlogy */
+export function xlogy(self: Tensor, options: { other: Scalar; out?: Tensor }): Tensor;
+/** Each element times the logarithm of a number. @torch torch.xlogy */
+export function xlogy(options: { input: Tensor; other: Scalar; out?: Tensor }): Tensor;
+export function xlogy(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.xlogy_Tensor(args[0], args[1]);
+  return A.call<Tensor>("xlogy", T__xlogy, args);
 }
 
 const T__zeros: A.Overload[] = [

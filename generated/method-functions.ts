@@ -1101,6 +1101,34 @@ export function detach_(...args: unknown[]): Tensor {
   return A.call<Tensor>("detach_", T__detach_, args);
 }
 
+const T__digamma_ = (): A.Overload[] => [
+  { fn: O.digamma_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * The derivative of `lgamma`. Integers give the default float dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([1, 0.5]).digamma_() // tensor([-0.5772, -1.9635])
+ * ```
+ * @torch torch.digamma_
+ */
+export function digamma_(self: Tensor): Tensor;
+/** The derivative of `lgamma`. @torch torch.digamma_ */
+export function digamma_(options: { input: Tensor }): Tensor;
+export function digamma_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("digamma_", T__digamma_(), [self, options]);
+    A.bad("digamma_", "self", self);
+  }
+  if (options === undefined) return O.digamma_(self);
+  if (!A.knowsAll("digamma_", options, [])) {
+    return A.byName("digamma_", T__digamma_(), [self, options]);
+  }
+  return O.digamma_(self);
+}
+
 const T__div_ = (): A.Overload[] => [
   { fn: O.div_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["roundingMode","String?",null]], positional: 2, out: 0 },
 ];
@@ -1223,6 +1251,91 @@ export function eq_(self: unknown, other?: unknown, options?: unknown): Tensor {
     return A.byName("eq_", T__eq_(), [self, other, options]);
   }
   return O.eq_(self, other);
+}
+
+const T__erf_ = (): A.Overload[] => [
+  { fn: O.erf_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * The error function of each element. Integers give the default float dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([0, 1]).erf_() // tensor([0.0000, 0.8427])
+ * ```
+ * @torch torch.erf_
+ */
+export function erf_(self: Tensor): Tensor;
+/** The error function of each element. @torch torch.erf_ */
+export function erf_(options: { input: Tensor }): Tensor;
+export function erf_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("erf_", T__erf_(), [self, options]);
+    A.bad("erf_", "self", self);
+  }
+  if (options === undefined) return O.erf_(self);
+  if (!A.knowsAll("erf_", options, [])) {
+    return A.byName("erf_", T__erf_(), [self, options]);
+  }
+  return O.erf_(self);
+}
+
+const T__erfc_ = (): A.Overload[] => [
+  { fn: O.erfc_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * 1 - erf(x) of each element, exact for large elements too. Integers give the default float dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([0, 1]).erfc_() // tensor([1.0000, 0.1573])
+ * ```
+ * @torch torch.erfc_
+ */
+export function erfc_(self: Tensor): Tensor;
+/** 1 - erf(x) of each element, exact for large elements too. @torch torch.erfc_ */
+export function erfc_(options: { input: Tensor }): Tensor;
+export function erfc_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("erfc_", T__erfc_(), [self, options]);
+    A.bad("erfc_", "self", self);
+  }
+  if (options === undefined) return O.erfc_(self);
+  if (!A.knowsAll("erfc_", options, [])) {
+    return A.byName("erfc_", T__erfc_(), [self, options]);
+  }
+  return O.erfc_(self);
+}
+
+const T__erfinv_ = (): A.Overload[] => [
+  { fn: O.erfinv_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * What the error function gives each element for; NaN beyond -1 and 1. Integers give the default float
+ * dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([0, 0.5]).erfinv_() // tensor([0.0000, 0.4769])
+ * ```
+ * @torch torch.erfinv_
+ */
+export function erfinv_(self: Tensor): Tensor;
+/** What the error function gives each element for. @torch torch.erfinv_ */
+export function erfinv_(options: { input: Tensor }): Tensor;
+export function erfinv_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("erfinv_", T__erfinv_(), [self, options]);
+    A.bad("erfinv_", "self", self);
+  }
+  if (options === undefined) return O.erfinv_(self);
+  if (!A.knowsAll("erfinv_", options, [])) {
+    return A.byName("erfinv_", T__erfinv_(), [self, options]);
+  }
+  return O.erfinv_(self);
 }
 
 const T__exp_ = (): A.Overload[] => [
@@ -2053,6 +2166,34 @@ export function lessEqual_(self: unknown, other?: unknown, options?: unknown): T
   return O.le_(self, other);
 }
 
+const T__lgamma_ = (): A.Overload[] => [
+  { fn: O.lgamma_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * The natural logarithm of the gamma function's size. Integers give the default float dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([1, 5]).lgamma_() // tensor([0.0000, 3.1781])
+ * ```
+ * @torch torch.lgamma_
+ */
+export function lgamma_(self: Tensor): Tensor;
+/** The natural logarithm of the gamma function's size. @torch torch.lgamma_ */
+export function lgamma_(options: { input: Tensor }): Tensor;
+export function lgamma_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("lgamma_", T__lgamma_(), [self, options]);
+    A.bad("lgamma_", "self", self);
+  }
+  if (options === undefined) return O.lgamma_(self);
+  if (!A.knowsAll("lgamma_", options, [])) {
+    return A.byName("lgamma_", T__lgamma_(), [self, options]);
+  }
+  return O.lgamma_(self);
+}
+
 const T__log_ = (): A.Overload[] => [
   { fn: O.log_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
 ];
@@ -2686,6 +2827,53 @@ export function notEqual_(self: unknown, other?: unknown, options?: unknown): Te
     return A.byName("notEqual_", T__notEqual_(), [self, other, options]);
   }
   return O.ne_(self, other);
+}
+
+const T__polygamma: A.Overload[] = [
+  { fn: O.polygamma_method, args: [["self","Tensor",REQUIRED], ["n","Int",REQUIRED]], positional: 2, out: 0 },
+];
+/**
+ * The derivative of order `n` of `digamma`, which the order 0 gives itself.
+ * @throws RuntimeError for a negative order
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([1, 0.5]).polygamma(1) // tensor([1.6449, 4.9348])
+ * ```
+ * @torch torch.polygamma
+ */
+export function polygamma(self: Tensor, n: number): Tensor;
+/** The derivative of order `n` of `digamma`, which the order 0 gives itself. @torch torch.polygamma */
+export function polygamma(self: Tensor, options: { n: number }): Tensor;
+/** The derivative of order `n` of `digamma`, which the order 0 gives itself. @torch torch.polygamma */
+export function polygamma(options: { input: Tensor; n: number }): Tensor;
+export function polygamma(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.polygamma_method(args[0], args[1]);
+  return A.call<Tensor>("polygamma", T__polygamma, args);
+}
+
+const T__polygamma_: A.Overload[] = [
+  { fn: O.polygamma_method_, args: [["self","Tensor",REQUIRED], ["n","Int",REQUIRED]], positional: 2, out: 0 },
+];
+/**
+ * The derivative of order `n` of `digamma`, which the order 0 gives itself.
+ * Writes into the tensor itself, which is also returned.
+ * @throws RuntimeError for a negative order
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([1, 0.5]).polygamma_(1) // tensor([1.6449, 4.9348])
+ * ```
+ * @torch torch.polygamma_
+ */
+export function polygamma_(self: Tensor, n: number): Tensor;
+/** The derivative of order `n` of `digamma`, which the order 0 gives itself. @torch torch.polygamma_ */
+export function polygamma_(self: Tensor, options: { n: number }): Tensor;
+/** The derivative of order `n` of `digamma`, which the order 0 gives itself. @torch torch.polygamma_ */
+export function polygamma_(options: { input: Tensor; n: number }): Tensor;
+export function polygamma_(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.polygamma_method_(args[0], args[1]);
+  return A.call<Tensor>("polygamma_", T__polygamma_, args);
 }
 
 const T__pow: A.Overload[] = [
@@ -3375,6 +3563,33 @@ export function sin_(self: unknown, options?: unknown): Tensor {
   return O.sin_(self);
 }
 
+const T__sinc_ = (): A.Overload[] => [
+  { fn: O.sinc_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * sin(pi x) / (pi x) of each element, and 1 at 0. Integers give the default float dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([0, 0.5]).sinc_() // tensor([1.0000, 0.6366])
+ * ```
+ * @torch torch.sinc_
+ */
+export function sinc_(self: Tensor): Tensor;
+/** sin(pi x) / (pi x) of each element, and 1 at 0. @torch torch.sinc_ */
+export function sinc_(options: { input: Tensor }): Tensor;
+export function sinc_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("sinc_", T__sinc_(), [self, options]);
+    A.bad("sinc_", "self", self);
+  }
+  if (options === undefined) return O.sinc_(self);
+  if (!A.knowsAll("sinc_", options, [])) {
+    return A.byName("sinc_", T__sinc_(), [self, options]);
+  }
+  return O.sinc_(self);
+}
+
 const T__slice: A.Overload[] = [
   { fn: O.slice, args: [["self","Tensor",REQUIRED], ["dim","Dim",0], ["start","Int?",null], ["end","Int?",null], ["step","Int",1]], positional: 5, out: 0 },
 ];
@@ -3997,6 +4212,69 @@ export function viewAs(options: { input: Tensor; other: Tensor }): Tensor;
 export function viewAs(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.view_as(args[0], args[1]);
   return A.call<Tensor>("viewAs", T__viewAs, args);
+}
+
+const T__xlogy: A.Overload[] = [
+  { fn: O.xlogy_Tensor, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+  { fn: O.xlogy_Scalar_Other, args: [["self","Tensor",REQUIRED], ["other","Scalar",REQUIRED]], positional: 2, out: 1 },
+];
+/**
+ * self * log(other), and 0 where self is 0. Integers give the default float dtype.
+ * Each element times the logarithm of a number.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
+ * bools give the default float dtype
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * xlogy(tensor([0, 2]), tensor([0, 3])) // tensor([0.0000, 2.1972])
+ * ```
+ * @torch torch.xlogy
+ */
+export function xlogy(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+/** self * log(other), and 0 where self is 0. @torch torch.xlogy */
+export function xlogy(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+/** self * log(other), and 0 where self is 0. @torch torch.xlogy */
+export function xlogy(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+/** Each element times the logarithm of a number. @torch torch.xlogy */
+export function xlogy(self: Tensor, other: Scalar, options?: { out?: Tensor }): Tensor;
+/** Each element times the logarithm of a number. @torch torch.xlogy */
+export function xlogy(self: Tensor, options: { other: Scalar; out?: Tensor }): Tensor;
+/** Each element times the logarithm of a number. @torch torch.xlogy */
+export function xlogy(options: { input: Tensor; other: Scalar; out?: Tensor }): Tensor;
+export function xlogy(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.xlogy_Tensor(args[0], args[1]);
+  return A.call<Tensor>("xlogy", T__xlogy, args);
+}
+
+const T__xlogy_: A.Overload[] = [
+  { fn: O.xlogy_Tensor_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+  { fn: O.xlogy_Scalar_Other_, args: [["self","Tensor",REQUIRED], ["other","Scalar",REQUIRED]], positional: 2, out: 0 },
+];
+/**
+ * self * log(other), and 0 where self is 0. Integers give the default float dtype.
+ * Each element times the logarithm of a number.
+ * Writes into the tensor itself, which is also returned.
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([0, 2]).xlogy_(tensor([0, 3])) // tensor([0.0000, 2.1972])
+ * ```
+ * @torch torch.xlogy_
+ */
+export function xlogy_(self: Tensor, other: Tensor): Tensor;
+/** self * log(other), and 0 where self is 0. @torch torch.xlogy_ */
+export function xlogy_(self: Tensor, options: { other: Tensor }): Tensor;
+/** self * log(other), and 0 where self is 0. @torch torch.xlogy_ */
+export function xlogy_(options: { input: Tensor; other: Tensor }): Tensor;
+/** Each element times the logarithm of a number. @torch torch.xlogy_ */
+export function xlogy_(self: Tensor, other: Scalar): Tensor;
+/** Each element times the logarithm of a number. @torch torch.xlogy_ */
+export function xlogy_(self: Tensor, options: { other: Scalar }): Tensor;
+/** Each element times the logarithm of a number. @torch torch.xlogy_ */
+export function xlogy_(options: { input: Tensor; other: Scalar }): Tensor;
+export function xlogy_(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.xlogy_Tensor_(args[0], args[1]);
+  return A.call<Tensor>("xlogy_", T__xlogy_, args);
 }
 
 const T__zero_ = (): A.Overload[] => [

@@ -1158,6 +1158,29 @@ export interface TensorMethods {
   /** What each element along a dimension is more than the one before it, `n` times over. @torch torch.diff */
   diff(options?: { n?: number; dim?: number; axis?: number; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor }): Tensor;
   /**
+   * The derivative of `lgamma`. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([1, 0.5]).digamma() // tensor([-0.5772, -1.9635])
+   * ```
+   * @torch torch.digamma
+   */
+  digamma(options?: { out?: Tensor }): Tensor;
+  /**
+   * The derivative of `lgamma`. Integers give the default float dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([1, 0.5]).digamma_() // tensor([-0.5772, -1.9635])
+   * ```
+   * @torch torch.digamma_
+   */
+  digamma_(): this;
+  /**
    * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
    * "trunc" rounds the quotient and keeps integer dtypes. `div(2, x)` is `torch.div(2, x)`; Python's `2 /
    * x` is `x.reciprocal().mul(2)`, which may differ in the last bit.
@@ -1275,6 +1298,77 @@ export interface TensorMethods {
   equal(other: Tensor): boolean;
   /** True when both tensors have the same shape and equal elements, of any dtypes. @torch torch.equal */
   equal(options: { other: Tensor }): boolean;
+  /**
+   * The error function of each element. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([0, 1]).erf() // tensor([0.0000, 0.8427])
+   * ```
+   * @torch torch.erf
+   */
+  erf(options?: { out?: Tensor }): Tensor;
+  /**
+   * The error function of each element. Integers give the default float dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([0, 1]).erf_() // tensor([0.0000, 0.8427])
+   * ```
+   * @torch torch.erf_
+   */
+  erf_(): this;
+  /**
+   * 1 - erf(x) of each element, exact for large elements too. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([0, 1]).erfc() // tensor([1.0000, 0.1573])
+   * ```
+   * @torch torch.erfc
+   */
+  erfc(options?: { out?: Tensor }): Tensor;
+  /**
+   * 1 - erf(x) of each element, exact for large elements too. Integers give the default float dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([0, 1]).erfc_() // tensor([1.0000, 0.1573])
+   * ```
+   * @torch torch.erfc_
+   */
+  erfc_(): this;
+  /**
+   * What the error function gives each element for; NaN beyond -1 and 1. Integers give the default float
+   * dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([0, 0.5]).erfinv() // tensor([0.0000, 0.4769])
+   * ```
+   * @torch torch.erfinv
+   */
+  erfinv(options?: { out?: Tensor }): Tensor;
+  /**
+   * What the error function gives each element for; NaN beyond -1 and 1. Integers give the default float
+   * dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([0, 0.5]).erfinv_() // tensor([0.0000, 0.4769])
+   * ```
+   * @torch torch.erfinv_
+   */
+  erfinv_(): this;
   /**
    * e to the power of each element. Integers give the default float dtype.
    * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -2082,6 +2176,29 @@ export interface TensorMethods {
   lessEqual_(other: Tensor | Scalar): this;
   /** True where self is less than or equal to other. @torch torch.le_ */
   lessEqual_(options: { other: Tensor | Scalar }): this;
+  /**
+   * The natural logarithm of the gamma function's size. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([1, 5]).lgamma() // tensor([0.0000, 3.1781])
+   * ```
+   * @torch torch.lgamma
+   */
+  lgamma(options?: { out?: Tensor }): Tensor;
+  /**
+   * The natural logarithm of the gamma function's size. Integers give the default float dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([1, 5]).lgamma_() // tensor([0.0000, 3.1781])
+   * ```
+   * @torch torch.lgamma_
+   */
+  lgamma_(): this;
   /**
    * The natural logarithm of each element. Integers give the default float dtype.
    * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -2906,6 +3023,33 @@ export interface TensorMethods {
   /** The dimensions in another order. @torch torch.permute */
   permute(options: { dims: readonly number[] }): Tensor;
   /**
+   * The derivative of order `n` of `digamma`, which the order 0 gives itself.
+   * @throws RuntimeError for a negative order
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([1, 0.5]).polygamma(1) // tensor([1.6449, 4.9348])
+   * ```
+   * @torch torch.polygamma
+   */
+  polygamma(n: number): Tensor;
+  /** The derivative of order `n` of `digamma`, which the order 0 gives itself. @torch torch.polygamma */
+  polygamma(options: { n: number }): Tensor;
+  /**
+   * The derivative of order `n` of `digamma`, which the order 0 gives itself.
+   * Writes into the tensor itself, which is also returned.
+   * @throws RuntimeError for a negative order
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([1, 0.5]).polygamma_(1) // tensor([1.6449, 4.9348])
+   * ```
+   * @torch torch.polygamma_
+   */
+  polygamma_(n: number): this;
+  /** The derivative of order `n` of `digamma`, which the order 0 gives itself. @torch torch.polygamma_ */
+  polygamma_(options: { n: number }): this;
+  /**
    * self to the power of a tensor, with broadcasting and type promotion.
    * self to the power of a number.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -3575,6 +3719,27 @@ export interface TensorMethods {
    * @torch torch.sin_
    */
   sin_(): this;
+  /**
+   * sin(pi x) / (pi x) of each element, and 1 at 0. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @example
+   * ```ts
+   * tensor([0, 0.5]).sinc() // tensor([1.0000, 0.6366])
+   * ```
+   * @torch torch.sinc
+   */
+  sinc(options?: { out?: Tensor }): Tensor;
+  /**
+   * sin(pi x) / (pi x) of each element, and 1 at 0. Integers give the default float dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([0, 0.5]).sinc_() // tensor([1.0000, 0.6366])
+   * ```
+   * @torch torch.sinc_
+   */
+  sinc_(): this;
   /**
    * A range of positions of a dimension; bounds are clamped.
    * A view: it shares the memory of the tensor.
@@ -4377,6 +4542,43 @@ export interface TensorMethods {
    */
   viewAsReal(): Tensor;
   /**
+   * self * log(other), and 0 where self is 0. Integers give the default float dtype.
+   * Each element times the logarithm of a number.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
+   * bools give the default float dtype
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * xlogy(tensor([0, 2]), tensor([0, 3])) // tensor([0.0000, 2.1972])
+   * ```
+   * @torch torch.xlogy
+   */
+  xlogy(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /** self * log(other), and 0 where self is 0. @torch torch.xlogy */
+  xlogy(options: { other: Tensor; out?: Tensor }): Tensor;
+  /** Each element times the logarithm of a number. @torch torch.xlogy */
+  xlogy(other: Scalar, options?: { out?: Tensor }): Tensor;
+  /** Each element times the logarithm of a number. @torch torch.xlogy */
+  xlogy(options: { other: Scalar; out?: Tensor }): Tensor;
+  /**
+   * self * log(other), and 0 where self is 0. Integers give the default float dtype.
+   * Each element times the logarithm of a number.
+   * Writes into the tensor itself, which is also returned.
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([0, 2]).xlogy_(tensor([0, 3])) // tensor([0.0000, 2.1972])
+   * ```
+   * @torch torch.xlogy_
+   */
+  xlogy_(other: Tensor): this;
+  /** self * log(other), and 0 where self is 0. @torch torch.xlogy_ */
+  xlogy_(options: { other: Tensor }): this;
+  /** Each element times the logarithm of a number. @torch torch.xlogy_ */
+  xlogy_(other: Scalar): this;
+  /** Each element times the logarithm of a number. @torch torch.xlogy_ */
+  xlogy_(options: { other: Scalar }): this;
+  /**
    * Every element set to zero.
    * Writes into the tensor itself, which is also returned.
    * @example
@@ -4644,6 +4846,12 @@ export function installMethods(prototype: Tensor): void {
   p.diff = function (this: Tensor, ...args: unknown[]) {
     return (F.diff as A.Unchecked)(this, ...args);
   };
+  p.digamma = function (this: Tensor, options: unknown) {
+    return (F.digamma as A.Unchecked)(this, options);
+  };
+  p.digamma_ = function (this: Tensor, options: unknown) {
+    return (M.digamma_ as A.Unchecked)(this, options);
+  };
   p.div = function (this: Tensor, other: unknown, options: unknown) {
     return (F.div as A.Unchecked)(this, other, options);
   };
@@ -4670,6 +4878,24 @@ export function installMethods(prototype: Tensor): void {
   };
   p.equal = function (this: Tensor, other: unknown, options: unknown) {
     return (F.equal as A.Unchecked)(this, other, options);
+  };
+  p.erf = function (this: Tensor, options: unknown) {
+    return (F.erf as A.Unchecked)(this, options);
+  };
+  p.erf_ = function (this: Tensor, options: unknown) {
+    return (M.erf_ as A.Unchecked)(this, options);
+  };
+  p.erfc = function (this: Tensor, options: unknown) {
+    return (F.erfc as A.Unchecked)(this, options);
+  };
+  p.erfc_ = function (this: Tensor, options: unknown) {
+    return (M.erfc_ as A.Unchecked)(this, options);
+  };
+  p.erfinv = function (this: Tensor, options: unknown) {
+    return (F.erfinv as A.Unchecked)(this, options);
+  };
+  p.erfinv_ = function (this: Tensor, options: unknown) {
+    return (M.erfinv_ as A.Unchecked)(this, options);
   };
   p.exp = function (this: Tensor, options: unknown) {
     return (F.exp as A.Unchecked)(this, options);
@@ -4851,6 +5077,12 @@ export function installMethods(prototype: Tensor): void {
   p.lessEqual_ = function (this: Tensor, other: unknown, options: unknown) {
     return (M.lessEqual_ as A.Unchecked)(this, other, options);
   };
+  p.lgamma = function (this: Tensor, options: unknown) {
+    return (F.lgamma as A.Unchecked)(this, options);
+  };
+  p.lgamma_ = function (this: Tensor, options: unknown) {
+    return (M.lgamma_ as A.Unchecked)(this, options);
+  };
   p.log = function (this: Tensor, options: unknown) {
     return (F.log as A.Unchecked)(this, options);
   };
@@ -5031,6 +5263,12 @@ export function installMethods(prototype: Tensor): void {
   p.permute = function (this: Tensor, ...args: unknown[]) {
     return (F.permute as A.Unchecked)(this, ...args);
   };
+  p.polygamma = function (this: Tensor, ...args: unknown[]) {
+    return (M.polygamma as A.Unchecked)(this, ...args);
+  };
+  p.polygamma_ = function (this: Tensor, ...args: unknown[]) {
+    return (M.polygamma_ as A.Unchecked)(this, ...args);
+  };
   p.pow = function (this: Tensor, ...args: unknown[]) {
     return (M.pow as A.Unchecked)(this, ...args);
   };
@@ -5162,6 +5400,12 @@ export function installMethods(prototype: Tensor): void {
   };
   p.sin_ = function (this: Tensor, options: unknown) {
     return (M.sin_ as A.Unchecked)(this, options);
+  };
+  p.sinc = function (this: Tensor, options: unknown) {
+    return (F.sinc as A.Unchecked)(this, options);
+  };
+  p.sinc_ = function (this: Tensor, options: unknown) {
+    return (M.sinc_ as A.Unchecked)(this, options);
   };
   p.slice = function (this: Tensor, ...args: unknown[]) {
     return (M.slice as A.Unchecked)(this, ...args);
@@ -5321,6 +5565,12 @@ export function installMethods(prototype: Tensor): void {
   };
   p.viewAsReal = function (this: Tensor, options: unknown) {
     return (F.viewAsReal as A.Unchecked)(this, options);
+  };
+  p.xlogy = function (this: Tensor, ...args: unknown[]) {
+    return (M.xlogy as A.Unchecked)(this, ...args);
+  };
+  p.xlogy_ = function (this: Tensor, ...args: unknown[]) {
+    return (M.xlogy_ as A.Unchecked)(this, ...args);
   };
   p.zero_ = function (this: Tensor, options: unknown) {
     return (M.zero_ as A.Unchecked)(this, options);

@@ -3030,6 +3030,206 @@ export class topk_Backward extends Node {
   }
 }
 
+export class erf_Backward extends Node {
+  override get name(): string {
+    return "ErfBackward0";
+  }
+  self!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? grad.mul(F.errorSlope(self)) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+  }
+}
+
+export class erfc_Backward extends Node {
+  override get name(): string {
+    return "ErfcBackward0";
+  }
+  self!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? grad.mul(F.errorSlope(self).neg()) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+  }
+}
+
+export class erfinv_Backward extends Node {
+  override get name(): string {
+    return "ErfinvBackward0";
+  }
+  self!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? grad.mul(F.inverseErrorSlope(self)) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+  }
+}
+
+export class lgamma_Backward extends Node {
+  override get name(): string {
+    return "LgammaBackward0";
+  }
+  self!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? grad.mul(self.digamma()) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+  }
+}
+
+export class digamma_Backward extends Node {
+  override get name(): string {
+    return "DigammaBackward0";
+  }
+  self!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? grad.mul(self.polygamma(1)) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+  }
+}
+
+export class _polygamma_Backward extends Node {
+  override get name(): string {
+    return "PolygammaBackward0";
+  }
+  self!: S.Saved;
+  n!: number;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const n = this.n;
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? grad.mul(self.polygamma(n + 1)) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+  }
+}
+
+export class sinc_Backward extends Node {
+  override get name(): string {
+    return "SincBackward0";
+  }
+  self!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? F.sincBackward(grad, self) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+  }
+}
+
+export class xlogy_Tensor_Backward extends Node {
+  override get name(): string {
+    return "XlogyBackward0";
+  }
+  self!: S.Saved;
+  other!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const other = S.unpack(this.other, this) as Tensor;
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? F.xlogyBackward(grad, self, other) : null,
+      this.needs(1) ? grad.mul(self).div(other) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+    this.other = S.drop(this.other);
+  }
+}
+
+export class xlogy_Scalar_Self_Backward extends Node {
+  override get name(): string {
+    return "XlogyBackward1";
+  }
+  self!: Scalar;
+  other!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const other = S.unpack(this.other, this) as Tensor;
+    const self = this.self;
+    return [
+      this.needs(0) ? grad.mul(self).div(other) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.other = S.drop(this.other);
+  }
+}
+
+export class xlogy_Scalar_Other_Backward extends Node {
+  override get name(): string {
+    return "XlogyBackward2";
+  }
+  self!: S.Saved;
+  other!: Scalar;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const other = this.other;
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? F.xlogyBackward(grad, self, other) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+  }
+}
+
 export class logsumexp_Backward extends Node {
   override get name(): string {
     return "LogsumexpBackward0";

@@ -27,6 +27,7 @@ import * as $rounding from "../src/dispatch/rounding.ts";
 import * as $searching from "../src/dispatch/searching.ts";
 import * as $softmax from "../src/dispatch/softmax.ts";
 import * as $sorting from "../src/dispatch/sorting.ts";
+import * as $special from "../src/dispatch/special.ts";
 import * as $storage_ops from "../src/dispatch/storage-ops.ts";
 import * as $views from "../src/dispatch/views.ts";
 import * as $views_dtype from "../src/dispatch/views-dtype.ts";
@@ -4683,6 +4684,409 @@ export function topk(self: Tensor, k: number, dim: number, largest: boolean, sor
   const r = $sorting.topk(self, k, dim, largest, sorted, undefined);
   node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
   return $T.record(r, node, [1]);
+}
+
+export const P_erf = { name: "erf", kernel: $K.unary_erf, rule: $pointwise.RULES.float, refuses: [{"dtypes":101376,"kernel":"erf_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+const O_erf: $A.Operator = { name: "erf", publicName: "erf", overload: "", kind: "pointwise", run: erf, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function erf(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_erf, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("erf", out, [self]);
+    return $T.finishOut($pointwise.unary(P_erf, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_erf, self, undefined, false);
+  const node = new $N.erf_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $pointwise.unary(P_erf, self, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_erf_: $A.Operator = { name: "erf_", publicName: "erf", overload: "", kind: "pointwise", run: erf_, args: ["self"], devices: null, madeOn: null };
+export function erf_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_erf_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.unary(P_erf, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.erf_Backward();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.self = $T.saveOriginal(self);
+  $pointwise.unary(P_erf, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export const P_erfc = { name: "erfc", kernel: $K.unary_erfc, rule: $pointwise.RULES.float, refuses: [{"dtypes":101376,"kernel":"erfc_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+const O_erfc: $A.Operator = { name: "erfc", publicName: "erfc", overload: "", kind: "pointwise", run: erfc, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function erfc(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_erfc, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("erfc", out, [self]);
+    return $T.finishOut($pointwise.unary(P_erfc, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_erfc, self, undefined, false);
+  const node = new $N.erfc_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $pointwise.unary(P_erfc, self, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_erfc_: $A.Operator = { name: "erfc_", publicName: "erfc", overload: "", kind: "pointwise", run: erfc_, args: ["self"], devices: null, madeOn: null };
+export function erfc_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_erfc_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.unary(P_erfc, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.erfc_Backward();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.self = $T.saveOriginal(self);
+  $pointwise.unary(P_erfc, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export const P_erfinv = { name: "erfinv", kernel: $K.unary_erfinv, rule: $pointwise.RULES.float, refuses: [{"dtypes":101376,"kernel":"erfinv_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+const O_erfinv: $A.Operator = { name: "erfinv", publicName: "erfinv", overload: "", kind: "pointwise", run: erfinv, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function erfinv(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_erfinv, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("erfinv", out, [self]);
+    return $T.finishOut($pointwise.unary(P_erfinv, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_erfinv, self, undefined, false);
+  const node = new $N.erfinv_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $pointwise.unary(P_erfinv, self, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_erfinv_: $A.Operator = { name: "erfinv_", publicName: "erfinv", overload: "", kind: "pointwise", run: erfinv_, args: ["self"], devices: null, madeOn: null };
+export function erfinv_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_erfinv_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.unary(P_erfinv, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.erfinv_Backward();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.self = $T.saveOriginal(self);
+  $pointwise.unary(P_erfinv, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export const P_lgamma = { name: "lgamma", kernel: $K.unary_lgamma, rule: $pointwise.RULES.float, refuses: [{"dtypes":101376,"kernel":"lgamma_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+const O_lgamma: $A.Operator = { name: "lgamma", publicName: "lgamma", overload: "", kind: "pointwise", run: lgamma, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function lgamma(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_lgamma, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("lgamma", out, [self]);
+    return $T.finishOut($pointwise.unary(P_lgamma, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_lgamma, self, undefined, false);
+  const node = new $N.lgamma_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $pointwise.unary(P_lgamma, self, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_lgamma_: $A.Operator = { name: "lgamma_", publicName: "lgamma", overload: "", kind: "pointwise", run: lgamma_, args: ["self"], devices: null, madeOn: null };
+export function lgamma_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_lgamma_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.unary(P_lgamma, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.lgamma_Backward();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.self = $T.saveOriginal(self);
+  $pointwise.unary(P_lgamma, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export const P_digamma = { name: "digamma", kernel: $K.unary_digamma, rule: $pointwise.RULES.float, refuses: [{"dtypes":101376,"kernel":"digamma","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+const O_digamma: $A.Operator = { name: "digamma", publicName: "digamma", overload: "", kind: "pointwise", run: digamma, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function digamma(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_digamma, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("digamma", out, [self]);
+    return $T.finishOut($pointwise.unary(P_digamma, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_digamma, self, undefined, false);
+  const node = new $N.digamma_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $pointwise.unary(P_digamma, self, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_digamma_: $A.Operator = { name: "digamma_", publicName: "digamma", overload: "", kind: "pointwise", run: digamma_, args: ["self"], devices: null, madeOn: null };
+export function digamma_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_digamma_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.unary(P_digamma, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.digamma_Backward();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.self = $T.saveOriginal(self);
+  $pointwise.unary(P_digamma, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+const O__polygamma: $A.Operator = { name: "_polygamma", publicName: "_polygamma", overload: "", kind: "pointwise", run: _polygamma, args: ["self","n","out"], devices: [[0],[2],[]], madeOn: null };
+export function _polygamma(self: Tensor, n: number, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O__polygamma, [self, n, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("_polygamma", out, [self]);
+    return $T.finishOut($special.polygamma(self, n, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $special.polygamma(self, n, undefined, false);
+  const node = new $N._polygamma_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.n = n;
+  const r = $special.polygamma(self, n, undefined, false);
+  return $T.record(r, node);
+}
+
+const O__polygamma_: $A.Operator = { name: "_polygamma_", publicName: "_polygamma", overload: "", kind: "pointwise", run: _polygamma_, args: ["self","n"], devices: null, madeOn: null };
+export function _polygamma_(self: Tensor, n: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O__polygamma_, [self, n]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $special.polygamma(self, n, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N._polygamma_Backward();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.self = $T.saveOriginal(self);
+  node.n = n;
+  $special.polygamma(self, n, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+const O_polygamma: $A.Operator = { name: "polygamma", publicName: "polygamma", overload: "", kind: "composite", run: polygamma, args: ["n","self","out"], devices: null, madeOn: null };
+export function polygamma(n: number, self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_polygamma, [n, self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.polygamma(n, self, out);
+}
+
+const O_polygamma_method: $A.Operator = { name: "polygamma", publicName: "polygamma", overload: "method", kind: "composite", run: polygamma_method, args: ["self","n"], devices: null, madeOn: null };
+export function polygamma_method(self: Tensor, n: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_polygamma_method, [self, n]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.polygammaOf(self, n);
+}
+
+const O_polygamma_method_: $A.Operator = { name: "polygamma_", publicName: "polygamma", overload: "method", kind: "composite", run: polygamma_method_, args: ["self","n"], devices: null, madeOn: null };
+export function polygamma_method_(self: Tensor, n: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_polygamma_method_, [self, n]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.polygammaOf_(self, n);
+}
+
+export const P_sinc = { name: "sinc", kernel: $K.unary_sinc, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"sinc_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+const O_sinc: $A.Operator = { name: "sinc", publicName: "sinc", overload: "", kind: "pointwise", run: sinc, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function sinc(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_sinc, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("sinc", out, [self]);
+    return $T.finishOut($pointwise.unary(P_sinc, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_sinc, self, undefined, false);
+  const node = new $N.sinc_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $pointwise.unary(P_sinc, self, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_sinc_: $A.Operator = { name: "sinc_", publicName: "sinc", overload: "", kind: "pointwise", run: sinc_, args: ["self"], devices: null, madeOn: null };
+export function sinc_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_sinc_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.unary(P_sinc, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.sinc_Backward();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.self = $T.saveOriginal(self);
+  $pointwise.unary(P_sinc, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+const O_xlogy_Tensor: $A.Operator = { name: "xlogy", publicName: "xlogy", overload: "Tensor", kind: "pointwise", run: xlogy_Tensor, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
+export function xlogy_Tensor(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_xlogy_Tensor, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("xlogy", out, [self, other]);
+    return $T.finishOut($special.xlogy(self, other, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $special.xlogy(self, other, undefined, false);
+  const node = new $N.xlogy_Tensor_Backward();
+  $T.connect(node, [self, other]);
+  node.self = $S.save(self);
+  node.other = $S.save(other);
+  const r = $special.xlogy(self, other, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_xlogy_Tensor_: $A.Operator = { name: "xlogy_", publicName: "xlogy", overload: "Tensor", kind: "pointwise", run: xlogy_Tensor_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
+export function xlogy_Tensor_(self: Tensor, other: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_xlogy_Tensor_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self, other);
+    }
+    $special.xlogy(self, other, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [other]);
+  const node = new $N.xlogy_Tensor_Backward();
+  $T.connect(node, [self, other]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  node.self = $T.saveOriginal(self);
+  node.other = $S.save(other);
+  $special.xlogy(self, other, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+const O_xlogy_Scalar_Self: $A.Operator = { name: "xlogy", publicName: "xlogy", overload: "Scalar_Self", kind: "pointwise", run: xlogy_Scalar_Self, args: ["self","other","out"], devices: [[1],[2],[]], madeOn: null };
+export function xlogy_Scalar_Self(self: Scalar, other: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_xlogy_Scalar_Self, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("xlogy", out, [other]);
+    return $T.finishOut($special.xlogy(self, other, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(other)))) return $special.xlogy(self, other, undefined, false);
+  const node = new $N.xlogy_Scalar_Self_Backward();
+  $T.connect(node, [other]);
+  node.self = self;
+  node.other = $S.save(other);
+  const r = $special.xlogy(self, other, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_xlogy_Scalar_Other: $A.Operator = { name: "xlogy", publicName: "xlogy", overload: "Scalar_Other", kind: "pointwise", run: xlogy_Scalar_Other, args: ["self","other","out"], devices: [[0],[2],[]], madeOn: null };
+export function xlogy_Scalar_Other(self: Tensor, other: Scalar, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_xlogy_Scalar_Other, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("xlogy", out, [self]);
+    return $T.finishOut($special.xlogy(self, other, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $special.xlogy(self, other, undefined, false);
+  const node = new $N.xlogy_Scalar_Other_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.other = other;
+  const r = $special.xlogy(self, other, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_xlogy_Scalar_Other_: $A.Operator = { name: "xlogy_", publicName: "xlogy", overload: "Scalar_Other", kind: "pointwise", run: xlogy_Scalar_Other_, args: ["self","other"], devices: null, madeOn: null };
+export function xlogy_Scalar_Other_(self: Tensor, other: Scalar): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_xlogy_Scalar_Other_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $special.xlogy(self, other, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.xlogy_Scalar_Other_Backward();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.self = $T.saveOriginal(self);
+  node.other = other;
+  $special.xlogy(self, other, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
 }
 
 const O_logsumexp: $A.Operator = { name: "logsumexp", publicName: "logsumexp", overload: "", kind: "op", run: logsumexp, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null };

@@ -17,6 +17,7 @@ export const REFUSALS = {
   clamp_scalar_cpu: {"dtypes":1,"kernel":"clamp_scalar_cpu","text":null,"error":"NotImplementedError","all":null},
   cummax_cpu: {"dtypes":130048,"kernel":"cummax_cpu","text":null,"error":"NotImplementedError","all":null},
   cummin_cpu: {"dtypes":130048,"kernel":"cummin_cpu","text":null,"error":"NotImplementedError","all":null},
+  digamma: {"dtypes":101376,"kernel":"digamma","text":null,"error":"NotImplementedError","all":null},
   div_floor_cpu: {"dtypes":3073,"kernel":"div_floor_cpu","text":null,"error":"NotImplementedError","all":null},
   div_trunc_cpu: {"dtypes":3073,"kernel":"div_trunc_cpu","text":null,"error":"NotImplementedError","all":null},
   dot: {"dtypes":126977,"kernel":"dot","text":null,"error":"NotImplementedError","all":null},
@@ -38,6 +39,7 @@ export const REFUSALS = {
   minimum_cpu: {"dtypes":101376,"kernel":"minimum_cpu","text":null,"error":"NotImplementedError","all":null},
   mse_cpu: {"dtypes":130111,"kernel":"mse_cpu","text":null,"error":"NotImplementedError","all":null},
   normal_kernel_cpu: {"dtypes":130111,"kernel":"normal_kernel_cpu","text":null,"error":"NotImplementedError","all":null},
+  polygamma: {"dtypes":101376,"kernel":"polygamma","text":null,"error":"NotImplementedError","all":null},
   pow: {"dtypes":1,"kernel":"pow","text":null,"error":"NotImplementedError","all":null},
   random_from_to_range_calc: {"dtypes":98304,"kernel":"random_from_to_range_calc","text":null,"error":"NotImplementedError","all":null},
   random_full_64_bits_range_kernel_cpu: {"dtypes":130113,"kernel":"random_full_64_bits_range_kernel_cpu","text":null,"error":"NotImplementedError","all":null},
@@ -49,5 +51,7 @@ export const REFUSALS = {
   round_vml_cpu: {"dtypes":101377,"kernel":"round_vml_cpu","text":null,"error":"NotImplementedError","all":null},
   searchsorted_out_cpu: {"dtypes":130049,"kernel":"searchsorted_out_cpu","text":null,"error":"NotImplementedError","all":null},
   smooth_l1_cpu: {"dtypes":130111,"kernel":"smooth_l1_cpu","text":null,"error":"NotImplementedError","all":null},
+  trigamma: {"dtypes":101376,"kernel":"trigamma","text":null,"error":"NotImplementedError","all":null},
   trunc_vml_cpu: {"dtypes":98305,"kernel":"trunc_vml_cpu","text":null,"error":"NotImplementedError","all":null},
+  xlogy_cpu: {"dtypes":101376,"kernel":"xlogy_cpu","text":null,"error":"NotImplementedError","all":null},
 } as const;

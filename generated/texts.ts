@@ -1789,6 +1789,11 @@ export function isinDtype(op: string | undefined, dtype: Part): NotImplementedEr
   return new NotImplementedError(`Unsupported input type encountered for isin(): ${part(dtype)}`, { op, code: "not_implemented" });
 }
 
+/** polygamma(n, x) does not support negative n. */
+export function polygammaOrder(op: string | undefined): RuntimeError {
+  return new RuntimeError(`polygamma(n, x) does not support negative n.`, { op, code: "runtime" });
+}
+
 /** order must be non-negative but got {n} */
 export function diffOrder(op: string | undefined, n: Part): RuntimeError {
   return new RuntimeError(`order must be non-negative but got ${part(n)}`, { op, code: "runtime" });

@@ -42,6 +42,7 @@ export { float, int } from "./api/numbers.ts";
 export { print } from "./api/print.ts";
 export { getPrintoptions, type PrintOptions, type PrintSettings, setPrintoptions } from "./api/printing.ts";
 export { type ScopeGuard, scope } from "./api/scope.ts";
+export { special } from "./api/special.ts";
 export {
   asTensor,
   fromNumpy,

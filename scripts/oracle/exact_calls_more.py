@@ -268,5 +268,37 @@ def differences(call):
         call("diff", "f", x, out=torch.zeros(0, dtype=out))
 
 
+def special_functions(call):
+    places = {"erf": [0.0, -0.0, INF, -INF, NAN], "erfc": [0.0, -INF, INF, NAN], "erfinv": [0.0, -0.0, 1, -1, 2, -1.5, NAN],
+              "lgamma": [1.0, 2, 0, -0.0, -1, -2, INF, -INF, NAN], "digamma": [0.0, -0.0, -1, -2, INF, NAN],
+              "sinc": [0.0, -0.0, NAN, INF]}
+    for op, numbers in places.items():
+        for dtype in FLOATS:
+            call(op, "m", torch.tensor(numbers).to(dtype))
+            call(op, "i", torch.tensor(numbers).to(dtype))
+        for dtype in [torch.bool, *INTEGERS, *COMPLEX]:
+            call(op, "m", torch.zeros(0, 3, dtype=dtype))
+            call(op, "i", torch.tensor([0, 1]).to(dtype)) if not (dtype.is_complex and op == "sinc") else None
+            call(op, "f", torch.tensor([0]).to(dtype) if op != "lgamma" else torch.tensor([1]).to(dtype), out=torch.zeros(3, dtype=torch.float64))
+        call(op, "f", torch.zeros(2), out=torch.zeros(2, dtype=torch.int64))
+        for x in strided((3, 4)):
+            call(op, "m", torch.zeros_like(x) if op != "digamma" else torch.zeros_like(x) - 1)
+    for x in (torch.tensor([0.0, 0, 0, -0.0, 1, 1, 2]), torch.tensor([0, 0, 0, 0, 1, 1, 2]), torch.tensor([0.0, 0, 0, 0, 1, 1, 2]).bfloat16()):
+        y = torch.tensor([0.0, INF, NAN, -3, 0, 1, NAN])
+        for args in ((x, y), (x, 0), (x, 1), (x, NAN), (0, y), (0, y.long() * 0), (0.0, x)):
+            call("xlogy", "f", *args)
+            call("xlogy", "f", *args, out=torch.zeros(0))
+            if isinstance(args[0], torch.Tensor):
+                call("xlogy", "i", *args)
+    for dtype in (torch.bool, torch.int32, torch.float16, torch.complex64):
+        call("xlogy", "f", torch.zeros(2, dtype=dtype), torch.ones(2, dtype=dtype))
+        call("polygamma", "f", 1, torch.zeros(2, dtype=dtype))
+        call("polygamma", "f", 2, torch.zeros(0, dtype=dtype))
+        call("polygamma", "m", torch.zeros(2, dtype=dtype), 4)
+    for n in (-1, 0, 1, 2, 3):
+        call("polygamma", "f", n, torch.tensor([0.0, NAN]), out=torch.zeros(0))
+        call("polygamma", "i", torch.tensor([0.0, NAN]), n)
+
+
 SECTIONS = [rearranged, sums_of_exponentials, running_extremes, one_bound, rounded, distances, reals, quantiles, searches, sets, signs,
-            differences]
+            differences, special_functions]

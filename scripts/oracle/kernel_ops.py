@@ -51,6 +51,7 @@ def unary():
     op("cumprod.0", fn="cumprod", args=("x", 0), dom=("sign",), forms="fog", cplx={"ulp": 4})
     for name in ("expm1", "reciprocal", "rsqrt"):
         op(name, dom=("spec" if name == "expm1" else "pos",), **ulp, cplx={"rtol": 1e-5, "atol": 1e-6})
+    special()
     op("sign", dom=("spec",))
     op("sgn", dom=("small",), forms="fio", cplx={"ulp": 4})
     for name in ("floor", "ceil", "trunc", "round", "frac"):
@@ -63,6 +64,20 @@ def unary():
         op(name + ".0", args=("x", 0), dom=("small",), fn=name, forms="fg")
     op("fill_", args=("x", 3), forms="i", fn="fill")
     op("zero_", args=("x",), forms="i", fn="zero")
+
+
+def special():
+    ulp = {"mode": "ulp", "tol": {"ulp": 8, "atol": 1e-7}}
+    rtol = {"mode": "rtol", "tol": {"rtol": 1e-5, "atol": 1e-5}, "half": {"rtol": 1e-2, "atol": 1e-2}}
+    op("erf", dom=("spec",), **ulp)
+    op("erfc", dom=("spec",), **ulp)
+    op("erfinv", dom=("small",), **ulp)
+    op("sinc", dom=("any",), **rtol, cplx={"rtol": 1e-4, "atol": 1e-5})
+    for name in ("lgamma", "digamma"):
+        op(name, dom=("pos",), **rtol)
+        op(name + ".negative", dom=("any",), fn=name, forms="fo", **rtol)
+    op("polygamma", (1, "x"), ("pos",), forms="fog", **rtol)
+    op("polygamma.3", (3, "x"), ("pos",), fn="polygamma", forms="fg", **rtol)
 
 
 def binary():
@@ -95,6 +110,7 @@ def binary():
         op(name + ".tensor", xy, ("nans", "nans"), fn=name, forms="fiog")
     for name in ("logaddexp", "logaddexp2"):
         op(name, xy, ("any", "any"), mode="ulp", tol={"ulp": 4, "atol": 1e-6}, forms="fog", cplx={"rtol": 1e-4, "atol": 1e-5})
+    op("xlogy", xy, ("any", "pos"), mode="ulp", tol={"ulp": 8, "atol": 1e-6})
     op("lerp", ("x", "y", {"f": 0.3}), ("any", "any"), mode="ulp", tol={"ulp": 4, "atol": 2e-6}, half={"ulp": 2},
        forms="fiog")
     op("lerp.tensor", ("x", "y", "z"), ("any", "any", "small"), fn="lerp", mode="ulp", tol={"ulp": 4, "atol": 2e-6},

@@ -16,3 +16,15 @@ export function isreal(self: Tensor): Tensor {
   if (self.dtype.category < 3) return O.ones_like(self, bool, null, false, null);
   return O.eq(imag(self), 0);
 }
+
+export function polygamma(n: number, self: Tensor, out?: Tensor): Tensor {
+  return O._polygamma(self, n, out);
+}
+
+export function polygammaOf(self: Tensor, n: number): Tensor {
+  return O._polygamma(self, n);
+}
+
+export function polygammaOf_(self: Tensor, n: number): Tensor {
+  return O._polygamma_(self, n);
+}

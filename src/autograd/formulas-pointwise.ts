@@ -203,3 +203,33 @@ export function sgnBackward(grad: Tensor, self: Tensor, result: Tensor): Tensor 
   const along = grad.div(result).real.mul(result);
   return grad.sub(along).div(size).maskedFill(size.eq(0), 0);
 }
+
+/** The derivative of the error function. */
+export function errorSlope(x: Tensor): Tensor {
+  return x
+    .pow(2)
+    .neg()
+    .exp()
+    .mul(2 / Math.sqrt(Math.PI));
+}
+
+export function inverseErrorSlope(x: Tensor): Tensor {
+  return x
+    .erfinv()
+    .pow(2)
+    .exp()
+    .mul(Math.sqrt(Math.PI) / 2);
+}
+
+export function sincBackward(grad: Tensor, x: Tensor): Tensor {
+  const turned = x.mul(Math.PI);
+  const square = x.mul(x).mul(Math.PI);
+  const slope = turned.mul(turned.cos()).sub(turned.sin()).div(square);
+  return grad.mul(conj(slope)).maskedFill(square.eq(0), 0);
+}
+
+/** The logarithm, and 0 where the other operand made the result 0. */
+export function xlogyBackward(grad: Tensor, self: Tensor, other: Operand): Tensor {
+  const nothing = self.eq(0).logicalAnd(other instanceof Tensor ? other.le(0) : self.newFull([], other).le(0));
+  return O.xlogy_Tensor(grad, other instanceof Tensor ? other : grad.newFull([], other)).maskedFill(nothing, 0);
+}

@@ -23,5 +23,11 @@ export {
   Transform,
   type TransformOptions,
 } from "./transforms.ts";
+export {
+  TruncatedNormal,
+  type TruncatedNormalOptions,
+  TruncatedStandardNormal,
+  type TruncatedStandardNormalOptions,
+} from "./truncated-normal.ts";
 export { Uniform, type UniformOptions } from "./uniform.ts";
 export type { LogitsOptions } from "./with-logits.ts";

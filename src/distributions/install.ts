@@ -12,6 +12,7 @@ import { METHODS, REGION, STATICS, TRANSFORM } from "./signatures.ts";
 import * as tanhNormal from "./tanh-normal.ts";
 import * as transformed from "./transformed-distribution.ts";
 import * as transforms from "./transforms.ts";
+import * as truncated from "./truncated-normal.ts";
 import * as uniform from "./uniform.ts";
 
 for (const { prototype } of [
@@ -25,6 +26,8 @@ for (const { prototype } of [
   oneHot.OneHotCategoricalStraightThrough,
   tanhNormal.TanhNormal,
   transformed.TransformedDistribution,
+  truncated.TruncatedNormal,
+  truncated.TruncatedStandardNormal,
   uniform.Uniform,
 ]) {
   installChecks(prototype, METHODS);

@@ -1,5 +1,5 @@
 /** The normal distribution. */
-import { empty, normal } from "../../generated/functional.ts";
+import { div, empty, normal } from "../../generated/functional.ts";
 import { noGrad } from "../autograd/api.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type Constraint, positive, real } from "./constraints.ts";
@@ -84,6 +84,13 @@ export class Normal extends Distribution {
     const { loc, scale } = this;
     const squares = value.sub(loc).pow(2).neg().div(scale.pow(2).mul(2));
     return squares.sub(scale.log()).sub(Math.log(Math.sqrt(2 * Math.PI)));
+  }
+  override cdf(value: Tensor): Tensor {
+    this._validateSample(value);
+    return value.sub(this.loc).mul(div(1, this.scale)).div(Math.SQRT2).erf().add(1).mul(0.5);
+  }
+  override icdf(value: Tensor): Tensor {
+    return this.loc.add(this.scale.mul(value.mul(2).sub(1).erfinv()).mul(Math.SQRT2));
   }
   override entropy(): Tensor {
     return this.scale.log().add(0.5 + 0.5 * Math.log(2 * Math.PI));

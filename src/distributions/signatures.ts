@@ -19,6 +19,8 @@ export const CONSTRUCTORS = {
     "safeTanh?:bool validateArgs?:bool?",
   TanhTransform: "cacheSize?:int",
   TransformedDistribution: "baseDistribution:distribution transforms:any validateArgs?:bool?",
+  TruncatedNormal: "loc:parameter scale:parameter a:parameter b:parameter validateArgs?:bool?",
+  TruncatedStandardNormal: "a:parameter b:parameter validateArgs?:bool?",
   Uniform: "low:parameter high:parameter validateArgs?:bool?",
 };
 

@@ -29,6 +29,8 @@ export const DISTRIBUTION_RECEIVERS: Readonly<Record<string, () => object>> = {
   "distributions.TanhNormal#cdf": transformed,
   "distributions.TanhNormal#icdf": transformed,
   TransformedDistribution: transformed,
+  TruncatedNormal: () => new D.TruncatedNormal(zeros(3), 1, -2, 2),
+  TruncatedStandardNormal: () => new D.TruncatedStandardNormal(zeros(3), 2),
   Uniform: () => new D.Uniform(0, 4),
 };
 

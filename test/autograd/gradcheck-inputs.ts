@@ -37,6 +37,7 @@ const RECIPES: Record<string, readonly Assignment[]> = {
     { indices: [index(2, 2), index(1, 1)], values: of(2), accumulate: true },
     { indices: [null, index(1, 3)], values: of() },
   ],
+  _polygamma: [{ n: 1 }, { n: 3 }],
   index_select: [
     { dim: 1, index: index(3, 0, 0) },
     { dim: 0, index: index(1) },

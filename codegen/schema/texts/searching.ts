@@ -1,4 +1,4 @@
-/** Searching, sets, differences and what leaves NaN out. */
+/** Searching, sets, differences, special functions and what leaves NaN out. */
 import type { TextSchema } from "../../model/types.ts";
 
 export const texts = [
@@ -77,6 +77,12 @@ export const texts = [
     error: "NotImplementedError",
     code: "not_implemented",
     text: "Unsupported input type encountered for isin(): {dtype}",
+  },
+  {
+    name: "polygammaOrder",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "polygamma(n, x) does not support negative n.",
   },
   {
     name: "diffOrder",

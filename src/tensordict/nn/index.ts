@@ -3,6 +3,7 @@
 import "./install.ts";
 
 export { Delta } from "../../distributions/delta.ts";
+export { TruncatedNormal } from "../../distributions/truncated-normal.ts";
 export {
   type ByKey,
   CompositeDistribution,

@@ -257,6 +257,18 @@ pub const logaddexp2 = struct {
     }
 };
 
+/// a log(b), and 0 where a is 0, whatever the logarithm is; NaN where b is.
+pub const xlogy = struct {
+    pub const arity = 2;
+    pub const computes = pw.floats;
+    pub const heavy = true;
+    pub inline fn apply(comptime _: Compute, _: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+        const zero = pw.constant(@TypeOf(a), 0);
+        const product = pw.select(a == zero, zero, a * vm.log(b));
+        return pw.select(b != b, b, product);
+    }
+};
+
 /// Nothing is added to an infinity that both are: their distance is no number.
 inline fn same_infinity(a: anytype, b: @TypeOf(a), more: @TypeOf(a)) @TypeOf(a) {
     const zero = pw.constant(@TypeOf(a), 0);

@@ -154,6 +154,32 @@ pub const isnan = struct {
 };
 
 pub const expm1 = Inexact("expm1");
+pub const sinc = Inexact("sinc");
+pub const erf = LongReal("erf");
+pub const erfc = LongReal("erfc");
+pub const erfinv = LongReal("erfinv");
+pub const lgamma = LongReal("lgamma");
+pub const digamma = LongReal("digamma");
+
+/// A derivative of digamma: attribute 0 is one more than its order, attribute 1 the factor of the sum of powers.
+pub const polygamma = struct {
+    pub const arity = 1;
+    pub const computes = pw.floats;
+    pub const heavy = true;
+    pub inline fn apply(comptime c: Compute, p: Params, x: anytype) @TypeOf(x) {
+        return p.value(c, @TypeOf(x), 1) * vm.zeta(p.value(c, @TypeOf(x), 0), x);
+    }
+};
+
+/// A long function of real floats.
+fn LongReal(comptime name: []const u8) type {
+    return struct {
+        pub const arity = 1;
+        pub const computes = pw.floats;
+        pub const heavy = true;
+        pub const apply = RealFloat(name).apply;
+    };
+}
 
 /// 1, 0 or -1; of a complex number its direction. A NaN has the sign 0.
 pub const sign = struct {

@@ -7,6 +7,8 @@ const logarithm = @import("vmath_log.zig");
 const power = @import("vmath_pow.zig");
 const trig = @import("vmath_trig.zig");
 const division = @import("vmath_div.zig");
+const error_function = @import("vmath_erf.zig");
+const gamma = @import("vmath_gamma.zig");
 const c = base.c;
 
 pub const has_fma = base.has_fma;
@@ -25,6 +27,19 @@ pub const fmod = division.fmod;
 pub const remainder = division.remainder;
 pub const floor_divide = division.floor_divide;
 pub const copysign = base.copysign;
+pub const erf = error_function.erf;
+pub const erfc = error_function.erfc;
+pub const erfinv = error_function.erfinv;
+pub const lgamma = gamma.lgamma;
+pub const digamma = gamma.digamma;
+pub const zeta = gamma.zeta;
+
+/// sin(pi x) / (pi x), and 1 at 0.
+pub inline fn sinc(x: anytype) @TypeOf(x) {
+    const V = @TypeOf(x);
+    const turned = x * c(V, std.math.pi);
+    return base.select(x == c(V, 0.0), c(V, 1.0), sin(turned) / turned);
+}
 
 pub inline fn reciprocal(x: anytype) @TypeOf(x) {
     return c(@TypeOf(x), 1.0) / x;
@@ -61,6 +76,11 @@ pub inline fn maximum(x: anytype, y: @TypeOf(x)) @TypeOf(x) {
 /// The smaller; NaN if either is.
 pub inline fn minimum(x: anytype, y: @TypeOf(x)) @TypeOf(x) {
     return base.select(base.either(x < y, x != x), x, y);
+}
+
+test {
+    _ = error_function;
+    _ = gamma;
 }
 
 const testing = std.testing;

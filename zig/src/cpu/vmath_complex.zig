@@ -299,6 +299,13 @@ pub inline fn expm1(z: anytype) @TypeOf(z) {
     };
 }
 
+/// sin(pi z) / (pi z), and 1 at 0.
+pub inline fn sinc(z: anytype) @TypeOf(z) {
+    if (z.re == 0 and z.im == 0) return .{ .re = 1, .im = 0 };
+    const turned: @TypeOf(z) = .{ .re = z.re * std.math.pi, .im = z.im * std.math.pi };
+    return div(sin(turned), turned);
+}
+
 /// z / |z|, and 0 at 0.
 pub inline fn sign(z: anytype) @TypeOf(z) {
     const size = abs(z);

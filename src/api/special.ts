@@ -1,0 +1,50 @@
+/** The namespace of special functions. */
+import {
+  digamma,
+  erf,
+  erfc,
+  erfinv,
+  expm1,
+  lgamma,
+  log1p,
+  logSoftmax,
+  logsumexp,
+  polygamma,
+  round,
+  sigmoid,
+  sinc,
+  softmax,
+  xlogy,
+} from "../../generated/functional.ts";
+
+const expit = sigmoid;
+const gammaln = lgamma;
+const psi = digamma;
+
+/**
+ * Special functions. All of them are functions of the main namespace too; `expit`, `gammaln` and `psi` are other names
+ * of `sigmoid`, `lgamma` and `digamma`.
+ * @example
+ * ```ts
+ * special.gammaln(tensor([5, 10])) // tensor([ 3.1781, 12.8018])
+ * ```
+ * @torch torch.special
+ */
+export const special = {
+  digamma,
+  erf,
+  erfc,
+  erfinv,
+  expit,
+  expm1,
+  gammaln,
+  log1p,
+  logSoftmax,
+  logsumexp,
+  polygamma,
+  psi,
+  round,
+  sinc,
+  softmax,
+  xlogy,
+} as const;
