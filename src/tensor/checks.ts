@@ -1,7 +1,8 @@
 /**
  * Checks arguments against signatures: `name:kind` for each argument (`?` after the name when it may be missing, before
  * it `...` when it takes the rest), and after `|` the names of the options, `!` after those that must be there. `?`
- * after a kind lets null through. Rooms keep their signatures as data and add the kinds of their own values.
+ * after a kind lets null through; `=r,r+,c` are the words that an argument may be, `bool` among them stands for
+ * booleans. Rooms keep their signatures as data and add the kinds of their own values.
  */
 import * as texts from "../../generated/texts.ts";
 import { Complex, Float, Int } from "./complex.ts";
@@ -123,6 +124,10 @@ export function registerKinds({ table, alsoObjects = [] }: RoomKinds): void {
 
 function checkKind(op: string, { name, kind, orNone }: Parameter, value: unknown): void {
   if (orNone && value === null) return;
+  if (kind.startsWith("=")) {
+    checkWord(op, name, kind.slice(1).split(","), value);
+    return;
+  }
   const found = kinds[kind] as Kind;
   if (typeof found === "function") {
     found(op, name, value);
@@ -131,6 +136,14 @@ function checkKind(op: string, { name, kind, orNone }: Parameter, value: unknown
   const [words, test] = found;
   if (test(value)) return;
   throw texts.wrongArgument(op, op, name, orNone ? `${words} or None` : words, kindName(value));
+}
+
+/** Refuses what is none of some words, with all of them. */
+function checkWord(op: string, name: string, words: readonly string[], value: unknown): void {
+  if (typeof value === "boolean" ? words.includes("bool") : isText(value) && words.includes(value as string)) return;
+  const list = words.map((word) => (word === "bool" ? word : `'${word}'`));
+  const wanted = [list.slice(0, -1).join(", "), ...list.slice(-1)].filter((part) => part !== "").join(" or ");
+  throw texts.wrongArgument(op, op, name, wanted, isText(value) ? `'${value}'` : kindName(value));
 }
 
 function kindName(value: unknown): string {

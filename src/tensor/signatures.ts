@@ -57,7 +57,7 @@ export const FUNCTIONS = {
   getRngState: "",
   setRngState: "newState:notDict",
   inferMeta: "body:fn",
-  setWarningPolicy: "next:notDict",
+  setWarningPolicy: "next:=once,always,never",
   warn: "text:string type?:string",
   isGradEnabled: "",
   noGrad: "body?:fn",

@@ -5,6 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { writeTypes } from "../../scripts/pack/types.ts";
 import { root } from "../../scripts/toolchain.mjs";
+import { CALLS, removeFiles } from "../api/unknown-words.ts";
+import { declaredWords } from "./declared-words.ts";
 import { openTypes, REASONS } from "./open-types.ts";
 import { COMPILER, CONFIGS, PROGRAMS } from "./typed/configs.ts";
 
@@ -63,6 +65,15 @@ test("no declaration says any or unknown without a reason", () => {
   expect(openTypes(text)).toEqual([...new Set(reasons)].sort());
   expect(openTypes("export interface A { b(c?: readonly any[]): void; _d: unknown }")).toEqual(["A.b"]);
 });
+
+test("arguments that are words are called with one that is none", () => {
+  // In test/api/unknown-words.test.ts.
+  const called = new Set(Object.keys(CALLS).map((name) => name.replace(/^.*#/, "").split(" ")[0]));
+  const words = declaredWords(declarations);
+  expect(words.length).toBeGreaterThan(100);
+  expect(words.filter((name) => !called.has(name))).toEqual([]);
+  removeFiles();
+}, 60_000);
 
 test("no member is lost on the way into one file", () => {
   const text = readFileSync(declarations, "utf8");

@@ -9,8 +9,8 @@ export const REMOTE = "client:any concurrency:int retries:int timeout:int signal
 /** How HDF5 files keep tensors. */
 export const LAYOUT = "compression:any compressionOpts:int shuffle:bool chunks:any maxShape:any";
 
-const TREE = "path:text | style:string maxDepth:number maxLines:number";
-const NPZ = "mode:string verify:bool";
+const TREE = "path:text | style:=indent,branches maxDepth:number maxLines:number";
+const NPZ = "mode:=r,r+,c verify:bool";
 const TAKE = "path!:text appState!:saved numThreads:int maxChunkBytes:number slabBytes:number fsync:bool";
 const RESTORE = "appState!:restored rank:int memoryBudgetBytes:number";
 
@@ -22,7 +22,7 @@ export const FUNCTIONS = {
   hdf5Engine: "",
   loadGguf: "path:text",
   loadHdf5: "h5wasm?:h5wasm?",
-  loadNpy: "path:text | mode:string",
+  loadNpy: "path:text | mode:=r,r+,c",
   loadNpz: `path:text | ${NPZ}`,
   loadNpzAsync: `path:text | ${NPZ} ${BACKGROUND}`,
   loadSafetensors: "path:text",

@@ -61,6 +61,9 @@ export interface EarlyOptions extends MemmapOptions {
   returnEarly?: boolean;
 }
 
+/** Options of `memmap_`: the entries lie in a folder, never in an archive. */
+export type FolderOptions = Omit<EarlyOptions, "archive" | "compression">;
+
 /** Saving and loading. */
 export abstract class DiskMethods<S extends Schema = Schema> extends Collection<S> {
   /** @internal This collection with the methods of the classes above, which are written for all of them. */
@@ -93,9 +96,9 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
   }
 
   /** Like `memmap`, but the entries of this collection are replaced by the mapped ones. @torch TensorDict.memmap_ */
-  memmap_(prefix: string | null | undefined, options: EarlyOptions & { returnEarly: true }): TensorDictFuture<this>;
-  memmap_(prefix?: string | null, options?: MemmapOptions): this;
-  memmap_(prefix?: string | null, options: EarlyOptions = {}): this | TensorDictFuture<this> {
+  memmap_(prefix: string | null | undefined, options: FolderOptions & { returnEarly: true }): TensorDictFuture<this>;
+  memmap_(prefix?: string | null, options?: Omit<FolderOptions, "returnEarly">): this;
+  memmap_(prefix?: string | null, options: FolderOptions = {}): this | TensorDictFuture<this> {
     return this.#save(prefix, options, { like: false, inplace: true });
   }
 

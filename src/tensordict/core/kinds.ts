@@ -21,6 +21,21 @@ export const TENSORDICT_KINDS: RoomKinds = {
       (value) => isNumber(value) || value instanceof Tensor || isTensorCollection(value) || isSource(value),
     ],
     target: ["a device, a dtype, a Tensor or a TensorDict", (value) => !isDict(value)],
+    fallback: (op, name, value) => {
+      if (value === "intersection" || isNumber(value) || value instanceof Tensor) return;
+      const got = typeof value === "string" ? `'${value}'` : typeName(value);
+      throw texts.wrongArgument(op, op, name, "Tensor, Number or 'intersection'", got);
+    },
+    boolOrKeys: (op, name, value) => {
+      if (typeof value === "boolean" || Array.isArray(value)) return;
+      throw texts.wrongArgument(op, op, name, "bool or list of keys", typeName(value));
+    },
+    dimOrFeature: (op, name, value) => {
+      const ints = Array.isArray(value) ? value : [value];
+      if (value === "feature" || ints.every(Number.isSafeInteger)) return;
+      const got = typeof value === "string" ? `'${value}'` : typeName(value);
+      throw texts.wrongArgument(op, op, name, "int, list of ints or 'feature'", got);
+    },
     keySet: (op, name, value) => {
       if (typeof value === "function" || isDict(value)) return;
       if (value instanceof Map) for (const key of value.keys()) keyPath(key);

@@ -6,14 +6,14 @@ const KEYS_UPDATE = "nonBlocking:bool keysToUpdate:keys";
 const LISTING = "includeNested?:bool leavesOnly?:bool | isLeaf:fn sort:bool";
 const MEMMAP = "copyExisting:bool numThreads:int existsok:bool robustKey:bool fsync:bool atomic:bool";
 const ARCHIVE = "archive:bool compression:any";
-const LOAD = "device:any mode:any robustKey:bool numThreads:int pickles:any";
+const LOAD = "device:any mode:any robustKey:bool numThreads:int pickles:=refuse,keep,plain";
 const STATE = "batchSize:any device:any names:names";
 
 /** Options of constructors. */
 export const CONSTRUCTOR = `${STATE} lock:bool nonBlocking:bool`;
 
 /** Options of `TensorDictParams`. */
-export const PARAMS = "noConvert:any lock:bool";
+export const PARAMS = "noConvert:=bool,skip lock:bool";
 
 /** Options of files of HDF5. */
 export const PERSISTENT = `filename:text group:any mode:string written:text nonTensorAsStack:bool ${STATE} ${LAYOUT}`;
@@ -137,8 +137,8 @@ export const METHODS = {
   min: EXTREMES,
   max: EXTREMES,
   clamp: "min:operand? max?:operand?",
-  clampMin: "other:operand | default:any",
-  clampMax: "other:operand | default:any",
+  clampMin: "other:operand | default:fallback",
+  clampMax: "other:operand | default:fallback",
   clampMin_: "other:operand",
   clampMax_: "other:operand",
   lerp: "end:operand weight:operand",
@@ -150,7 +150,7 @@ export const METHODS = {
   logsumexp: "dim?:intOrInts? | keepdim:bool out:any",
   cummax: CUMULATED,
   cummin: CUMULATED,
-  quantile: "q:notDict dim?:notDict keepdim?:bool | interpolation:string reduce:bool keyTransform:any",
+  quantile: "q:notDict dim?:dimOrFeature? keepdim?:bool | interpolation:string reduce:bool keyTransform:any",
   roll: "shifts:intOrInts dims?:intOrInts? | inplace:bool",
   rot90: "k?:int dims?:ints",
   fliplr: "",
@@ -166,8 +166,8 @@ export const METHODS = {
   replace: "source:source",
   stackTensors: JOIN,
   catTensors: JOIN,
-  catFromTensordict: "dim?:int | sorted:any",
-  stackFromTensordict: "dim?:int | sorted:any",
+  catFromTensordict: "dim?:int | sorted:boolOrKeys",
+  stackFromTensordict: "dim?:int | sorted:boolOrKeys",
   where: "condition:tensor other:operand | out:any pad:any",
   newTensor: "data:notDict | dtype:any device:any requiresGrad:bool",
   autoBatchSize_: "batchDims?:int? | keepCompliantSize:bool",
@@ -193,7 +193,7 @@ export const METHODS = {
   stateDict: "| flatten:bool prefix:string keepVars:bool",
   loadStateDict: "state:source | strict:bool assign:bool",
   loadMemmap_: `prefix:text | ${LOAD}`,
-  memmapRefresh_: "| pickles:any",
+  memmapRefresh_: "| pickles:=refuse,keep,plain",
   makeMemmap: "key:key shape:ints | dtype:any",
   makeMemmapFromTensor: "key:key tensor:tensor | copyData:bool",
   makeMemmapFromStorage: "key:key storage:storage shape:ints | dtype:any",
@@ -206,8 +206,8 @@ export const UNWRAPPED = { get: "key:key fallback?:any" };
 export const FORMS = {
   unary: "",
   binary: "other:operand",
-  defaulted: "other:operand | default:any",
-  sum: "other:operand | alpha:number default:any",
+  defaulted: "other:operand | default:fallback",
+  sum: "other:operand | alpha:number default:fallback",
   sumInPlace: "other:operand | alpha:number",
   compare: "other:any",
   reduce: "dim?:int | keepdim:bool",
@@ -238,7 +238,8 @@ export const NESTED_METHODS = {
 /** Methods of wrapped values. */
 export const VALUE_METHODS = { toStack: "", tolist: "" };
 
-const MAPPED = "dtype:any filename:text existsok:bool";
+const FILE = "filename:text existsok:bool";
+const MAPPED = `dtype:any ${FILE}`;
 
 /** Methods of collections in HDF5 files. */
 export const PERSISTENT_METHODS = { close: "", toTensorDict: "" };
@@ -268,8 +269,8 @@ export const MAPPED_STATICS = {
   zerosLike: `input:tensor | ${MAPPED}`,
   onesLike: `input:tensor | ${MAPPED}`,
   fullLike: `input:tensor fillValue:number | ${MAPPED}`,
-  fromTensor: `input:tensor | ${MAPPED} copyExisting:bool copyData:bool`,
-  fromFilename: "filename:text | dtype:any shape!:intOrInts mode:any index:any",
+  fromTensor: `input:tensor | ${FILE} copyExisting:bool copyData:bool`,
+  fromFilename: "filename:text | dtype:any shape!:intOrInts mode:=r,r+,c index:any",
 };
 
 /** Class methods of TensorDict. */
@@ -300,7 +301,7 @@ export const FUNCTIONS = {
   setTensorDictPrintoptions:
     "| compact:bool showShape:bool showFieldDevice:bool showDtype:bool showFieldIsShared:bool showBatchSize:bool " +
     "showDevice:bool showIsShared:bool showGrad:bool showIsContiguous:bool showIsView:bool showStorageSize:bool " +
-    "plain:bool sortKeys:any",
+    "plain:bool sortKeys:=bool,alphabetical",
   getTensorDictPrintoptions: "",
   unravelKey: "key:notDict",
   nestedTensor: "tensorList:notDict | dtype:any device:any requiresGrad:bool",
@@ -312,7 +313,7 @@ export const FUNCTIONS = {
   cat: "tensors:tds dim?:int",
   fromModule: "module:moduleLike | lock:bool",
   toModule: "tensordict:td module:moduleLike | preserveModuleState:bool",
-  loadRemote: `url:text | subpath:any keys:list rows:ints pickles:any ${REMOTE}`,
+  loadRemote: `url:text | subpath:any keys:list rows:ints pickles:=refuse,keep,plain ${REMOTE}`,
   saveRemote: `data:td url:text | robustKey:bool ${REMOTE}`,
   tensorclass: "fields:dict | pythonName:string",
   registerTensorClass: "target:fn",

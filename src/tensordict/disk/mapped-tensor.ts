@@ -32,7 +32,7 @@ export interface MappedOptions {
 }
 
 /** Options of `MemoryMappedTensor.fromTensor`. */
-export interface FromTensorOptions extends MappedOptions {
+export interface FromTensorOptions extends Omit<MappedOptions, "dtype"> {
   /** Copy a tensor that is mapped from another file already. */
   copyExisting?: boolean;
   /** False: only shape and dtype are taken, the bytes stay zero. */

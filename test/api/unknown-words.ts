@@ -1,0 +1,226 @@
+// Calls of everything with an argument that is one of a few words, for test/api/unknown-words.test.ts.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as Z from "../../src/index.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: the compiler refuses words that are not known
+type Any = any;
+
+const { arange, io, nn, ones, tensordict, TensorDict } = Z;
+const F: Any = nn.functional;
+const loose: Any = Z;
+
+const folder = mkdtempSync(join(tmpdir(), "zensor-words-"));
+let files = 0;
+const fresh = (name: string): string => join(folder, `${files++}-${name}`);
+const written = (name: string, write: (path: string) => unknown): string => {
+  const path = fresh(name);
+  write(path);
+  return path;
+};
+/** Removes what was written. */
+export const removeFiles = () => rmSync(folder, { recursive: true, force: true });
+
+const x = (): Any => ones(2, 3);
+const td = (): Any => new TensorDict({ a: ones(2, 3), b: { c: ones(2) } }, [2]);
+const saved = () => written("td", (path) => td().save(path));
+const places = () => Z.zeros(2, 3, { dtype: "int64" });
+const indexed = { input: x(), dim: 0, index: places(), src: x() };
+const npy = () => written("a.npy", (path) => io.saveNpy(path, arange(3)));
+const npz = () => written("a.npz", (path) => io.saveNpz(path, { a: arange(3) }));
+const raw = () => written("raw", (path) => Z.MemoryMappedTensor.fromTensor(arange(6), { filename: path }));
+const linear = () => new nn.Linear(2, 2);
+const pass = { inKeys: ["a"], outKeys: ["b"] };
+const network = (): Any => new tensordict.nn.TensorDictModule((a: Any) => a, ["a"], ["loc"]);
+
+/** Everything else that takes a dtype. */
+const WITH_DTYPE: Readonly<Record<string, (options: Any) => unknown>> = {
+  ...Object.fromEntries(
+    ["empty", "eye", "full", "ones", "rand", "randn", "randperm", "arange", "scalarTensor", "tensor"].map((name) => [
+      name,
+      (options: Any) => (name === "full" ? loose.full([2], 1, options) : loose[name](2, options)),
+    ]),
+  ),
+  ...Object.fromEntries(
+    ["emptyLike", "onesLike", "randLike", "randnLike", "zerosLike", "sum", "prod", "mean", "nansum", "nanmean"].map(
+      (name) => [name, (options: Any) => loose[name](x(), options)],
+    ),
+  ),
+  ...Object.fromEntries(
+    ["cumsum", "cumsum_", "cumprod", "cumprod_", "softmax", "logSoftmax"].map((name) => [
+      name,
+      (options: Any) => x()[name](0, options),
+    ]),
+  ),
+  ...Object.fromEntries(
+    ["newEmpty", "newOnes", "newZeros", "newTensor"].map((name) => [name, (options: Any) => x()[name]([2], options)]),
+  ),
+  newFull: (options) => x().newFull([2], 1, options),
+  newEmptyStrided: (options) => x().newEmptyStrided([2], [1], options),
+  emptyStrided: (options) => Z.emptyStrided([2], [1], options),
+  emptyPermuted: (options) => Z.emptyPermuted([2], [0], options),
+  fullLike: (options) => Z.fullLike(x(), 1, options),
+  randintLike: (options) => Z.randintLike(x(), 3, options),
+  randint: (options) => Z.randint(3, [2], options),
+  normal: (options) => Z.normal(0, 1, [2], options),
+  linspace: (options) => Z.linspace(0, 1, 2, options),
+  logspace: (options) => Z.logspace(0, 1, 2, options),
+  trilIndices: (options) => Z.trilIndices(2, 2, options),
+  triuIndices: (options) => Z.triuIndices(2, 2, options),
+  asTensor: (options) => Z.asTensor([1], options),
+  asNestedTensor: (options) => Z.nested.asNestedTensor([ones(2)], options),
+  nestedTensor: (options) => Z.nested.nestedTensor([ones(2)], options),
+  fromFilename: (options) => Z.MemoryMappedTensor.fromFilename(raw(), { shape: [6], ...options }),
+  makeMemmap: (options) => td().memmap_(fresh("td")).makeMemmap("m", [2], options),
+  makeMemmapFromStorage: (options) =>
+    td().memmap_(fresh("td")).makeMemmapFromStorage("m", ones(2).untypedStorage(), [2], options),
+  setDefaultDtype: ({ dtype }) => Z.setDefaultDtype(dtype),
+  LayerNorm: (options) => new nn.LayerNorm(2, options),
+  MultiheadAttention: (options) => new nn.MultiheadAttention(4, 2, options),
+  TransformerDecoderLayer: (options) => new nn.TransformerDecoderLayer(4, 2, options),
+  TransformerEncoderLayer: (options) => new nn.TransformerEncoderLayer(4, 2, options),
+};
+
+/** What is called with a word that it does not know, by class and method, and by argument. */
+export const CALLS: Readonly<Record<string, (word: Any) => unknown>> = {
+  // Numbers
+  "div.roundingMode": (word) => x().div(2, { roundingMode: word }),
+  "quantile.interpolation": (word) => x().quantile(0.5, { interpolation: word }),
+  "nanquantile.interpolation": (word) => Z.nanquantile(x(), 0.5, { interpolation: word }),
+  "searchsorted.side": (word) => Z.searchsorted(arange(3), arange(3), { side: word }),
+  "scatter.reduce": (word) => loose.scatter({ ...indexed, reduce: word }),
+  "scatter_.reduce": (word) => x().scatter_(0, places(), x(), { reduce: word }),
+  "TensorDict#quantile.interpolation": (word) => td().quantile(0.5, 0, true, { interpolation: word }),
+  "TensorDict#quantile.dim": (word) => td().quantile(0.5, word),
+  "TensorDict#sum.dim": (word) => td().sum(word),
+  "TensorDict#add.default": (word) => td().add(td(), { default: word }),
+  "TensorDict#clampMin.default": (word) => td().clampMin(td(), { default: word }),
+  // Dtypes, devices, layouts
+  "zeros.dtype": (word) => Z.zeros(2, { dtype: word }),
+  "zeros.device": (word) => Z.zeros(2, { device: word }),
+  "zeros.layout": (word) => Z.zeros(2, { layout: word }),
+  "onesLike.layout": (word) => Z.onesLike(x(), { layout: word }),
+  "newZeros.layout": (word) => x().newZeros(2, { layout: word }),
+  "contiguous.memoryFormat": (word) => x().contiguous({ memoryFormat: word }),
+  "clone.memoryFormat": (word) => x().clone({ memoryFormat: word }),
+  "to.target": (word) => x().to(word),
+  "TensorDict#type.dstType": (word) => td().type(word),
+  "type.dtype": (word) => x().type(word),
+  "view.dtype": (word) => x().view(word),
+  "typedArray.dtype": (word) => x().typedArray(word),
+  "setDefaultDtype.d": (word) => Z.setDefaultDtype(word),
+  "Device.type": (word) => Z.device(word),
+  "device.type with a number": (word) => loose.device(word, 0),
+  "Generator.device": (word) => new Z.Generator(word),
+  "TensorDict.device": (word) => new TensorDict({}, { device: word }),
+  "TensorDict#to.target": (word) => td().to(word),
+  "TensorDict#to.dtype": (word) => td().to({ dtype: word }),
+  "Module#to.target": (word) => linear().to(word),
+  "Module#to.device": (word) => linear().to({ device: word }),
+  "Linear.dtype": (word) => new nn.Linear(1, 1, { dtype: word }),
+  "Linear.device": (word) => new nn.Linear(1, 1, { device: word }),
+  // Modules
+  "MSELoss.reduction": (word) => (new nn.MSELoss({ reduction: word }) as Any)(x(), x()),
+  "L1Loss.reduction": (word) => (new nn.L1Loss({ reduction: word }) as Any)(x(), x()),
+  "SmoothL1Loss.reduction": (word) => (new nn.SmoothL1Loss({ reduction: word }) as Any)(x(), x()),
+  "HuberLoss.reduction": (word) => (new nn.HuberLoss({ reduction: word }) as Any)(x(), x()),
+  "mseLoss.reduction": (word) => F.mseLoss(x(), x(), { reduction: word }),
+  "l1Loss.reduction": (word) => F.l1Loss(x(), x(), { reduction: word }),
+  "smoothL1Loss.reduction": (word) => F.smoothL1Loss(x(), x(), { reduction: word }),
+  "huberLoss.reduction": (word) => F.huberLoss(x(), x(), { reduction: word }),
+  "mseLoss of TensorDicts.reduction": (word) => F.mseLoss(td(), td(), { reduction: word }),
+  "kaimingNormal_.mode": (word) => nn.init.kaimingNormal_(x(), { mode: word }),
+  "kaimingUniform_.mode": (word) => nn.init.kaimingUniform_(x(), { mode: word }),
+  "kaimingUniform_.nonlinearity": (word) => nn.init.kaimingUniform_(x(), { nonlinearity: word }),
+  "calculateGain.nonlinearity": (word) => nn.init.calculateGain(word),
+  "TransformerEncoderLayer.activation": (word) => new nn.TransformerEncoderLayer(4, 2, { activation: word }),
+  "TransformerDecoderLayer.activation": (word) => new nn.TransformerDecoderLayer(4, 2, { activation: word }),
+  "Transformer.activation": (word) => new nn.Transformer({ dModel: 4, nhead: 2, activation: word }),
+  // Settings
+  "setWarningPolicy.next": (word) => Z.setWarningPolicy(word),
+  "errors.setWarningPolicy.next": (word) => Z.errors.setWarningPolicy(word),
+  "setPrintoptions.profile": (word) => Z.setPrintoptions({ profile: word }),
+  "setTensorDictPrintoptions.sortKeys": (word) => tensordict.setTensorDictPrintoptions({ sortKeys: word }),
+  "profiler.table.sortBy": (word) =>
+    Z.profiler
+      .profile(() => ones(2).add(1))
+      .keyAverages()
+      .table({ sortBy: word }),
+  // Files
+  "loadNpy.mode": (word) => io.loadNpy(npy(), { mode: word }),
+  "loadNpz.mode": (word) => io.loadNpz(npz(), { mode: word }),
+  "loadNpzAsync.mode": (word) => io.loadNpzAsync(npz(), { mode: word }),
+  "fromFilename.mode": (word) => Z.MemoryMappedTensor.fromFilename(raw(), { shape: [6], mode: word }),
+  "loadMemmap.mode": (word) => TensorDict.loadMemmap(saved(), { mode: word }),
+  "loadMemmap.pickles": (word) => TensorDict.loadMemmap(saved(), { pickles: word }),
+  "loadMemmap.device": (word) => TensorDict.loadMemmap(saved(), { device: word }),
+  "loadMemmapAsync.mode": (word) => TensorDict.loadMemmapAsync(saved(), { mode: word }),
+  "loadMemmapAsync.pickles": (word) => TensorDict.loadMemmapAsync(saved(), { pickles: word }),
+  "loadAsync.pickles": (word) => loose.loadAsync(saved(), { pickles: word }),
+  "loadMemmap_.mode": (word) => td().loadMemmap_(saved(), { mode: word }),
+  "loadMemmap_.pickles": (word) => td().loadMemmap_(saved(), { pickles: word }),
+  "memmapRefresh_.pickles": (word) => td().memmap_(fresh("td")).memmapRefresh_({ pickles: word }),
+  "load.mode": (word) => loose.load(saved(), { mode: word }),
+  "loadAsync.mode": (word) => loose.loadAsync(saved(), { mode: word }),
+  "load.pickles": (word) => loose.load(saved(), { pickles: word }),
+  "loadRemote.pickles": (word) => tensordict.loadRemote("s3://bucket/key", { pickles: word }),
+  "save.compression": (word) => td().save(fresh("td.tdz"), { archive: true, compression: word }),
+  "memmap.compression": (word) => td().memmap(fresh("td.tdz"), { archive: true, compression: word }),
+  "memmapLike.compression": (word) => td().memmapLike(fresh("td.tdz"), { archive: true, compression: word }),
+  "saveAsync.compression": (word) => td().saveAsync(fresh("td.tdz"), { archive: true, compression: word }),
+  "memmapAsync.compression": (word) => td().memmapAsync(fresh("td.tdz"), { archive: true, compression: word }),
+  "packMemmap.compression": (word) => Z.packMemmap(saved(), fresh("td.tdz"), { compression: word }),
+  "directoryTree.style": (word) => io.directoryTree(saved(), { style: word }),
+  "printDirectoryTree.style": (word) => io.printDirectoryTree(saved(), { style: word }),
+  "Hdf5File.mode": (word) => new io.Hdf5File(fresh("a.h5"), word),
+  "toH5.compression": (word) => td().toH5(fresh("a.h5"), { compression: word }),
+  "toH5Async.compression": (word) => td().toH5Async(fresh("a.h5"), { compression: word }),
+  "fromDict.compression": (word) => Z.PersistentTensorDict.fromDict(td(), fresh("a.h5"), { compression: word }),
+  "fromH5.mode": (word) =>
+    Z.PersistentTensorDict.fromH5(
+      written("a.h5", (path) => td().toH5(path)),
+      { mode: word },
+    ),
+  "PersistentTensorDict.compression": (word) =>
+    new loose.PersistentTensorDict({ filename: fresh("a.h5"), mode: "w", batchSize: [2], compression: word }).set(
+      "a",
+      arange(2),
+    ),
+  "PersistentTensorDict.mode": (word) =>
+    new loose.PersistentTensorDict({ filename: fresh("a.h5"), mode: word, batchSize: [2] }),
+  // TensorDicts
+  "TensorDictParams.noConvert": (word) => new Z.TensorDictParams(td(), { noConvert: word }),
+  "setInteractionType.type": (word) => tensordict.nn.setInteractionType(word),
+  "TensorDictModule.inplace": (word) =>
+    new loose.tensordict.nn.TensorDictModule((a: Any) => a, { ...pass, inplace: word }),
+  "TensorDictSequential.inplace": (word) => new loose.tensordict.nn.TensorDictSequential(network(), { inplace: word }),
+  "ProbabilisticTensorDictModule.defaultInteractionType": (word) =>
+    new loose.tensordict.nn.ProbabilisticTensorDictModule({
+      inKeys: ["loc"],
+      outKeys: ["c"],
+      distributionClass: loose.distributions.Normal,
+      defaultInteractionType: word,
+    }),
+  "ProbabilisticTensorDictModule.distributionClass": (word) =>
+    new loose.tensordict.nn.ProbabilisticTensorDictModule({ inKeys: ["loc"], outKeys: ["c"], distributionClass: word }),
+  "NormalParamExtractor.scaleMapping": (word) => new loose.tensordict.nn.NormalParamExtractor(word)(ones(4)),
+  "AddStateIndependentNormalScale.scaleMapping": (word) =>
+    new loose.tensordict.nn.AddStateIndependentNormalScale([1], { scaleMapping: word })(ones(1)),
+  "mappings.key": (word) => loose.tensordict.nn.mappings(word),
+  "stackFromTensordict.sorted": (word) => td().select("a").stackFromTensordict(0, { sorted: word }),
+  ...Object.fromEntries(
+    ["sub", "mul", "div", "pow", "maximum", "minimum", "logicalAnd", "bitwiseAnd", "clampMax"].map((name) => [
+      `TensorDict#${name}.default`,
+      (word: Any) => td().gt(0)[name](td(), { default: word }),
+    ]),
+  ),
+  ...Object.fromEntries(
+    Object.entries(WITH_DTYPE).map(([name, call]) => [
+      `${name}.dtype`,
+      (word: Any) => {
+        call({ dtype: word });
+      },
+    ]),
+  ),
+};
