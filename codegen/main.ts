@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { emitAbiTs, emitAbiZig } from "./emit/abi.ts";
+import { emitBatching } from "./emit/batching.ts";
 import { emitCoverage, emitOpsJson } from "./emit/coverage.ts";
 import { emitNodes } from "./emit/nodes.ts";
 import { emitOps } from "./emit/ops.ts";
@@ -24,6 +25,7 @@ const GENERATORS: Record<string, (model: Model) => string> = {
   "ops.zig": emitOpsZig,
   "nodes.ts": emitNodes,
   "ops.ts": emitOps,
+  "batching.ts": emitBatching,
   "functional.ts": emitFunctional,
   "method-functions.ts": emitMethodFunctions,
   "namespaces.ts": emitNamespaces,

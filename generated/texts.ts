@@ -2119,6 +2119,171 @@ export function mappedDiskFailed(op: string, path: Part): RuntimeError {
   return new RuntimeError(`${op}: the disk could not give or take a part of the mapped file ${part(path)}`, { op, code: "EIO" });
 }
 
+/** Cannot access data pointer of Tensor that doesn't have storage */
+export function batchedHasNoBytes(op: string | undefined): RuntimeError {
+  return new RuntimeError(`Cannot access data pointer of Tensor that doesn't have storage`, { op, code: "runtime" });
+}
+
+/** vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch internals, please file a bug report. */
+export function batchedItem(op: string | undefined): RuntimeError {
+  return new RuntimeError(`vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch internals, please file a bug report.`, { op, code: "runtime" });
+}
+
+/** Either your tensor may have escaped from inside a function being vmapped and this is a user error (see https://pytorch.org/functorch/stable/ux_limitations.html), or there is an internal functorch error in `gen_vmap_plumbing` Please file an issue if it looks like the latter */
+export function batchedEscaped(op: string | undefined): RuntimeError {
+  return new RuntimeError(`Either your tensor may have escaped from inside a function being vmapped and this is a user error (see https://pytorch.org/functorch/stable/ux_limitations.html), or there is an internal functorch error in \`gen_vmap_plumbing\` Please file an issue if it looks like the latter`, { op, code: "runtime" });
+}
+
+/** accessing `data` under vmap transform is not allowed */
+export function batchedData(op: string | undefined): RuntimeError {
+  return new RuntimeError(`accessing \`data\` under vmap transform is not allowed`, { op, code: "runtime" });
+}
+
+/** mutating directly with `.data` under vmap transform is not allowed. */
+export function batchedSetData(op: string | undefined): RuntimeError {
+  return new RuntimeError(`mutating directly with \`.data\` under vmap transform is not allowed.`, { op, code: "runtime" });
+}
+
+/** Cannot access storage of BatchedTensorImpl */
+export function batchedStorage(op: string | undefined): NotImplementedError {
+  return new NotImplementedError(`Cannot access storage of BatchedTensorImpl`, { op, code: "not_implemented" });
+}
+
+/** backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp instead or call backward() outside of functorch transforms. */
+export function backwardInTransform(op: string | undefined): RuntimeError {
+  return new RuntimeError(`backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp instead or call backward() outside of functorch transforms.`, { op, code: "runtime" });
+}
+
+/** vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. Please try to use out-of-place operators instead of {name}. If said operator is being called inside the PyTorch framework, please file a bug report instead. */
+export function vmapIntoUnbatched(op: string | undefined, name: Part): RuntimeError {
+  return new RuntimeError(`vmap: ${part(name)}(self, *extra_args) is not possible because there exists a Tensor \`other\` in extra_args that has more elements than \`self\`. This happened due to \`other\` being vmapped over but \`self\` not being vmapped over in a vmap. Please try to use out-of-place operators instead of ${part(name)}. If said operator is being called inside the PyTorch framework, please file a bug report instead.`, { op, code: "runtime" });
+}
+
+/** Batching rule not implemented for aten::{name}; the fallback path doesn't work on out= or view ops. */
+export function vmapOut(op: string | undefined, name: Part): RuntimeError {
+  return new RuntimeError(`Batching rule not implemented for aten::${part(name)}; the fallback path doesn't work on out= or view ops.`, { op, code: "runtime" });
+}
+
+/** Batching rule not implemented for aten::{name}. We could not generate a fallback. */
+export function vmapNoRule(op: string | undefined, name: Part): RuntimeError {
+  return new RuntimeError(`Batching rule not implemented for aten::${part(name)}. We could not generate a fallback.`, { op, code: "runtime" });
+}
+
+/** vmap: aten::{name} is computed example by example, and there are none */
+export function vmapNoExamples(op: string | undefined, name: Part): RuntimeError {
+  return new RuntimeError(`vmap: aten::${part(name)} is computed example by example, and there are none`, { op, code: "runtime" });
+}
+
+/** vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{name}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature. */
+export function vmapDynamic(op: string | undefined, name: Part): RuntimeError {
+  return new RuntimeError(`vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::${part(name)}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature.`, { op, code: "runtime" });
+}
+
+/** vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for each batch this would return a differently shaped Tensor. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature. */
+export function vmapMaskedSelect(op: string | undefined): RuntimeError {
+  return new RuntimeError(`vmap: Attempted to vmap over \`mask\` in torch.masked_select(self, mask) We cannot support this because for each batch this would return a differently shaped Tensor. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature.`, { op, code: "runtime" });
+}
+
+/** vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a boolean mask. */
+export function vmapMaskIndex(op: string | undefined): RuntimeError {
+  return new RuntimeError(`vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a boolean mask.`, { op, code: "runtime" });
+}
+
+/** vmap over torch.allclose isn't supported yet. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature. */
+export function vmapAllclose(op: string | undefined): RuntimeError {
+  return new RuntimeError(`vmap over torch.allclose isn't supported yet. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature.`, { op, code: "runtime" });
+}
+
+/** Only allowed values for randomness are 'error', 'different', or 'same'. Got {given} */
+export function vmapRandomness(op: string | undefined, given: Part): RuntimeError {
+  return new RuntimeError(`Only allowed values for randomness are 'error', 'different', or 'same'. Got ${part(given)}`, { op, code: "runtime" });
+}
+
+/** vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on vmap or perform the randomness operation out of vmap */
+export function vmapRandomError(op: string | undefined): RuntimeError {
+  return new RuntimeError(`vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on vmap or perform the randomness operation out of vmap`, { op, code: "runtime" });
+}
+
+/** Vmap does not currently support same randomness with a batched tensor input. Please file an issue with functorch */
+export function vmapRandomSame(op: string | undefined): RuntimeError {
+  return new RuntimeError(`Vmap does not currently support same randomness with a batched tensor input. Please file an issue with functorch`, { op, code: "runtime" });
+}
+
+/** vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. If this is necessary for your usage, please file an issue with functorch. */
+export function vmapRandomInplace(op: string | undefined): RuntimeError {
+  return new RuntimeError(`vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. If this is necessary for your usage, please file an issue with functorch.`, { op, code: "runtime" });
+}
+
+/** vmap: We do not support calling out variants of random operations inside of vmap. Please use non-out variants as a workaround */
+export function vmapRandomOut(op: string | undefined): RuntimeError {
+  return new RuntimeError(`vmap: We do not support calling out variants of random operations inside of vmap. Please use non-out variants as a workaround`, { op, code: "runtime" });
+}
+
+/** vmap: Expected at least one Tensor to vmap over */
+export function vmapNoTensor(op: string | undefined): ValueError {
+  return new ValueError(`vmap: Expected at least one Tensor to vmap over`, { op, code: "value" });
+}
+
+/** vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension */
+export function vmapSizes(op: string | undefined, sizes: Part): ValueError {
+  return new ValueError(`vmap: Expected all tensors to have the same size in the mapped dimension, got sizes ${part(sizes)} for the mapped dimension`, { op, code: "value" });
+}
+
+/** vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function with no inputs. The latter is unsupported. */
+export function vmapNoInputs(op: string | undefined, name: Part): ValueError {
+  return new ValueError(`vmap(${part(name)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function with no inputs. The latter is unsupported.`, { op, code: "value" });
+}
+
+/** vmap({name}, in_dims={dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: {type}. */
+export function vmapInDims(op: string | undefined, name: Part, dims: Part, type: Part): ValueError {
+  return new ValueError(`vmap(${part(name)}, in_dims=${part(dims)}, ...)(<inputs>): expected \`in_dims\` to be int or a (potentially nested) tuple matching the structure of inputs, got: ${part(type)}.`, { op, code: "value" });
+}
+
+/** vmap({name}, in_dims={dims}, ...)(<inputs>): in_dims is not compatible with the structure of `inputs`. in_dims has structure {dimsStructure} but inputs has structure {structure}. */
+export function vmapInDimsStructure(op: string | undefined, name: Part, dims: Part, dimsStructure: Part, structure: Part): ValueError {
+  return new ValueError(`vmap(${part(name)}, in_dims=${part(dims)}, ...)(<inputs>): in_dims is not compatible with the structure of \`inputs\`. in_dims has structure ${part(dimsStructure)} but inputs has structure ${part(structure)}.`, { op, code: "value" });
+}
+
+/** vmap({name}, in_dims={dims}, ...)(<inputs>): Got in_dim={dim} for an input but in_dim must be either an integer dimension or None. */
+export function vmapInDimKind(op: string | undefined, name: Part, dims: Part, dim: Part): ValueError {
+  return new ValueError(`vmap(${part(name)}, in_dims=${part(dims)}, ...)(<inputs>): Got in_dim=${part(dim)} for an input but in_dim must be either an integer dimension or None.`, { op, code: "value" });
+}
+
+/** vmap({name}, in_dims={dims}, ...)(<inputs>): Got in_dim={dim} for an input but the input is of type {type}. We cannot vmap over non-Tensor arguments, please use None as the respective in_dim */
+export function vmapInputKind(op: string | undefined, name: Part, dims: Part, dim: Part, type: Part): ValueError {
+  return new ValueError(`vmap(${part(name)}, in_dims=${part(dims)}, ...)(<inputs>): Got in_dim=${part(dim)} for an input but the input is of type ${part(type)}. We cannot vmap over non-Tensor arguments, please use None as the respective in_dim`, { op, code: "value" });
+}
+
+/** vmap({name}, in_dims={dims}, ...)(<inputs>): Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {rank} so expected in_dim to satisfy -{rank} <= in_dim < {rank}. */
+export function vmapInDimRange(op: string | undefined, name: Part, dims: Part, dim: Part, rank: Part): ValueError {
+  return new ValueError(`vmap(${part(name)}, in_dims=${part(dims)}, ...)(<inputs>): Got in_dim=${part(dim)} for some input, but that input is a Tensor of dimensionality ${part(rank)} so expected in_dim to satisfy -${part(rank)} <= in_dim < ${part(rank)}.`, { op, code: "value" });
+}
+
+/** vmap({name}, ..., out_dims={dims}): `out_dims` must be an int, None or a python collection of ints representing where in the outputs the vmapped dimension should appear. */
+export function vmapOutDims(op: string | undefined, name: Part, dims: Part): ValueError {
+  return new ValueError(`vmap(${part(name)}, ..., out_dims=${part(dims)}): \`out_dims\` must be an int, None or a python collection of ints representing where in the outputs the vmapped dimension should appear.`, { op, code: "value" });
+}
+
+/** vmap({name}, ..., out_dims={dims})(<inputs>): out_dims is not compatible with the structure of `outputs`. out_dims has structure {dimsStructure} but outputs has structure {structure}. */
+export function vmapOutDimsStructure(op: string | undefined, name: Part, dims: Part, dimsStructure: Part, structure: Part): ValueError {
+  return new ValueError(`vmap(${part(name)}, ..., out_dims=${part(dims)})(<inputs>): out_dims is not compatible with the structure of \`outputs\`. out_dims has structure ${part(dimsStructure)} but outputs has structure ${part(structure)}.`, { op, code: "value" });
+}
+
+/** vmap({name}, ...): `{name}` must only return Tensors, got type {type}. Did you mean to set out_dims= to None for output? */
+export function vmapOutput(op: string | undefined, name: Part, type: Part): ValueError {
+  return new ValueError(`vmap(${part(name)}, ...): \`${part(name)}\` must only return Tensors, got type ${part(type)}. Did you mean to set out_dims= to None for output?`, { op, code: "value" });
+}
+
+/** vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None */
+export function vmapBatchedOutput(op: string | undefined, name: Part): ValueError {
+  return new ValueError(`vmap(${part(name)}, ...): \`${part(name)}\` can not return a BatchedTensor when out_dim is None`, { op, code: "value" });
+}
+
+/** vmap: chunk_size should be None or greater than 0. (got {given}) */
+export function vmapChunk(op: string | undefined, given: Part): ValueError {
+  return new ValueError(`vmap: chunk_size should be None or greater than 0. (got ${part(given)})`, { op, code: "value" });
+}
+
 /** movedim: Invalid source or destination dims: source ({source} dims) should contain the same number of dims as destination ({destination} dims) */
 export function movedimLengths(op: string | undefined, source: Part, destination: Part): RuntimeError {
   return new RuntimeError(`movedim: Invalid source or destination dims: source (${part(source)} dims) should contain the same number of dims as destination (${part(destination)} dims)`, { op, code: "runtime" });

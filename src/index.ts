@@ -8,6 +8,7 @@
  * @document ../docs/guide/views.md
  * @document ../docs/guide/memory.md
  * @document ../docs/guide/autograd.md
+ * @document ../docs/guide/transforms.md
  * @document ../docs/guide/modules.md
  * @document ../docs/guide/distributions.md
  * @document ../docs/guide/tensordict.md
@@ -65,6 +66,7 @@ export {
 export type { Named } from "./dispatch/named.ts";
 export { canCast, promoteTypes, resultTypeOf as resultType } from "./dispatch/promotion.ts";
 export * as distributions from "./distributions/index.ts";
+export * as func from "./func/index.ts";
 export { directoryTree, printDirectoryTree } from "./io/disk/directory-tree.ts";
 export * as io from "./io/index.ts";
 export { loadSafetensors, saveSafetensors, saveSafetensorsAsync } from "./io/safetensors/safetensors.ts";

@@ -28,7 +28,7 @@ function batchOf(op: Described): BatchRule {
   const tensors = op.args.filter((a) => a.role.startsWith("Tensor"));
   if (tensors.length === 1 && op.args.some((a) => isDim(a.role))) return "dims";
   if (op.args.some((a) => a.role === "Generator?")) {
-    return { refused: "the examples would draw the same or other random numbers: the caller has to say which" };
+    return "random";
   }
   throw new SchemaError(op.where, `op "${op.key}": needs "batch", which does not follow from its roles`);
 }

@@ -66,7 +66,8 @@ export interface Refused {
  * How a call with a batch of examples becomes one call. `pointwise`: operands broadcast, the batch in front; `dims`:
  * dimensions count on behind the batch; `view`: the same, and sizes get the batch; `whole`: all dimensions but the
  * batch; `index`: every operand has the batch in front, and positions are the example's own; `matrix`: a batched
- * product; `factory`: no operand has a batch; `decompose`: by the operators that it calls; `each`: example by example.
+ * product; `factory`: no operand has a batch; `random`: as the caller wants random numbers; `decompose`: by the
+ * operators that it calls; `each`: example by example.
  */
 export type BatchRule =
   | "pointwise"
@@ -76,6 +77,7 @@ export type BatchRule =
   | "index"
   | "matrix"
   | "factory"
+  | "random"
   | "decompose"
   | "each"
   | Refused;

@@ -149,7 +149,7 @@ export const ops = [
   },
   {
     name: "roll",
-    batch: "each",
+    batch: "dims",
     kind: "op",
     args: { self: "Tensor", shifts: "Sizes", dims: ["Dims?", null] },
     variants: ["function", "method"],

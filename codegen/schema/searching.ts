@@ -7,14 +7,13 @@ const sides = { ...options, side: "String?", sorter: "Tensor?" } as const;
 const positions = { ...search, kernels: { cpu: ["search.searchsorted"] } } as const;
 const sets = { ...search, kwargs: { assume_unique: ["Bool", false], invert: ["Bool", false] }, ofBools: true } as const;
 const short = ["float8_e4m3fn", "float8_e5m2", "uint16", "uint32", "uint64"] as const;
-const each = { refused: "rows belong to the values of their own example only" } as const;
 
 export const ops = [
   {
     ...positions,
     name: "searchsorted",
     overload: "Tensor",
-    batch: each,
+    batch: "each",
     args: { sorted_sequence: "Tensor", self: "Tensor" },
     kwargs: sides,
     impl: "searching.searchsorted",
@@ -30,7 +29,7 @@ export const ops = [
     ...positions,
     name: "searchsorted",
     overload: "Scalar",
-    batch: each,
+    batch: "each",
     args: { sorted_sequence: "Tensor", self: "Scalar" },
     kwargs: sides,
     impl: "searching.searchsorted",
@@ -64,7 +63,7 @@ export const ops = [
     ...sets,
     name: "isin",
     overload: "Tensor_Tensor",
-    batch: each,
+    batch: "each",
     args: { elements: "Tensor", test_elements: "Tensor" },
     kernels: { cpu: ["search.isin"] },
     impl: "searching.isin",
@@ -87,7 +86,7 @@ export const ops = [
     ...sets,
     name: "isin",
     overload: "Scalar_Tensor",
-    batch: each,
+    batch: "each",
     args: { element: "Scalar", test_elements: "Tensor" },
     kernels: { cpu: ["search.isin"] },
     impl: "searching.isin",

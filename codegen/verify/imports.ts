@@ -15,7 +15,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ["autograd"],
   ["generated"],
   ["formulas"],
-  ["api", "nn", "optim", "distributions", "tensordict", "io", "cuda", "distributed", "profiler"],
+  ["api", "nn", "func", "optim", "distributions", "tensordict", "io", "cuda", "distributed", "profiler"],
   ["install"],
   ["index"],
   ["cli"],
@@ -23,8 +23,9 @@ const LEVELS: readonly (readonly string[])[] = [
 
 /** What a room may import from the rooms on its own line. */
 const SIBLINGS: Record<string, readonly string[]> = {
-  tensordict: ["io", "nn", "api", "distributions"],
+  tensordict: ["io", "nn", "api", "distributions", "func"],
   nn: ["api"],
+  func: ["api", "nn"],
   distributions: ["api"],
   optim: ["api", "nn"],
   io: ["api"],

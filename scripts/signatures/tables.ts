@@ -1,6 +1,7 @@
 // All tables of signatures, by where functions stand and by the classes whose members they describe.
 import * as CUDA from "../../src/cuda/signatures.ts";
 import * as DISTRIBUTIONS from "../../src/distributions/signatures.ts";
+import * as FUNC from "../../src/func/signatures.ts";
 import * as IO from "../../src/io/base/signatures.ts";
 import * as NN from "../../src/nn/signatures.ts";
 import * as PROFILER from "../../src/profiler/signatures.ts";
@@ -25,6 +26,7 @@ export const ROOMS: Readonly<Record<string, Table>> = {
   cuda: CUDA.FUNCTIONS,
   dispatch: TENSOR.FUNCTIONS,
   distributions: { ...DISTRIBUTIONS.FUNCTIONS, ...DISTRIBUTIONS.CONSTRAINTS },
+  func: FUNC.FUNCTIONS,
   io: IO.FUNCTIONS,
   nn: NN.FUNCTIONS,
   profiler: PROFILER.FUNCTIONS,

@@ -3,6 +3,7 @@
 import * as texts from "../../generated/texts.ts";
 import { clone, onCpu } from "../dispatch/copy.ts";
 import { contiguousFormat } from "../dispatch/memory-format.ts";
+import { type BatchedStorage, batchOf } from "../tensor/batched.ts";
 import { checkCall, inOrder } from "../tensor/checks.ts";
 import { bool, type DType, defaultComplex, getDefaultDtype, int64 } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
@@ -295,6 +296,8 @@ function gradFnText(t: Tensor): string | null {
 
 /** The text of a tensor; subclasses give their own prefix. @torch torch.Tensor.__repr__ */
 export function repr(t: Tensor, prefix = "tensor("): string {
+  const batch = batchOf(t);
+  if (batch !== null) return batchText(batch);
   const indent = prefix.length;
   let text = prefix + (t.isMeta ? "..." : elementsText(t, indent));
   let last = text.length - text.lastIndexOf("\n") + 1;
@@ -308,4 +311,10 @@ export function repr(t: Tensor, prefix = "tensor("): string {
     }
   }
   return `${text})`;
+}
+
+/** One example of many prints all of them. */
+function batchText(batch: BatchedStorage): string {
+  const value = repr(batch.value).replaceAll("\n", "\n    ");
+  return `BatchedTensor(lvl=${batch.depth}, bdim=${batch.dim}, value=\n    ${value}\n)`;
 }

@@ -2,6 +2,7 @@
 import * as texts from "../../generated/texts.ts";
 import { clone, onCpu } from "../dispatch/copy.ts";
 import { contiguousFormat } from "../dispatch/memory-format.ts";
+import { batchOf } from "../tensor/batched.ts";
 import { Complex } from "../tensor/complex.ts";
 import { CPU } from "../tensor/device.ts";
 import { type DType, type DTypeLike, float32, float64, int64, toDType, uint64 } from "../tensor/dtype.ts";
@@ -38,6 +39,7 @@ function complexValue(re: number, im: number, bits: number): Complex {
 
 /** The one element. @torch Tensor.item */
 export function item(t: Tensor): Value {
+  if (batchOf(t) !== null) throw texts.batchedItem("item");
   if (t._numel !== 1) throw texts.notAScalar("item", t._numel);
   const { device } = t._storage;
   if (device !== CPU) {

@@ -2,7 +2,6 @@
 
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
-import { emptyCopy } from "../dispatch/allocate.ts";
 import { checkOutGradients } from "../dispatch/out.ts";
 import { type DType, float32 } from "../tensor/dtype.ts";
 import { warn } from "../tensor/errors.ts";
@@ -110,7 +109,7 @@ export function dropout(input: Tensor, p: number, training: boolean, inplace: bo
   const zeros = p === 1;
   const noise = zeros
     ? input.newZeros([])
-    : emptyCopy(input)
+    : O.empty_like(input, null, null, false, null)
         .bernoulli_(1 - p)
         .div_(1 - p);
   return inplace ? input.mul_(noise) : input.mul(noise);

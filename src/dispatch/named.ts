@@ -12,6 +12,8 @@ const classes = new Map<string, Results>();
 
 function resultsOf(op: string, names: readonly string[]): Results {
   class OfOperator extends Array<Tensor> {
+    /** The names, for who makes the same results of others. */
+    static readonly names = names;
     /** What `map` and `slice` give are plain arrays. */
     static override get [Symbol.species](): ArrayConstructor {
       return Array;

@@ -35,6 +35,8 @@ export interface Operator {
 export interface Taker {
   /** True for one that only looks: it also sees the operators that an operator calls. */
   readonly observes: boolean;
+  /** True for one that sees what operators written with others call, and not those themselves. */
+  readonly decomposes?: boolean;
   /** Answers a call; `next` leaves it to the others, and in the end to the operator. */
   take(operator: Operator, args: readonly unknown[], next: (args?: readonly unknown[]) => unknown): unknown;
 }
@@ -58,7 +60,7 @@ export function attend(operator: Operator, args: readonly unknown[]): unknown {
   if (attention.bits & TAKERS) {
     const at = passing >= 0 ? passing : level;
     passing = -1;
-    if (at > 0) return ask(at, operator, args);
+    if (at > 0 && !(operator.kind === "composite" && takers[at - 1]?.decomposes)) return ask(at, operator, args);
   }
   if (attention.bits & DEVICES && operator.devices !== null) checkDevices(operator, args);
   // Views make no bytes.

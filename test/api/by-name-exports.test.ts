@@ -28,6 +28,7 @@ const FUNCTIONS: Readonly<Record<string, Table>> = {
   distributions: ROOMS.distributions,
   "distributions.constraints": CONSTRAINTS,
   errors: ROOMS.tensor,
+  func: ROOMS.func,
   io: ROOMS.io,
   nested: ROOMS.tensordict,
   nn: ROOMS.nn,

@@ -1,0 +1,16 @@
+/** Collections of tensors that `vmap` takes and gives as a whole; the rooms that have some register them. */
+import type { Tensor } from "../tensor/tensor.ts";
+
+/** What a kind of collection does. */
+export interface CollectionKind {
+  is(value: unknown): boolean;
+  /** How many dimensions its tensors share, and their sizes. */
+  sizes(value: unknown): readonly number[];
+  /** The collection with other tensors in the place of its own, and without dimension `dim` of its batch. */
+  enter(value: unknown, dim: number, each: (t: Tensor) => Tensor): unknown;
+  /** The collection with other tensors in the place of its own, and one more dimension of its batch at `dim`. */
+  leave(value: unknown, dim: number, size: number, each: (t: Tensor, dim: number) => Tensor): unknown;
+}
+
+/** Filled by the registration file. */
+export const collections: { kind: CollectionKind | null } = { kind: null };

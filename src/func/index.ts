@@ -1,0 +1,4 @@
+/** The namespace `func`: transforms of functions, `torch.func`. */
+
+export type { Randomness } from "./call.ts";
+export { type Dims, type VmapOptions, vmap } from "./vmap.ts";

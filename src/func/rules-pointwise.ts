@@ -1,0 +1,79 @@
+/** Operators that compute each element by itself: operands broadcast, with the batch in front. */
+import * as O from "../../generated/ops.ts";
+import { resultTypeOf } from "../dispatch/promotion.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { type Call, each, type Rule } from "./call.ts";
+import { padded, replaced, requireBatched, tensorsOf } from "./shapes.ts";
+
+/** Operators with operands that have no part in the common dtype, by their places. */
+const APART: Readonly<Record<string, number>> = { where: 0 };
+
+/** The arguments with all examples of each operand, aligned to the longest. */
+function aligned({ level, key, args }: Call): unknown[] {
+  const operands = tensorsOf(args);
+  const rank = Math.max(...operands.map(([t]) => t.ndim));
+  const mixed = operands.some(([t]) => t.dtype !== operands[0]?.[0].dtype);
+  const changes = operands.map(([t, at]) => {
+    const others = operands.flatMap(([other, place]) => (other === t || place === APART[key] ? [] : [other]));
+    const asNumber = mixed && t.ndim === 0 && at !== APART[key];
+    if (!level.has(t)) return [asNumber && rank === 0 ? level.all(t) : t, at] as const;
+    const all = level.front(t);
+    return [padded(asNumber ? inCommonDtype(t, all, others) : all, 1, rank + 1), at] as const;
+  });
+  return replaced(args, changes);
+}
+
+/** A number's part in promotion is smaller: a batch of numbers gets its dtype before it looks like more. */
+function inCommonDtype(t: Tensor, all: Tensor, others: readonly Tensor[]): Tensor {
+  if (others.every((other) => other.ndim === 0)) return all;
+  const dtype = resultTypeOf(t, ...others);
+  return dtype === t.dtype ? all : O._to_copy(all, dtype, null, null);
+}
+
+export const pointwise: Rule = (call) => {
+  if (call.inplace) requireBatched(call);
+  return call.operator.run(...aligned(call));
+};
+
+/** Elements stay where they are; the value is one number for each example. */
+const fillTensor: Rule = (call) => {
+  const { level, args, inplace } = call;
+  const [self, value] = args as [Tensor, Tensor];
+  if (inplace) requireBatched(call);
+  if (!level.has(value) || value.ndim !== 0) return call.operator.run(...args.map((x) => frontOf(call, x)));
+  const source = padded(level.front(value), 1, self.ndim + 1);
+  return O.copy_(inplace ? level.front(self) : O.clone(level.all(self), null), source, false);
+};
+
+const frontOf = ({ level }: Call, x: unknown): unknown => (level.has(x) ? level.front(x) : x);
+
+/** The set that is searched is each example's own, or one for all. */
+const inSet: Rule = (call) => {
+  const { level, args } = call;
+  return level.has(args[1]) ? each(call) : call.operator.run(level.front(args[0] as Tensor), ...args.slice(1));
+};
+
+const REDUCTIONS = { none: 0, mean: 1, sum: 2 };
+
+/** The loss of each element; then the mean or sum of each example's. */
+const loss: Rule = (call) => {
+  const { args, operator } = call;
+  const [self, target, , ...rest] = aligned(call) as [Tensor, Tensor, number];
+  const losses = operator.run(self, target, REDUCTIONS.none, ...rest) as Tensor;
+  if (args[2] === REDUCTIONS.none) return losses;
+  const dims = losses._shape.map((_, i) => i).slice(1);
+  if (dims.length === 0) return losses;
+  return args[2] === REDUCTIONS.mean
+    ? O.mean_dim(losses, dims, false, null)
+    : O.sum_dim_IntList(losses, dims, false, null);
+};
+
+export const POINTWISE_RULES: Readonly<Record<string, Rule>> = {
+  "fill.Tensor": fillTensor,
+  "bucketize.Tensor": inSet,
+  "bucketize.Scalar": each,
+  "isin.Tensor_Scalar": inSet,
+  _mse_loss: loss,
+  _smooth_l1_loss: loss,
+  _huber_loss: loss,
+};
