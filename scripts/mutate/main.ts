@@ -6,6 +6,7 @@
 //                      can be switched in one library with --all, else each by itself
 //     [--again FILE]   the survivors of an earlier run's --json
 //     [--keep FOLDER]  the copy stays there, with its library, for the next run
+//     [--no-cases]     of kernels' mutants: tests alone
 // It works in a copy of the repository. `known.jsonl` beside this file lists mutants that are no errors, each with its
 // reason; they are not counted.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -35,6 +36,7 @@ const TESTS = [
   .join(",");
 
 const { values: flags } = parseArgs({
+  allowNegative: true,
   options: {
     count: { type: "string", default: "60" },
     seed: { type: "string", default: "1" },
@@ -48,6 +50,7 @@ const { values: flags } = parseArgs({
     json: { type: "string" },
     again: { type: "string" },
     keep: { type: "string" },
+    cases: { type: "boolean", default: true },
   },
 });
 
@@ -118,7 +121,8 @@ function save(verdicts: readonly Verdict[]): void {
 function stages(kernels: boolean): { cases: boolean; folders: string[] }[] {
   const folders = flags.tests.split(",").filter((name) => name !== "");
   if (!kernels) return [{ cases: true, folders }];
-  return [{ cases: true, folders: [] }, ...(folders.length > 0 ? [{ cases: false, folders }] : [])];
+  const cases = flags.cases ? [{ cases: true, folders: [] }] : [];
+  return [...cases, ...(folders.length > 0 ? [{ cases: false, folders }] : [])];
 }
 
 /** In one process: TypeScript, and the kernels' mutants that can be switched in one library. */
