@@ -16,7 +16,8 @@ export { type PackOptions, packMemmap, refreshArchiveChecksums, unpackMemmap } f
 export { type ArchiveCompression, isMemmapArchive } from "../io/memmap/memmap-archive.ts";
 export { type EarlyOptions, TensorDictFuture } from "./classes/disk-methods.ts";
 export { LazyStackedTensorDict } from "./classes/lazy.ts";
-export { MetaData, NonTensorData, NonTensorStack } from "./classes/non-tensor.ts";
+export { MetaData, NonTensorData } from "./classes/non-tensor.ts";
+export { NonTensorStack } from "./classes/non-tensor-stack.ts";
 export { type GetHook, type ParamsOptions, TensorDictParams } from "./classes/params.ts";
 export {
   type Fields,

@@ -11,7 +11,8 @@ import { KeyMethods } from "./classes/key-methods.ts";
 import { LazyStackedTensorDict } from "./classes/lazy.ts";
 import { MATH, MathMethods } from "./classes/math-methods.ts";
 import { asNestedTensor } from "./classes/nested-api.ts";
-import { NonTensorData, NonTensorStack, stackOf, valueOf } from "./classes/non-tensor.ts";
+import { NonTensorData, valueOf } from "./classes/non-tensor.ts";
+import { NonTensorStack, stackOf, stackOfParts } from "./classes/non-tensor-stack.ts";
 import { TensorDictParams } from "./classes/params.ts";
 import { PersistentTensorDict } from "./classes/persistent.ts";
 import { toH5Async } from "./classes/persistent-later.ts";
@@ -32,7 +33,7 @@ import {
   STATICS,
   VALUE_METHODS,
 } from "./core/signatures.ts";
-import { loader, make } from "./core/state.ts";
+import { isNonTensor, loader, make } from "./core/state.ts";
 import { guarded } from "./core/too-deep.ts";
 import { MemoryMappedTensor } from "./disk/mapped-tensor.ts";
 import { loadTree } from "./disk/memmap-load.ts";
@@ -74,6 +75,10 @@ installChecks(TensorDictFuture.prototype, FUTURE_METHODS);
 setFunctionTaker(ON_COLLECTIONS);
 make.tensordict = denseOf;
 make.lazy = (members, stackDim, stackDimName) => new LazyStackedTensorDict(members, { stackDim, stackDimName });
+make.stack = (members, stackDim, stackDimName) =>
+  members.length > 0 && members.every(isNonTensor)
+    ? stackOfParts(members, stackDim)
+    : new LazyStackedTensorDict(members, { stackDim, stackDimName });
 make.nonTensor = valueOf;
 make.nonTensorStack = stackOf;
 make.nested = (tensors) => asNestedTensor(tensors);

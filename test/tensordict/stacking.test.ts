@@ -38,7 +38,7 @@ describe("dense", () => {
         "`LazyStackedTensorDict.maybe_dense_stack` instead.",
     );
     expect(() => TensorDict.stack([make(1, 2), make(1, 1)])).toThrow(
-      "The shapes of the tensors to stack is incompatible: torch.Size([2]) vs torch.Size([1]) for key a.",
+      "The shapes of the tensors to stack is incompatible: torch.Size([1]) vs torch.Size([2]) for key a.",
     );
     const a = new TensorDict({}, [1]) as unknown as Td;
     const b = new TensorDict({}, [2]) as unknown as Td;
@@ -117,7 +117,8 @@ describe("lazy", () => {
     td.insert(1, make(2));
     expect((td.at(["n", "z"]) as unknown as Tensor).tolist()).toEqual([1, 2, 3]);
     expect(() => td.append(new TensorDict({}, [2]) as unknown as Td)).toThrow("Batch sizes in tensordicts differs");
-    expect(() => new LazyStackedTensorDict([])).toThrow("items cannot be empty");
+    expect(() => TensorDict.lazyStack([])).toThrow("items cannot be empty");
+    expect(new LazyStackedTensorDict([]).batchSize).toEqual([0] as never);
   });
   test("shape operations that mix members give a dense result", () => {
     const td = TensorDict.lazyStack([make(1), make(2)]);

@@ -2,24 +2,31 @@
 
 import { slice } from "../../api/indexing-parse.ts";
 import { checkedArguments } from "../../tensor/checks.ts";
-import { IndexError, RuntimeError } from "../../tensor/errors.ts";
+import type { DeviceLike } from "../../tensor/device.ts";
+import { RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
 import { Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
+import { typeName } from "../../tensor/type-name.ts";
+import { memberBatch } from "../core/batch.ts";
 import { keyPath, pythonString } from "../core/keys.ts";
 import { noNested } from "../core/nested.ts";
 import { CONSTRUCTORS } from "../core/signatures.ts";
 import {
-  commonDevice,
   isLazy,
   isNested,
   isTensorCollection,
+  type LazyTd,
   make,
   type NewState,
   requireUnlocked,
+  stateOf,
   type Td,
+  toDeviceOrNull,
+  toNames,
+  toSize,
 } from "../core/state.ts";
 import { stackTensors, zeros } from "../core/tensor-ops.ts";
-import type { Entry, NestedKey, Schema } from "../core/types.ts";
+import type { Entry, NestedKey, Schema, SizeLike } from "../core/types.ts";
 import { isUnbatched, ofBatch } from "../core/unbatched.ts";
 import { failedToStack, firstUnbatched, lazyStackTds, maybeDenseStackTds, stackDensely } from "../ops/stacking.ts";
 import { allOrNothing, planSet } from "../ops/writes.ts";
@@ -44,12 +51,45 @@ export interface LazyOptions {
   stackDim?: number;
   /** Name of that dimension. */
   stackDimName?: string | null;
+  /** Of a stack without members: the batch size that they would have. With members: the stack must have it. */
+  batchSize?: SizeLike;
+  /** Of a stack without members. */
+  device?: DeviceLike | null;
+  /** Names of the batch of a stack without members. */
+  names?: readonly (string | null)[] | null;
+  /** Refuse members of different batch sizes. */
+  strictShape?: boolean;
 }
 
 type LazyArguments =
   | [members: readonly Td[], options?: LazyOptions | null]
   | [...members: Td[], options: LazyOptions]
   | Td[];
+
+/** Batch size, device and names of a stack. */
+function lazyState(members: readonly Td[], options: LazyOptions): NewState {
+  const [first] = members;
+  const inner = first === undefined ? toSize(options.batchSize) : memberBatch(members, options.strictShape === true);
+  const rank = inner.length;
+  const { stackDim = 0 } = options;
+  const at = stackDim < 0 ? stackDim + rank + 1 : stackDim;
+  if (at < 0) {
+    throw new RuntimeError(`Couldn't infer stack dim from negative value, got stack_dim=${stackDim}`);
+  }
+  const batchSize = Size.fromList(insertAt(inner, at, members.length));
+  if (!Number.isInteger(at) || at > rank) {
+    throw new RuntimeError(`Stack dim ${stackDim} is too big for batch size ${batchSize}.`);
+  }
+  const given = first === undefined || options.batchSize === undefined ? batchSize : toSize(options.batchSize);
+  if (!sameSizes(given, batchSize)) {
+    throw new RuntimeError(`batch_size does not match self.batch_size: ${given} vs ${batchSize}.`);
+  }
+  const name = options.stackDimName ?? null;
+  const own = first === undefined ? toNames(options.names, rank) : first._names;
+  const named = own !== null || name !== null;
+  const names = named ? insertAt(own ?? new Array<null>(rank).fill(null), at, name) : null;
+  return { batchSize, device: first === undefined ? toDeviceOrNull(options.device) : first._device, names };
+}
 
 function lazyArguments(args: readonly unknown[]): [readonly Td[], LazyOptions] {
   const members = args.filter(isTensorCollection);
@@ -58,7 +98,27 @@ function lazyArguments(args: readonly unknown[]): [readonly Td[], LazyOptions] {
     CONSTRUCTORS.LazyStackedTensorDict,
     members.length > 0 ? [members, ...args.slice(members.length)] : args,
   );
-  return [places[0] as readonly Td[], (places[1] ?? {}) as LazyOptions];
+  return [(places[0] ?? []) as readonly Td[], (places[1] ?? {}) as LazyOptions];
+}
+
+/** Throws for what cannot become a member of a stack. */
+function requireMember(lazy: LazyTd, td: unknown): asserts td is Td {
+  if (!isTensorCollection(td)) {
+    throw new TypeError(`Expected new value to be TensorDictBase instance but got <class '${typeName(td)}'> instead.`);
+  }
+  const [first] = lazy._members;
+  if (first === undefined) return;
+  const [own, given] = [first._device, td._device];
+  if (own === null ? given !== null : !(given !== null && own.equals(given))) {
+    throw new ValueError(`Devices differ: stack has device=${own ?? "None"}, new value has device=${given ?? "None"}.`);
+  }
+  const inner = lazy._batchSize.filter((_, dim) => dim !== lazy.stackDim);
+  const fits = td._batchSize.length === inner.length && inner.every((n, dim) => n === -1 || n === td._batchSize[dim]);
+  if (fits) return;
+  throw new ValueError(
+    `Batch sizes in tensordicts differs: stack has batch_size=${first._batchSize}, new_value has ` +
+      `batch_size=${td._batchSize}.`,
+  );
 }
 
 /**
@@ -91,29 +151,12 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
   /** @param args the members, one by one or in an array, and then the options */
   constructor(...args: LazyArguments) {
     const [members, options] = lazyArguments(args);
-    const first = members[0];
-    if (first === undefined) throw new RuntimeError("items cannot be empty");
-    for (const [i, td] of members.entries()) {
-      if (!sameSizes(td._batchSize, first._batchSize)) {
-        throw new RuntimeError(
-          "stacking tensordicts requires them to have congruent batch sizes, " +
-            `got td[${i}].batch_size=${td._batchSize} and td[0].batch_size=${first._batchSize}`,
-        );
-      }
-    }
-    const rank = first._batchSize.length;
-    const dim = options.stackDim ?? 0;
-    const at = dim < 0 ? dim + rank + 1 : dim;
-    if (!Number.isInteger(at) || at < 0 || at > rank)
-      throw new IndexError(`stack_dim ${dim} is out of range for ${rank} dimensions`);
-    const device = commonDevice(members);
-    const name = options.stackDimName ?? null;
-    const named = first._names !== null || name !== null;
-    const names = named ? insertAt(first._names ?? new Array<null>(rank).fill(null), at, name) : null;
-    super({ batchSize: Size.fromList(insertAt(first._batchSize, at, members.length)), device, names });
+    super(lazyState(members, options));
+    const rank = this._batchSize.length - 1;
+    const { stackDim = 0 } = options;
     this._members = [...members];
-    this.stackDim = at;
-    this.stackDimName = name;
+    this.stackDim = stackDim < 0 ? stackDim + rank + 1 : stackDim;
+    this.stackDimName = options.stackDimName ?? null;
   }
 
   /**
@@ -157,11 +200,13 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
   }
 
   *_keys(): Iterable<string> {
-    const [first, ...others] = this._members as [Td, ...Td[]];
+    const [first, ...others] = this._members;
+    if (first === undefined) return;
     for (const key of first._keys()) if (others.every((td) => td._own(key) !== undefined)) yield key;
   }
 
   _own(key: string): Entry | undefined {
+    if (this._members.length === 0) return undefined;
     const entries: Entry[] = [];
     for (const td of this._members) {
       const entry = td._own(key);
@@ -220,6 +265,7 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
 
   /** One dense TensorDict; all members must agree in keys and shapes. */
   densify(): Td {
+    if (this._members.length === 0) return make.tensordict(new Map(), stateOf(this)) as Td;
     const members = this._members.map((td) => (isLazy(td) ? td.densify() : td));
     return stackDensely(members, this.stackDim, failedToStack);
   }
@@ -229,17 +275,20 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
     this.insert(this._members.length, td);
   }
 
-  /** Adds a member. */
+  /**
+   * Adds a member.
+   * @throws TypeError for what is no collection, ValueError for a batch size or a device that does not fit
+   */
   insert(index: number, td: Td): void {
     requireUnlocked(this);
-    if (!sameSizes(td._batchSize, (this._members[0] as Td)._batchSize)) {
-      throw new RuntimeError(
-        `Batch sizes in tensordicts differs, stack and insert is not possible: got ${td._batchSize} ` +
-          `and ${(this._members[0] as Td)._batchSize}`,
-      );
-    }
+    requireMember(this, td);
     this._members.splice(index, 0, td);
-    this._batchSize = Size.fromList(insertAt((this._members[0] as Td)._batchSize, this.stackDim, this._members.length));
+    this._resize();
+  }
+
+  /** @internal The batch size that its members give it. */
+  _resize(): void {
+    this._batchSize = Size.fromList(insertAt(memberBatch(this._members), this.stackDim, this._members.length));
   }
 
   /** Sets the same entry in every member. */

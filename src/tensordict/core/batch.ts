@@ -18,6 +18,32 @@ import {
 import type { Entry } from "./types.ts";
 import { isUnbatched, ofBatch, refuseUnbatched } from "./unbatched.ts";
 
+/**
+ * The batch size that the members of a stack share; -1 where they differ.
+ * @throws RuntimeError for other devices, for another number of dimensions, or, if `strict`, for other sizes
+ */
+export function memberBatch(members: readonly Collection[], strict = false): Size {
+  const [first, ...others] = members;
+  if (first === undefined) return Size.fromList([]);
+  let common: readonly number[] = first._batchSize;
+  for (const td of others) {
+    const [own, given] = [first._device, td._device];
+    if (own === null ? given !== null : !(given !== null && own.equals(given))) {
+      throw new RuntimeError(`devices differ, got ${own ?? "None"} and ${given ?? "None"}`);
+    }
+    if (sameSizes(td._batchSize, common)) continue;
+    if (strict || td._batchSize.length !== common.length) {
+      throw new RuntimeError(
+        "batch sizes in tensordicts differs, LazyStackedTensorDict cannot be created. Got " +
+          `td[0].batch_size=${first._batchSize} and td[i].batch_size=${td._batchSize}. If the length match and you ` +
+          "wish to stack these tensordicts, set strict_shape to False.",
+      );
+    }
+    common = common.map((n, dim) => (td._batchSize[dim] === n ? n : -1));
+  }
+  return Size.fromList([...common]);
+}
+
 function incompatible(entry: Entry, path: readonly string[], batchSize: readonly number[]): RuntimeError {
   const what = entry instanceof Tensor ? "Tensor" : isNested(entry) ? "NestedTensor" : "TensorDict";
   return new RuntimeError(

@@ -1,11 +1,21 @@
 // Locking: a locked TensorDict keeps its set of entries; their contents can still be written in place.
 import { RuntimeError } from "../../tensor/errors.ts";
-import { type Collection, isLazy, isLockedTd, isParams, isTensorCollection, outlinesOf, type Td } from "./state.ts";
+import {
+  type Collection,
+  isLazy,
+  isLockedTd,
+  isNonTensor,
+  isParams,
+  isTensorCollection,
+  outlinesOf,
+  type Td,
+} from "./state.ts";
 
 /** Collections directly below: members of a stack, what holds parameters, nested entries of others. */
 export function childrenOf(td: Collection): Td[] {
   const children: Td[] = [];
   if (isLazy(td)) children.push(...td._members);
+  else if (isNonTensor(td)) children.push(...(td._kind === "nonTensorStack" ? (td._parts as readonly Td[]) : []));
   else if (isParams(td)) children.push(td._wrapped);
   else for (const [, entry] of outlinesOf(td)) if (isTensorCollection(entry)) children.push(entry);
   return children;
@@ -36,6 +46,11 @@ function unlockUnder(td: Collection, holder: Collection | null): void {
   td._locked = false;
   if (isParams(td) && td._lockContent) return;
   for (const child of childrenOf(td)) unlockUnder(child, td);
+}
+
+/** A member that a stack begins to have is locked like the stack. */
+export function holdMember(td: Collection, member: Collection): void {
+  if (td._locked) lockUnder(member, td);
 }
 
 /** Locks the whole tree. */

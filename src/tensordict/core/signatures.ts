@@ -21,7 +21,7 @@ export const PERSISTENT = `filename:text group:any mode:string written:text nonT
 /** Constructors. */
 export const CONSTRUCTORS = {
   TensorDict: `source?:any batchSize?:any | ${CONSTRUCTOR}`,
-  LazyStackedTensorDict: "members:tds | stackDim:int stackDimName:string?",
+  LazyStackedTensorDict: `members?:tds | stackDim:int stackDimName:string? ${STATE} strictShape:bool`,
   TensorDictParams: `parameters?:any | ${PARAMS}`,
   NonTensorData: `data:any | ${CONSTRUCTOR}`,
   PersistentTensorDict: `| ${PERSISTENT}`,
@@ -216,8 +216,8 @@ export const FORMS = {
 /** Methods of lazy stacks. */
 export const LAZY_METHODS = {
   getRagged: "key:key | asList:bool asPaddedTensor:bool paddingValue:number",
-  append: "tensordict:td",
-  insert: "index:int tensordict:td",
+  append: "tensordict:any",
+  insert: "index:int tensordict:any",
   setEach: "key:key values:list",
   densify: "",
 };
@@ -236,7 +236,7 @@ export const NESTED_METHODS = {
 };
 
 /** Methods of wrapped values. */
-export const VALUE_METHODS = { toStack: "", tolist: "" };
+export const VALUE_METHODS = { toStack: "", tolist: "", maybeToStack: "" };
 
 const FILE = "filename:text existsok:bool";
 const MAPPED = `dtype:any ${FILE}`;

@@ -131,6 +131,14 @@ export function isLazy(td: Collection): td is LazyTd {
   return td._kind === "lazy";
 }
 
+/** A stack that has members: of collections, or of wrapped values. */
+export type StackTd = LazyTd | Classes<unknown>["nonTensorStack"];
+
+/** Whether a collection has members: a lazy stack, or one of wrapped values. */
+export function isStack(td: Collection): td is StackTd {
+  return td._kind === "lazy" || td._kind === "nonTensorStack";
+}
+
 /** Whether a collection is a TensorDict of parameters. */
 export function isParams(td: Collection): td is ParamsTd {
   return td._kind === "params";
@@ -148,6 +156,8 @@ export const make = {} as {
   nonTensor(value: unknown, state: NewState, className?: string): Classes<unknown>["nonTensor"];
   nonTensorStack(values: readonly unknown[], state: NewState, stackDim?: number): Classes<unknown>["nonTensorStack"];
   nested(tensors: readonly Tensor[]): Entry;
+  /** A lazy stack, or one of wrapped values where all members are such. */
+  stack(members: Td[], stackDim: number, name: string | null): Td;
 };
 
 /**
@@ -249,7 +259,11 @@ export function toNames(names: readonly (string | null)[] | null | undefined, ra
 
 /** Locked itself; a lazy stack also when all of its members are. */
 export function isLockedTd(td: Collection): boolean {
-  if (td._locked || !isLazy(td)) return td._locked;
+  if (td._locked) return true;
+  if (isNonTensor(td)) {
+    return td._kind === "nonTensorStack" && td._parts.length > 0 && td._parts.every((part) => isLockedTd(part));
+  }
+  if (!isLazy(td)) return false;
   return td._members.length > 0 && td._members.every(isLockedTd);
 }
 

@@ -4,8 +4,7 @@ import { ELLIPSIS, type IndexPart, isTypedArray, listOfArray, parseIndex, Slice 
 import { IndexError, TypeError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import type { NestedTensor } from "../core/nested.ts";
-import type { LazyTd } from "../core/state.ts";
-import { type DimNames, make, type Td } from "../core/state.ts";
+import { type DimNames, make, type StackTd, type Td } from "../core/state.ts";
 import { tensor, zeros } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
 import { applyShape } from "./shape.ts";
@@ -139,7 +138,7 @@ function indexedNames(names: DimNames, index: readonly unknown[]): DimNames {
   return [...out, ...names.slice(at)];
 }
 
-function lazyIndex(td: LazyTd, index: readonly unknown[]): Td | null {
+function lazyIndex(td: StackTd, index: readonly unknown[]): Td | null {
   const { stackDim, members } = td;
   // Only plain numbers and slices say by themselves which dimension they are about.
   if (index.some((part) => typeof part !== "number" && typeof part !== "string" && !isSliceObject(part))) return null;
@@ -147,11 +146,11 @@ function lazyIndex(td: LazyTd, index: readonly unknown[]): Td | null {
   const rest = [...index.slice(0, stackDim), ...index.slice(stackDim + 1)];
   const inner = (member: Td) => (rest.length === 0 ? member : indexTd(member, rest));
   const before = index.slice(0, stackDim).filter((part) => typeof part === "number").length;
-  if (own === undefined) return make.lazy(members.map(inner), stackDim - before, td.stackDimName);
+  if (own === undefined) return make.stack(members.map(inner), stackDim - before, td.stackDimName);
   const positions = tensor(members.map((_, i) => i)).at([own as IndexPart]);
   if (typeof own === "number") return inner(members[Number(positions.item())] as Td);
   const picked = (positions.tolist() as number[]).map((i) => inner(members[i] as Td));
-  return picked.length === 0 ? null : make.lazy(picked, stackDim - before, td.stackDimName);
+  return picked.length === 0 ? null : make.stack(picked, stackDim - before, td.stackDimName);
 }
 
 export function isSliceObject(part: unknown): boolean {

@@ -1,30 +1,29 @@
 // Shapes of lazy stacks: what keeps the members apart, as Python's library does it.
 import { RuntimeError } from "../../tensor/errors.ts";
 import { numelOf, sameSizes } from "../../tensor/size.ts";
-import type { LazyTd } from "../core/state.ts";
-import { make, type Td } from "../core/state.ts";
+import { make, type StackTd, type Td } from "../core/state.ts";
 
 /** A stack of changed members along `dim`. */
-export function restack(lazy: LazyTd, dim: number, change: (member: Td) => Td): Td {
-  return make.lazy(lazy.members.map(change), dim, lazy.stackDimName);
+export function restack(lazy: StackTd, dim: number, change: (member: Td) => Td): Td {
+  return make.stack(lazy.members.map(change), dim, lazy.stackDimName);
 }
 
 /** Permutes the batch of a stack; `order` has all its dimensions. */
-export function permuteLazy(lazy: LazyTd, order: readonly number[], permute: (td: Td, dims: number[]) => Td): Td {
+export function permuteLazy(lazy: StackTd, order: readonly number[], permute: (td: Td, dims: number[]) => Td): Td {
   const { stackDim } = lazy;
   const inner = order.filter((dim) => dim !== stackDim).map((dim) => (dim < stackDim ? dim : dim - 1));
   return restack(lazy, order.indexOf(stackDim), (member) => permute(member, inner));
 }
 
 /** Adds a dimension of size 1. */
-export function unsqueezeLazy(lazy: LazyTd, at: number): Td {
+export function unsqueezeLazy(lazy: StackTd, at: number): Td {
   const { stackDim } = lazy;
   if (at > stackDim) return restack(lazy, stackDim, (member) => member.unsqueeze(at - 1) as Td);
   return restack(lazy, stackDim + 1, (member) => member.unsqueeze(at) as Td);
 }
 
 /** Removes a dimension of size 1. */
-export function squeezeLazy(lazy: LazyTd, at: number): Td {
+export function squeezeLazy(lazy: StackTd, at: number): Td {
   const { stackDim } = lazy;
   if (at === stackDim) return lazy.members[0] as Td;
   if (at > stackDim) return restack(lazy, stackDim, (member) => member.squeeze(at - 1) as Td);
@@ -32,13 +31,13 @@ export function squeezeLazy(lazy: LazyTd, at: number): Td {
 }
 
 /** The parts of a stack along one dimension, or the one with this number. */
-export function unbindLazy(lazy: LazyTd, at: number, only?: number): Td[] {
+export function unbindLazy(lazy: StackTd, at: number, only?: number): Td[] {
   const { stackDim, members } = lazy;
   if (at === stackDim) return only === undefined ? [...members] : [members[only] as Td];
   const parts = members.map((member) => member.unbind(at < stackDim ? at : at - 1) as Td[]);
   const dim = at > stackDim ? stackDim : stackDim - 1;
   const part = (i: number) =>
-    make.lazy(
+    make.stack(
       parts.map((list) => list[i] as Td),
       dim,
       lazy.stackDimName,
@@ -48,14 +47,14 @@ export function unbindLazy(lazy: LazyTd, at: number, only?: number): Td[] {
 }
 
 /** Repeats the batch, once per dimension of it. */
-export function repeatLazy(lazy: LazyTd, repeats: readonly number[]): Td | null {
+export function repeatLazy(lazy: StackTd, repeats: readonly number[]): Td | null {
   const { stackDim } = lazy;
   const times = repeats[stackDim] as number;
   if (times === 0) return null;
   const inner = repeats.filter((_, dim) => dim !== stackDim);
   const members = lazy.members.map((member) => member.repeat(inner) as Td);
   const all = Array.from({ length: times }, () => members).flat();
-  return make.lazy(all, stackDim, lazy.stackDimName);
+  return make.stack(all, stackDim, lazy.stackDimName);
 }
 
 /** Which dimensions of `before` became one of `after`; null when more than that was done. */
@@ -73,14 +72,14 @@ function flattened(after: readonly number[], before: readonly number[]): readonl
 export function flattenLazy(td: Td, start: number, end: number): Td {
   let parts = [td];
   for (let dim = start; dim <= end; dim++) parts = parts.flatMap((part) => part.unbind(start) as Td[]);
-  return make.lazy(parts, start, null);
+  return make.stack(parts, start, null);
 }
 
 /** The dimension `start` as those of `shape` from there to `end`: stacks of stacks. */
 function unflattenLazy(td: Td, shape: readonly number[], start: number, end: number): Td {
   let result = td;
   for (let dim = start; dim < end; dim++) {
-    result = make.lazy(result.chunk(shape[dim] as number, dim) as Td[], dim, null);
+    result = make.stack(result.chunk(shape[dim] as number, dim) as Td[], dim, null);
   }
   for (let extra = td._batchSize.length - shape.length; extra > 0; extra--) result = result.unbind(start)[0] as Td;
   return result;
@@ -90,7 +89,7 @@ function unflattenLazy(td: Td, shape: readonly number[], start: number, end: num
  * A stack of the same members with a batch of this shape, if that flattens or unflattens dimensions only; null for
  * anything else, and for batches without elements.
  */
-export function regroup(lazy: LazyTd, shape: readonly number[]): Td | null {
+export function regroup(lazy: StackTd, shape: readonly number[]): Td | null {
   const batch = lazy._batchSize;
   if (sameSizes(shape, batch)) return lazy;
   if (numelOf(batch) === 0) return null;

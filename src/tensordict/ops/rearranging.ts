@@ -95,7 +95,7 @@ export function repeatInterleaveTd(td: Td, repeats: number | Tensor, dim: number
       const { stackDim, members, stackDimName } = lazy;
       if (at !== stackDim) {
         const inner = at < stackDim ? at : at - 1;
-        return make.lazy(
+        return make.stack(
           members.map((member) => repeatInterleaveTd(member, repeats, inner)),
           stackDim,
           stackDimName,
@@ -104,7 +104,7 @@ export function repeatInterleaveTd(td: Td, repeats: number | Tensor, dim: number
       const counts = typeof repeats === "number" ? members.map(() => repeats) : flatNumbers(repeats.expand(total));
       const copies = members.flatMap((member, i) => Array.from({ length: counts[i] as number }, () => member));
       if (copies.length === 0) return null;
-      return make.lazy(copies, stackDim, stackDimName);
+      return make.stack(copies, stackDim, stackDimName);
     },
   });
 }

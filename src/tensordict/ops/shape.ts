@@ -11,10 +11,11 @@ import {
   isLazy,
   isNested,
   isNonTensor,
-  type LazyTd,
+  isStack,
   make,
   type Outside,
   outlinesOf,
+  type StackTd,
   stateOf,
   type Td,
   type ValueTd,
@@ -35,7 +36,7 @@ import {
   unbindLazy,
   unsqueezeLazy,
 } from "./lazy-shape.ts";
-import { maybeDenseStackTds, stackOfValues } from "./stacking.ts";
+import { catTds, maybeDenseStackTds, stackOfValues } from "./stacking.ts";
 
 import { updateInPlace } from "./writes.ts";
 
@@ -50,8 +51,13 @@ export interface ShapeOp {
   /** What it makes of a nested tensor; null, or leaving it out, where that is not possible. */
   nested?(entry: NestedTensor): Entry | null;
   /** A shortcut for lazy stacks; null falls back on the dense stack. */
-  lazy?(td: LazyTd): Td | null;
+  lazy?(td: StackTd): Td | null;
+  /** What it makes of one value for all elements; without it, the same value for another batch. */
+  value?(td: ValueTd): Td;
 }
+
+/** Values of a stack beyond which it has members only if somebody asked for them. */
+const FLAT = 1024;
 
 /** Applies a shape operation to a tree. */
 export function applyShape(td: Td, op: ShapeOp): Td {
@@ -59,7 +65,7 @@ export function applyShape(td: Td, op: ShapeOp): Td {
     const done = op.lazy?.(td) ?? null;
     return done ?? applyShape(td.densify(), op);
   }
-  if (isNonTensor(td) && td._kind === "nonTensorStack") return pickValues(td, op);
+  if (isNonTensor(td)) return shapeValues(td, op);
   const names = td._names === null ? null : (op.names?.(td._names) ?? null);
   const state = stateOf(td, { batchSize: Size.fromList(op.size(td._batchSize)), names });
   const entries = new Map<string, Entry>();
@@ -77,6 +83,17 @@ function applyNested(entry: NestedTensor, op: ShapeOp, key: string): Entry {
   const done = op.nested?.(entry) ?? null;
   if (done === null) throw noNested("this indexing or change of shape", key);
   return done;
+}
+
+/** Wrapped values: stacks of them move their members, as lazy stacks do. */
+function shapeValues(td: ValueTd, op: ShapeOp): Td {
+  if (td._kind === "nonTensor") {
+    if (op.value !== undefined && td._className !== "MetaData") return op.value(td);
+    const names = td._names === null ? null : (op.names?.(td._names) ?? null);
+    return td._like(new Map(), stateOf(td, { batchSize: Size.fromList(op.size(td._batchSize)), names }));
+  }
+  const known = td._parts.length > 0 || numelOf(td._batchSize) <= FLAT;
+  return (known ? op.lazy?.(td) : null) ?? pickValues(td, op);
 }
 
 /** A stack of values is rearranged by rearranging the positions of its values. */
@@ -161,11 +178,30 @@ export function expandTd(td: Td, shape: readonly number[]): Td {
     size,
     names: (names) => (names === null ? null : [...new Array<null>(extra).fill(null), ...names]),
     lazy: (lazy) => expandLazy(lazy, size(lazy._batchSize)),
+    value: (value) => expandValue(value, size(value._batchSize)),
   });
   return isLazy(td) ? result : lockLike(td, result);
 }
 
-function expandLazy(lazy: LazyTd, shape: readonly number[]): Td | null {
+/** New dimensions and grown ones have one copy of the value for each element of theirs. */
+function expandValue(value: ValueTd, shape: readonly number[]): Td {
+  let out = value as Td;
+  for (let dim = value._batchSize.length - 1; dim >= 0; dim--) {
+    const count = shape[shape.length - value._batchSize.length + dim] as number;
+    if (value._batchSize[dim] === count) continue;
+    const copies = Array.from({ length: count }, () => out.copy() as Td);
+    if (copies.length > 0) out = catTds(copies, dim);
+  }
+  for (let dim = shape.length - value._batchSize.length - 1; dim >= 0; dim--) {
+    const copies = Array.from({ length: shape[dim] as number }, () => out.copy() as Td);
+    if (copies.length === 0)
+      return value._like(new Map(), stateOf(value, { batchSize: Size.fromList(shape), names: null }));
+    out = make.stack(copies, 0, null);
+  }
+  return out;
+}
+
+function expandLazy(lazy: StackTd, shape: readonly number[]): Td | null {
   const at = shape.length - lazy._batchSize.length + lazy.stackDim;
   const count = shape[at] as number;
   if (count === 0) return null;
@@ -227,6 +263,7 @@ export function unsqueezeTd(td: Td, dim: number): Td {
     size: (shape) => [...shape.slice(0, at), 1, ...shape.slice(at)],
     names: (names) => names && [...names.slice(0, at), null, ...names.slice(at)],
     lazy: (lazy) => unsqueezeLazy(lazy, at),
+    value: (value) => make.stack([value as Td], at, null),
   });
   return viewed(td, result, (view) => squeezeTd(view, at));
 }
@@ -328,7 +365,7 @@ export function narrowTd(td: Td, dim: number, start: number, length: number): Td
       if (at !== stackDim) {
         return restack(lazy, stackDim, (member) => narrowTd(member, at < stackDim ? at : at - 1, start, length));
       }
-      return length > 0 ? make.lazy(members.slice(start, start + length), at, stackDimName) : null;
+      return length > 0 ? make.stack(members.slice(start, start + length), at, stackDimName) : null;
     },
   });
 }
@@ -372,7 +409,7 @@ export function chunkTd(td: Td, chunks: number, dim: number): Td[] {
 export function unbindTd(td: Td, dim: number): Td[] {
   const at = requireBatchDim(td, dim);
   const count = td._batchSize[at] as number;
-  if (isLazy(td)) return unbindLazy(td, at);
+  if (isStack(td)) return unbindLazy(td, at);
   return Array.from({ length: count }, (_, i) =>
     applyShape(td, {
       // Indexing the first dimension has a short way.

@@ -18,6 +18,8 @@ import {
   type LazyTd,
   make,
   type NewState,
+  outlineOf,
+  shapeOf,
   stateOf,
   type Td,
   type ValueTd,
@@ -41,17 +43,6 @@ function wrapStackDim(dim: number, rank: number): number {
 
 function insertName(names: DimNames, dim: number): DimNames {
   return names === null ? null : [...names.slice(0, dim), null, ...names.slice(dim)];
-}
-
-function checkBatches(list: readonly Td[]): void {
-  const first = (list[0] as Td)._batchSize;
-  for (const [i, td] of list.entries()) {
-    if (sameSizes(td._batchSize, first)) continue;
-    throw new RuntimeError(
-      "stacking tensordicts requires them to have congruent batch sizes, " +
-        `got td[${i}].batch_size=${td._batchSize} and td[0].batch_size=${first}`,
-    );
-  }
 }
 
 function sameKeys(list: readonly Td[]): string[] | null {
@@ -119,35 +110,38 @@ export function firstUnbatched(entries: readonly UnbatchedTensor[]): UnbatchedTe
 }
 
 /** The error for tensors that are no stack: of a dense one, or read from a lazy one. */
-type Misfit = (key: string, tensors: readonly Tensor[]) => RuntimeError;
+type Misfit = (key: string, tensors: readonly Entry[]) => RuntimeError;
 
-function incompatible(key: string, tensors: readonly Tensor[]): RuntimeError {
-  const [first, ...others] = tensors as [Tensor, ...Tensor[]];
-  const other = others.find((t) => !sameSizes(t._shape, first._shape));
+/** What is done with collections that no dense stack has: an error, or a lazy stack at that level. */
+interface Stacking {
+  misfit: Misfit;
+  maybe: boolean;
+}
+
+function incompatible(key: string, entries: readonly Entry[]): RuntimeError {
+  const [first, ...others] = entries as [Entry, ...Entry[]];
+  const other = others.find((entry) => !sameSizes(shapeOf(entry), shapeOf(first)));
   return new RuntimeError(
-    `The shapes of the tensors to stack is incompatible: ${first.shape} vs ${other?.shape} for key ${key}.`,
+    `The shapes of the tensors to stack is incompatible: ${shapeOf(other ?? first)} vs ${shapeOf(first)} for key ` +
+      `${key}.`,
   );
 }
 
 /** The error for an entry of a lazy stack that differs in shape from member to member. */
-export function failedToStack(key: string, tensors: readonly Tensor[]): RuntimeError {
+export function failedToStack(key: string, entries: readonly Entry[]): RuntimeError {
+  const shapes = [...new Set(entries.map((entry) => String(shapeOf(entry))))];
   return new RuntimeError(
     `Failed to stack tensors within a tensordict under the key '${key}': their shapes are ` +
-      `[${tensors.map((t) => t.shape).join(", ")}]. To read them, pass as_padded_tensor=True, ` +
+      `[${shapes.join(", ")}]. To read them, pass as_padded_tensor=True, ` +
       "as_nested_tensor=True or as_list=True to get().",
   );
 }
 
-function stackEntries(entries: readonly Entry[], key: string, dim: number, misfit: Misfit): Entry {
-  const first = entries[0] as Entry;
+function stackEntries(entries: readonly Entry[], key: string, dim: number, how: Stacking): Entry {
   if (entries.every(isUnbatched)) return firstUnbatched(entries);
-  if (entries.every((entry) => entry instanceof Tensor)) {
-    const tensors = entries as Tensor[];
-    if (!tensors.every((t) => sameSizes(t._shape, (first as Tensor)._shape))) throw misfit(key, tensors);
-    return stackTensors(tensors, dim);
-  }
+  if (entries.every((entry) => entry instanceof Tensor)) return stackTensors(entries as Tensor[], dim);
   if (entries.some(isNested)) throw noNested("stacking", key);
-  if (entries.every((entry) => entry instanceof Collection)) return stackDensely(entries as Td[], dim, misfit);
+  if (entries.every((entry) => entry instanceof Collection)) return stackLevel(entries as Td[], dim, how);
   throw new RuntimeError(
     `the entries under key ${pythonString(key)} are tensors in some tensordicts and not in others`,
   );
@@ -169,28 +163,59 @@ export function denseStack(list: readonly Td[], dim = 0): Td {
 /** `denseStack`, with another error for tensors of different shapes. */
 export function stackDensely(list: readonly Td[], dim: number, misfit: Misfit = incompatible): Td {
   if (list.length === 0) throw new RuntimeError("stack expects a non-empty TensorList");
-  checkBatches(list);
+  return stackLevel(list, dim, { misfit, maybe: false });
+}
+
+/** A lazy stack where no dense one is possible and none has to be. */
+function orLazy(list: readonly Td[], dim: number, how: Stacking, error: () => Error): Td {
+  if (how.maybe) return lazyStackTds(list, dim);
+  throw error();
+}
+
+function stackLevel(list: readonly Td[], dim: number, how: Stacking): Td {
   const first = list[0] as Td;
-  const at = wrapStackDim(dim, first._batchSize.length);
-  if (list.every((td) => td._kind === "lazy")) return stackLazies(list, at);
-  if (list.every((td) => isNonTensor(td))) {
-    if (list.every((td) => td._className === "MetaData")) return stackMeta(list, at);
-    return joinValues(list, at, (positions) => stackTensors(positions, at));
-  }
+  const rank = first._batchSize.length;
+  if (list.every((td) => isNonTensor(td))) return stackValues(list, wrapStackDim(dim, rank));
+  const other = list.findIndex((td) => !sameSizes(td._batchSize, first._batchSize));
+  if (other > 0) return stackUnlike(list, dim, other, how);
+  const at = wrapStackDim(dim, rank);
   const keys = sameKeys(list);
   if (keys === null) {
-    throw new RuntimeError(
+    const exclusive =
       "The sets of keys in the tensordicts to stack are exclusive. Consider using " +
-        "`LazyStackedTensorDict.maybe_dense_stack` instead.",
-    );
+      "`LazyStackedTensorDict.maybe_dense_stack` instead.";
+    return orLazy(list, at, how, () => new RuntimeError(exclusive));
   }
+  if (list.every(isLazy)) return stackLazies(list, at, how);
+  const parts = keys.map((key) => list.map((td) => outlineOf(td, key) as Entry));
+  const odd = parts.findIndex(([one, ...rest]) => {
+    if (one instanceof Tensor && isUnbatched(one)) return false;
+    return rest.some((entry) => !sameSizes(shapeOf(entry), shapeOf(one as Entry)));
+  });
+  if (odd >= 0) return orLazy(list, at, how, () => how.misfit(keys[odd] as string, parts[odd] as Entry[]));
   const state = stackedState(list, at);
   const entries = new Map<string, Entry>();
   for (const key of keys) {
-    const parts = list.map((td) => td._own(key) as Entry);
-    entries.set(key, entryOf(stackEntries(parts, key, at, misfit), state.batchSize));
+    const own = list.map((td) => td._own(key) as Entry);
+    entries.set(key, entryOf(stackEntries(own, key, at, how), state.batchSize));
   }
   return first._like(entries, state);
+}
+
+/** Collections of different batch sizes. */
+function stackUnlike(list: readonly Td[], dim: number, other: number, how: Stacking): Td {
+  const [first, odd] = [list[0] as Td, list[other] as Td];
+  if (!how.maybe) {
+    throw new RuntimeError(
+      "stacking tensordicts requires them to have congruent batch sizes, " +
+        `got td[${other}].batch_size=${odd._batchSize} and td[0].batch_size=${first._batchSize}`,
+    );
+  }
+  if (odd._batchSize.length === first._batchSize.length) return lazyStackTds(list, dim);
+  throw new RuntimeError(
+    "Lazy stacking of tensordicts requires them to have congruent batch dimensions, got " +
+      `td[${other}].batch_dims=${odd._batchSize.length} and td[0].batch_dims=${first._batchSize.length}`,
+  );
 }
 
 function stackedState(list: readonly Td[], dim: number): NewState {
@@ -202,33 +227,57 @@ function stackedState(list: readonly Td[], dim: number): NewState {
   };
 }
 
-function stackMeta(list: readonly Td[], dim: number): Td {
-  const first = list[0] as Td;
-  return first._like(new Map(), stackedState(list, dim));
+/** Wrapped values: one for each element, but one for all where metadata is the same. */
+function stackValues(list: readonly ValueTd[], dim: number): Td {
+  const first = list[0] as ValueTd;
+  const same = (td: ValueTd) =>
+    td._className === "MetaData" &&
+    td._kind === "nonTensor" &&
+    first._kind === "nonTensor" &&
+    td.value_ === first.value_;
+  if (list.every(same)) return first._like(new Map(), stackedState(list, dim));
+  return make.stack([...list] as Td[], dim, null);
 }
 
-// Stacks of lazy stacks stay lazy: their members may differ in shape.
-function stackLazies(list: readonly Td[], dim: number): Td {
-  return make.lazy([...list], dim, null);
+function leafCount(td: Td): number {
+  if (isLazy(td)) return td.members.reduce((n, member) => n + leafCount(member), 0);
+  return [...td._keys()].reduce((n, key) => {
+    const entry = outlineOf(td, key) as Entry;
+    return n + (entry instanceof Collection && !isNested(entry) && !isNonTensor(entry) ? leafCount(entry as Td) : 1);
+  }, 0);
+}
+
+/** Stacks of as many members with as many leaves: what is stacked is the members. Others stay apart. */
+function stackLazies(list: readonly LazyTd[], dim: number, how: Stacking): Td {
+  const [first, ...others] = list as [LazyTd, ...LazyTd[]];
+  const count = leafCount(first);
+  const alike = (td: LazyTd) =>
+    td.members.length === first.members.length && td.stackDim === first.stackDim && leafCount(td) === count;
+  if (first.members.length === 0 || !others.every(alike)) return make.lazy([...list], dim, null);
+  const { stackDim } = first;
+  const inner = dim <= stackDim ? dim : dim - 1;
+  const members = first.members.map((_, i) =>
+    stackLevel(
+      list.map((td) => td.members[i] as Td),
+      inner,
+      how,
+    ),
+  );
+  return make.lazy(members, dim <= stackDim ? stackDim + 1 : stackDim, null);
 }
 
 /** A stack that keeps its members. @torch tensordict.lazy_stack */
 export function lazyStackTds(list: readonly Td[], dim: number): Td {
   if (list.length === 0) throw new RuntimeError("items cannot be empty");
-  checkBatches(list);
   const at = wrapStackDim(dim, (list[0] as Td)._batchSize.length);
-  if (list.every((td) => isNonTensor(td))) return joinValues(list, at, (positions) => stackTensors(positions, at));
+  if (list.every((td) => isNonTensor(td))) return stackValues(list, at);
   return make.lazy([...list], at, null);
 }
 
 /** Dense where keys and shapes agree, lazy where they do not. @torch tensordict.maybe_dense_stack */
 export function maybeDenseStackTds(list: readonly Td[], dim: number): Td {
-  try {
-    return denseStack(list, dim);
-  } catch (error) {
-    if (!(error instanceof RuntimeError)) throw error;
-    return lazyStackTds(list, dim);
-  }
+  if (list.length === 0) throw new RuntimeError("list_of_tensordicts cannot be empty");
+  return stackLevel(list, dim, { misfit: incompatible, maybe: true });
 }
 
 /**
@@ -265,6 +314,13 @@ function catValues(list: readonly ValueTd[], dim: number): Td {
   const same = (td: ValueTd) =>
     first._kind === "nonTensor" && td._kind === "nonTensor" && Bun.deepEquals(td.value_, first.value_, true);
   if (!others.every(same) || first._kind !== "nonTensor") {
+    if (list.some((td) => td._kind === "nonTensorStack" && td._parts.length > 0)) {
+      return make.stack(
+        list.flatMap((td) => td.unbind(dim) as Td[]),
+        dim,
+        null,
+      );
+    }
     return joinValues(list, dim, (positions) => catTensors(positions, dim));
   }
   const total = list.reduce((n, td) => n + (td._batchSize[dim] as number), 0);

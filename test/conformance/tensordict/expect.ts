@@ -204,21 +204,9 @@ export class Expectation {
   private members(at: string, got: Collection, want: CollectionDesc): void {
     const dim = (got as Any).stackDim;
     if (dim !== want.sd) this.f.fail(`${at}: stacked along ${dim}, expected ${want.sd}`);
-    if (got._kind === "nonTensorStack") {
-      if (want.sd === 0) this.value(`${at}.values`, (got as Any).tolist(), this.nested(want));
-      return;
-    }
     const members = (got as Any).tensordicts as unknown[];
     if (members.length !== want.m?.length) this.f.fail(`${at}: ${members.length} members, expected ${want.m?.length}`);
     for (const [i, one] of (want.m ?? []).entries()) if (i < members.length) this.value(`${at}<${i}>`, members[i], one);
-  }
-
-  /** Values of a stack as nested lists. */
-  private nested(d: CollectionDesc): Encoded {
-    if (d.m !== undefined) return d.m.map((one) => this.nested(one.$td ?? {}));
-    const fill = (sizes: number[]): Encoded =>
-      sizes.length === 0 ? d.v : Array.from({ length: sizes[0] as number }, () => fill(sizes.slice(1)));
-    return fill(d.bs ?? []);
   }
 
   private common(at: string, got: Collection, want: CollectionDesc): void {

@@ -201,7 +201,7 @@ export class Scene {
       case "LazyStackedTensorDict":
         return new z.LazyStackedTensorDict(members(), { stackDim: d.sd ?? 0, stackDimName: d.sn ?? null }) as Td;
       case "NonTensorStack":
-        return z.lazyStack(members(), d.sd ?? 0);
+        return new z.NonTensorStack(...members(), { stackDim: d.sd ?? 0 } as never) as Td;
       case "NonTensorData":
       case "MetaData":
         return make.nonTensor(this.value(d.v), state, d.c) as unknown as Td;
