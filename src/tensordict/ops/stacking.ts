@@ -314,7 +314,9 @@ function catValues(list: readonly ValueTd[], dim: number): Td {
   const same = (td: ValueTd) =>
     first._kind === "nonTensor" && td._kind === "nonTensor" && Bun.deepEquals(td.value_, first.value_, true);
   if (!others.every(same) || first._kind !== "nonTensor") {
-    if (list.some((td) => td._kind === "nonTensorStack" && td._parts.length > 0)) {
+    const device = commonDevice(list);
+    const alike = device !== null || list.every((td) => td._device === null);
+    if (alike && list.some((td) => td._kind === "nonTensorStack" && td._parts.length > 0)) {
       return make.stack(
         list.flatMap((td) => td.unbind(dim) as Td[]),
         dim,
