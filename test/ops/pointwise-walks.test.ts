@@ -106,7 +106,8 @@ function check(shape: readonly number[], op: Op, dtypes: readonly z.DType[], to:
   const wanted = a.map((x, i) => op.rule(x, b[i] as number, c[i] as number));
   const wrap = (v: number) => (to === uint8 ? v & 255 : v);
   const bad = got.findIndex((v, i) => v !== wrap(wanted[i] as number));
-  const label = `${op.call} of ${dtypes.map((d) => d.name)} [${shape}], ${given.map((x) => x.stride())} to ${t.stride()}`;
+  const strides = given.map((x) => `${x.dtype.name} by ${x.stride()}`);
+  const label = `${op.call} of [${shape}], ${strides} to ${t.stride()}`;
   expect(bad < 0 ? "" : `${label}: ${got[bad]} at ${bad}, not ${wrap(wanted[bad] as number)}`).toBe("");
   t.fill_(55);
   expect(z.equal(whole, z.full(whole.shape, 55, { dtype: to })), `beside the result of ${label}`).toBe(true);
