@@ -149,6 +149,7 @@ for (const dtype of [z.float32, z.float64]) {
     const sizes: [number, number, number][] = [
       [43, 2 * lanes + 1, dtype === z.float32 ? 2500 : 1300],
       [690, 140, 160],
+      [110, 130, 1024],
       [370, 5 * lanes + 3, 530],
     ];
     let turn = 0;
