@@ -48,6 +48,7 @@ const FOLDERS: Record<string, Readonly<Record<string, readonly string[]>>> = {
     gguf: ["base", "disk"],
     hdf5: ["base", "disk"],
     snapshot: ["base", "disk", "store", "torch"],
+    tables: ["base", "disk"],
   },
   tensordict: {
     core: [],

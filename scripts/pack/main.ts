@@ -25,7 +25,19 @@ function writeJson(file: string, value: object): void {
 
 /** A source and all that it imports as one file. Platform packages are found when the program runs. */
 function bundle(source: string, folder: string, name: string, form: string[]): void {
-  const options = ["--external", "h5wasm", "--external", "zensor-*", ...form];
+  const options = [
+    "--external",
+    "h5wasm",
+    "--external",
+    "papaparse",
+    "--external",
+    "apache-arrow",
+    "--external",
+    "parquet-wasm",
+    "--external",
+    "zensor-*",
+    ...form,
+  ];
   run([process.execPath, "build", source, ...options, `--outdir=${folder}`, `--entry-naming=${name}`]);
 }
 

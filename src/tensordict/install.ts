@@ -18,6 +18,7 @@ import { PersistentTensorDict } from "./classes/persistent.ts";
 import { toH5Async } from "./classes/persistent-later.ts";
 import { ScanMethods } from "./classes/scan-methods.ts";
 import { ShapeMethods } from "./classes/shape-methods.ts";
+import { TableMethods } from "./classes/table-methods.ts";
 import { denseOf, TensorDict } from "./classes/tensordict.ts";
 import { NestedTensor } from "./core/nested.ts";
 import {
@@ -52,6 +53,7 @@ for (const target of [
   EntryMethods,
   ScanMethods,
   ElementMethods,
+  TableMethods,
   MathMethods,
   DiskMethods,
   PersistentTensorDict,
@@ -60,7 +62,8 @@ for (const target of [
   installChecks(target.prototype, ALL, guarded);
 }
 installChecks(LazyStackedTensorDict.prototype, LAZY_METHODS, guarded);
-for (const target of [TensorDictBase, TensorDict, LazyStackedTensorDict]) installChecks(target, STATICS, guarded);
+for (const target of [TableMethods, TensorDictBase, TensorDict, LazyStackedTensorDict])
+  installChecks(target, STATICS, guarded);
 const { train, eval: evaluate, parameters, namedParameters, buffers, namedBuffers } = MODULE;
 const module = { train, eval: evaluate, parameters, namedParameters, buffers, namedBuffers };
 installChecks(TensorDictParams.prototype, { ...ALL, ...PARAMS_METHODS, ...module }, guarded);

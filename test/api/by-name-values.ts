@@ -1,5 +1,5 @@
 // What public functions and methods are called with by test/api/by-name-exports.test.ts.
-import { mkdirSync, mkdtempSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as Z from "../../src/index.ts";
@@ -361,6 +361,10 @@ export const VALUES: Readonly<Record<string, () => unknown>> = {
   members: () => [dense(), dense()],
   parameters: dense,
   "collate.batch": () => [new TensorDict({ a: ones(2) }, []), new TensorDict({ a: ones(2) }, [])],
+  "fromCsv.path": () => written("a.csv", (path) => writeFileSync(path, "a,b\n1,x\n")),
+  "fromJson.path": () => written("a.json", (path) => writeFileSync(path, '[{"a": 1}]')),
+  "toCsv.path": () => freshPath("a.csv"),
+  "toJson.path": () => freshPath("a.json"),
   padded: () => new TensorDict({ a: ones(2, 3) }, [2]),
   "unpadSequence.mask": () => ones(2, 3).bool(),
   listOfTensordicts: () => [new TensorDict({ a: ones(2) }, [2]), new TensorDict({ a: ones(3) }, [3])],

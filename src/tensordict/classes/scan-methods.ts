@@ -6,7 +6,7 @@ import type { Schema } from "../core/types.ts";
 import { type CumulateOptions, cumulated, logsumexpTd, type QuantileOptions, quantileTd } from "../ops/accumulating.ts";
 import { flipNamed, rollTd, rot90Td } from "../ops/rolling.ts";
 import { updateTd } from "../ops/writes.ts";
-import { ElementMethods } from "./element-methods.ts";
+import { TableMethods } from "./table-methods.ts";
 
 /** Options of `logsumexp`. */
 export interface LogsumexpOptions {
@@ -23,7 +23,7 @@ export interface RollOptions {
 }
 
 /** Running totals, quantiles, and rolled and turned batches. */
-export abstract class ScanMethods<S = Schema> extends ElementMethods<S> {
+export abstract class ScanMethods<S = Schema> extends TableMethods<S> {
   /**
    * The logarithm of the sum of the exponentials over batch dimensions, all of them without a dimension. Dimensions of
    * the tensors behind the batch stay.

@@ -9,6 +9,11 @@ const ARCHIVE = "archive:bool compression:any";
 const LOAD = "device:any mode:any robustKey:bool numThreads:int pickles:=refuse,keep,plain";
 const STATE = "batchSize:any device:any names:names";
 
+const TABLE = "autoBatchSize:bool batchDims:int? device:any batchSize:any separator:string? dtype:any";
+const CSV = "sep:string quotechar:string header:bool names:strings usecols:any nrows:int? skiprows:int";
+const TO_TABLE = "separator:string? fsync:bool";
+const TO_CSV = "sep:string header:bool naRep:string";
+
 /** Options of constructors. */
 export const CONSTRUCTOR = `${STATE} lock:bool nonBlocking:bool`;
 
@@ -185,6 +190,8 @@ export const METHODS = {
   memmapAsync: `prefix:text? | ${MEMMAP} ${ARCHIVE} ${BACKGROUND}`,
   save: `prefix:text | ${MEMMAP} ${ARCHIVE}`,
   saveAsync: `prefix:text | ${MEMMAP} ${ARCHIVE} ${BACKGROUND}`,
+  toCsv: `path:text | ${TO_TABLE} ${TO_CSV}`,
+  toJson: `path:text | ${TO_TABLE} lines:bool`,
   toH5: `filename:text | ${LAYOUT}`,
   toH5Async: `filename:text | ${LAYOUT} ${BACKGROUND}`,
   consolidate: `| filename:text inplace:bool shareMemory:bool ${WRITE}`,
@@ -280,6 +287,8 @@ export const STATICS = {
   loadMemmapAsync: `prefix:text | ${LOAD} subpath:any out:td ${BACKGROUND}`,
   loadAsync: `prefix:text | ${LOAD} subpath:any out:td ${BACKGROUND}`,
   fromH5: "filename:text | mode:any batchSize:any batchDims:int nonTensorAsStack:bool",
+  fromCsv: `path:text | ${TABLE} ${CSV}`,
+  fromJson: `path:text | ${TABLE} lines:bool`,
   fromConsolidated: "filename:text",
   fromModule: "module:moduleLike | lock:bool",
   fromDict: `source:source batchSize?:any | ${STATE} lock:bool`,

@@ -1,0 +1,107 @@
+// Files that are written bit by bit: beside the target, which they replace when they are complete.
+import { closeSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
+import { resolve } from "node:path";
+import { guarded, OSError } from "../base/errors.ts";
+import { runSteps } from "../base/steps.ts";
+import { discardPath, placed, realTarget, syncPath, temporaryBeside } from "../disk/durable.ts";
+
+/** Bytes that are collected before they are written. */
+const BUFFER_BYTES = 2 ** 20;
+
+/** A file that takes bytes and texts until it is finished. Without `finish` nothing of it stays. */
+export class TableFile {
+  readonly path: string;
+  private readonly temporary: string;
+  private descriptor: number | null;
+  private parts: Uint8Array[] = [];
+  private waiting = 0;
+
+  constructor(
+    path: string,
+    private readonly fsync = false,
+  ) {
+    this.path = realTarget(resolve(path));
+    this.temporary = temporaryBeside(this.path);
+    this.descriptor = guarded(this.path, () => openSync(this.temporary, "wx"));
+  }
+
+  /** Takes the next bytes, which must not change any more. */
+  write(data: Uint8Array | string): void {
+    const bytes = typeof data === "string" ? Buffer.from(data) : data;
+    this.parts.push(bytes);
+    this.waiting += bytes.length;
+    if (this.waiting >= BUFFER_BYTES) this.flush();
+  }
+
+  private flush(): void {
+    const { descriptor } = this;
+    if (descriptor === null) throw new OSError(`${this.path} is written already`, { path: this.path });
+    for (const bytes of this.parts) {
+      for (let at = 0; at < bytes.length; ) {
+        at += guarded(this.path, () => writeSync(descriptor, bytes, at, bytes.length - at));
+      }
+    }
+    this.parts = [];
+    this.waiting = 0;
+  }
+
+  /** Puts the file in place. */
+  finish(): void {
+    this.flush();
+    this.close();
+    if (this.fsync) syncPath(this.temporary);
+    runSteps(placed(this.temporary, this.path, this.fsync));
+  }
+
+  private close(): void {
+    const { descriptor } = this;
+    this.descriptor = null;
+    if (descriptor !== null) guarded(this.path, () => closeSync(descriptor));
+  }
+
+  /** Leaves what was there before. */
+  discard(): void {
+    try {
+      this.close();
+    } finally {
+      discardPath(this.temporary);
+    }
+  }
+
+  /** Runs what writes, and finishes; an error leaves what was there before. */
+  static writing(path: string, fsync: boolean, write: (file: TableFile) => void): void {
+    const file = new TableFile(path, fsync);
+    try {
+      write(file);
+      file.finish();
+    } catch (error) {
+      file.discard();
+      throw error;
+    }
+  }
+}
+
+/** The bytes of a file, piece by piece; each piece is an array of its own. */
+export function* piecesOf(path: string, pieceBytes = BUFFER_BYTES): Generator<Uint8Array> {
+  const descriptor = guarded(path, () => openSync(path, "r"));
+  try {
+    if (guarded(path, () => fstatSync(descriptor)).isDirectory()) {
+      throw new OSError(`[Errno 21] Is a directory: '${path}'`, { errno: 21, path, code: "EISDIR" });
+    }
+    for (;;) {
+      const piece = new Uint8Array(pieceBytes);
+      const count = guarded(path, () => readSync(descriptor, piece, 0, pieceBytes, null));
+      if (count === 0) return;
+      yield piece.subarray(0, count);
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** The texts of a file, piece by piece; UTF-8, without a byte order mark. */
+export function* textsOf(path: string, pieceBytes?: number): Generator<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  for (const piece of piecesOf(path, pieceBytes)) yield decoder.decode(piece, { stream: true });
+  yield decoder.decode();
+}
