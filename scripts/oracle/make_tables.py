@@ -50,6 +50,8 @@ def main(out):
     at = lambda name: os.path.join(out, name)
     flat().to_csv(at("flat.csv"), separator=".")
     flat().to_json(at("flat.json"), separator=".")
+    with open(at("flat.json"), "a") as file:
+        file.write("\n")
     flat().to_json(at("flat.jsonl"), separator=".", lines=True)
     flat().to_parquet(at("flat.parquet"), separator=".")
     pq.write_table(pq.read_table(at("flat.parquet")), at("groups.parquet"), row_group_size=2, compression="zstd")
@@ -82,6 +84,7 @@ def main(out):
     leaves = {".".join(k) if isinstance(k, tuple) else k: v for k, v in shaped().items(True, True) if isinstance(v, torch.Tensor)}
     with open(at("expected.json"), "w") as file:
         json.dump({key: listing(value) for key, value in leaves.items()}, file, indent=1)
+        file.write("\n")
 
 
 main(sys.argv[1])

@@ -69,7 +69,7 @@ export class TableFile {
   }
 
   /** Runs what writes, and finishes; an error leaves what was there before. */
-  static writing(path: string, fsync: boolean, write: (file: TableFile) => void): void {
+  static replace(path: string, fsync: boolean, write: (file: TableFile) => void): void {
     const file = new TableFile(path, fsync);
     try {
       write(file);

@@ -78,7 +78,7 @@ export abstract class TableMethods<S = Schema> extends ElementMethods<S> {
    */
   toCsv(path: string, options: ToCsvOptions = {}): void {
     const columns = columnsOfTd(this._td, options.separator ?? null);
-    TableFile.writing(path, options.fsync === true, (file) => {
+    TableFile.replace(path, options.fsync === true, (file) => {
       for (const text of csvTexts(columns, options, true)) file.write(text);
     });
   }
@@ -96,7 +96,7 @@ export abstract class TableMethods<S = Schema> extends ElementMethods<S> {
   toJson(path: string, options: ToJsonOptions = {}): void {
     const columns = columnsOfTd(this._td, options.separator ?? null);
     const lines = options.lines === true;
-    TableFile.writing(path, options.fsync === true, (file) => {
+    TableFile.replace(path, options.fsync === true, (file) => {
       for (const text of jsonTexts(columns, lines, true)) file.write(text);
       if (!lines) file.write(columns.rows === 0 ? "[]" : "]");
     });
