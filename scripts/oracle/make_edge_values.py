@@ -192,11 +192,22 @@ def complex_line(name, zs, shared):
     return line(f"complex {name}", [] if shared else [flat(zs)], hi, lo)
 
 
+def special_line(name, call):
+    """torch's results of pairs of complex numbers with zeros, infinities and NaN in all parts."""
+    r = random.Random(name)
+    parts = [0.0, -0.0, 1.0, -2.5, math.inf, -math.inf, math.nan, 1e200]
+    draw = lambda: complex(r.choice(parts), r.choice(parts))
+    a, b = ([draw() for _ in range(500)] for _ in range(2))
+    made = call(*(torch.tensor(zs, dtype=torch.complex128) for zs in (a, b))).tolist()
+    return line(f"special {name}", [flat(a), flat(b)], flat(map(complex, made)), [])
+
+
 def main():
     lines = [real_line(name) for name in REAL] + [pair_line(name) for name in PAIRS]
     zs = complex_arguments()
     # All have the arguments of the first.
     lines += [complex_line(name, zs, i > 0) for i, name in enumerate(COMPLEX)]
+    lines += [special_line("pow", torch.pow), special_line("logaddexp", torch.logaddexp)]
     with open(sys.argv[1], "w") as f:
         f.writelines(json.dumps(line) + "\n" for line in lines)
 

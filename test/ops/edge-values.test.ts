@@ -155,3 +155,23 @@ for (const [name, call, bound, larger] of COMPLEX) {
     expect(some(found)).toEqual(some(wanted));
   });
 }
+
+for (const [name, call] of [
+  ["pow", z.pow],
+  ["logaddexp", z.logaddexp],
+] as const) {
+  test(`${name} of complex numbers with zeros, infinities and NaN`, () => {
+    const l = line(`special ${name}`);
+    const [a, b] = l.args.map(doubles) as [Float64Array, Float64Array];
+    const make = (x: Float64Array) => z.viewAsComplex(z.fromTypedArray(x).view([-1, 2]));
+    const found = z
+      .viewAsReal(call(make(a), make(b)))
+      .reshape([-1])
+      .typedArray() as Float64Array;
+    const wanted = doubles(l.hi);
+    const at = (i: number) => 2 * Math.floor(i / 2);
+    const argument = (i: number) => `${a.slice(at(i), at(i) + 2)} and ${b.slice(at(i), at(i) + 2)}`;
+    // Results of finite numbers are as far off as their logarithms are large.
+    expect(wrong({ found, wanted, unitAt: () => unit64, argument }, 2000)).toEqual([]);
+  });
+}

@@ -140,6 +140,7 @@ test("long ones, on one thread and on several", () => {
   const threads = z.getNumThreads();
   for (const count of [1, 2, 3]) {
     z.setNumThreads(count);
+    expect(z.getNumThreads()).toBe(count);
     for (const op of OPS) {
       check([310, 260], op, [float32, float32, float32], float32);
       check([3, 190, 205], op, [uint8, uint8, uint8], uint8);

@@ -139,16 +139,29 @@ for (const dtype of [z.float32, z.float64]) {
       // Of the longer ones every second pair, so that two sizes beside each other have all.
       for (let i = 0; i < PAIRS.length; i += m * k + k * n > 100_000 ? 2 : 1) {
         const [la, lb] = PAIRS[(i + (turn % 2)) % 9] as [Lie, Lie];
+        z.setNumThreads(turn % 4 < 2 ? threads : 1);
         check(m, n, k, dtype, [la, lb, OUTS[turn % 3] as Lie], SCALES[turn % 4] as [number, number]);
         turn += 1;
+      }
+    }
+    z.setNumThreads(threads);
+  });
+
+  test(`few rows and a long k, ${dtype.name}`, () => {
+    for (const m of [1, 3, 15]) {
+      for (const n of [lanes + 1, 2 * lanes + 3, 5 * lanes - 1]) {
+        for (const scale of SCALES) {
+          for (const out of OUTS) check(m, n, 530, dtype, [out === "rows" ? "rows" : "gaps", "rows", out], scale);
+        }
       }
     }
   });
 
   test(`big ones, for one thread and for several, ${dtype.name}`, () => {
     const sizes: [number, number, number][] = [
-      [43, 2 * lanes + 1, dtype === z.float32 ? 2500 : 1300],
-      [690, 140, 160],
+      [45, 2 * lanes + 1, dtype === z.float32 ? 2500 : 1300],
+      [9000, 2 * lanes + 1, 12],
+      [690, 127, 160],
       [110, 130, 1024],
       [370, 5 * lanes + 3, 530],
     ];
@@ -179,8 +192,14 @@ for (const dtype of [z.int32, z.int64, z.int16, z.uint8, z.int8, z.bfloat16, z.f
       [5, 258, 6],
     ];
     let turn = 0;
-    for (const [m, n, k] of sizes) {
-      for (const [la, lb] of PAIRS) {
+    const blocks: [number, number, number][] = [
+      [191, 255, 3],
+      [194, 256, 2],
+      [257, 256, 2],
+      [255, 255, 2],
+    ];
+    for (const [m, n, k] of [...sizes, ...blocks]) {
+      for (const [la, lb] of m * n < 20_000 ? PAIRS : PAIRS.slice(turn % 9, (turn % 9) + 1)) {
         const scale = dtype === z.uint8 ? ([1, 0] as [number, number]) : (SCALES[turn % 4] as [number, number]);
         if (dtype.itemsize === 1 || dtype === z.bfloat16 || dtype === z.float16) {
           checkNarrow(m, n, k, dtype, [la, lb, OUTS[turn % 3] as Lie], scale);

@@ -76,10 +76,8 @@ inline fn decode(comptime f: Format, comptime V: type, bits: With(V, u32)) V {
     var r: U = @bitCast(scaled);
     if (f.has_inf) {
         const special = a >= k(U, ((1 << f.exponent) - 1) << f.mantissa);
-        r = pick(special, r | k(U, 0x7f800000), r);
-        // what is left of a NaN's payload stays, an inf has none
-        const payload = (a << amount(U, 23 - f.mantissa)) & k(U, 0x7fffff);
-        r = pick(special, k(U, 0x7f800000) | payload, r);
+        // What a NaN carries stays; its exponent, all ones, is part of the wider one.
+        r = pick(special, k(U, 0x7f800000) | (a << amount(U, 23 - f.mantissa)), r);
     } else {
         r = pick(a == k(U, (1 << (f.mantissa + f.exponent)) - 1), k(U, 0x7fc00000), r);
     }

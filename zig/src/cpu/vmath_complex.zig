@@ -313,13 +313,14 @@ pub inline fn sign(z: anytype) @TypeOf(z) {
     return .{ .re = z.re / size, .im = z.im / size };
 }
 
-/// log(exp(x) + exp(y)): the one with the larger real part is taken out. Where both are infinitely small the phase is
-/// of no consequence.
+/// log(exp(x) + exp(y)): the one with the larger real part is taken out, of equal ones the first. Where both are
+/// infinitely small the phase is of no consequence; a NaN anywhere makes both parts NaN.
 pub inline fn logaddexp(x: anytype, y: @TypeOf(x)) @TypeOf(x) {
-    const ordered = x.re <= y.re;
+    const ordered = x.re < y.re;
     const small = if (ordered) x else y;
     const large = if (ordered) y else x;
-    if (x.re != x.re or y.re != y.re) return add(x, y);
+    const nan = b.not_a_number(@TypeOf(x).Real);
+    if (b.is_nan(x.re) or b.is_nan(x.im) or b.is_nan(y.re) or b.is_nan(y.im)) return .{ .re = nan, .im = nan };
     if (std.math.isInf(small.re) and small.re == large.re) {
         if (small.re < 0) return small;
         return log(add(exp(small), exp(large)));
