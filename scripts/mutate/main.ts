@@ -35,6 +35,11 @@ const TESTS = [
   .map((name) => `test/${name}`)
   .join(",");
 
+/** Tests of kernels that take little time and many ways. */
+const KERNEL_TESTS = ["ops/", "tensor/boundaries", "tensor/reuse", "tensor/own-storage"]
+  .map((name) => `test/${name}`)
+  .join(",");
+
 const { values: flags } = parseArgs({
   allowNegative: true,
   options: {
@@ -43,7 +48,7 @@ const { values: flags } = parseArgs({
     zig: { type: "boolean", default: false },
     set: { type: "string", default: "native" },
     files: { type: "string" },
-    tests: { type: "string", default: TESTS },
+    tests: { type: "string" },
     all: { type: "boolean", default: false },
     jobs: { type: "string", default: "2" },
     seconds: { type: "string", default: "8" },
@@ -119,7 +124,8 @@ function save(verdicts: readonly Verdict[]): void {
 
 /** Kernels stop many a process: their tests, which take long to load, come after all cases, for what is left. */
 function stages(kernels: boolean): { cases: boolean; folders: string[] }[] {
-  const folders = flags.tests.split(",").filter((name) => name !== "");
+  const tests = flags.tests ?? (kernels ? KERNEL_TESTS : TESTS);
+  const folders = tests.split(",").filter((name) => name !== "");
   if (!kernels) return [{ cases: true, folders }];
   const cases = flags.cases ? [{ cases: true, folders: [] }] : [];
   return [...cases, ...(folders.length > 0 ? [{ cases: false, folders }] : [])];
@@ -133,6 +139,8 @@ async function judgeTogether(folder: string, all: Mutant[], mutants: readonly Mu
   const able = kernels ? await instrumentKernels(folder, all, flags.set) : new Set(asked);
   const limits = { kernels, seconds: Number(flags.seconds), jobs: Number(flags.jobs) };
   const found = new Map<number, Verdict>();
+  const unfit = { caught: null, void: "decided when it is compiled" };
+  const verdicts = () => asked.map((id) => found.get(id) ?? { ...(all[id] as Mutant), ...unfit });
   for (const { cases, folders } of stages(kernels)) {
     const left = asked.filter((id) => able.has(id) && (found.get(id)?.caught ?? null) === null);
     const judged = await judgeAll(folder, all, left, { ...limits, cases, folders });
@@ -141,10 +149,9 @@ async function judgeTogether(folder: string, all: Mutant[], mutants: readonly Mu
       const [reached, ran] = [(v.reached ?? 0) + (before?.reached ?? 0), (v.ran ?? 0) + (before?.ran ?? 0)];
       found.set(left[i] as number, { ...v, reached, ran });
     }
-    const why = "no switch in the library";
-    save(asked.map((id) => found.get(id) ?? { ...(all[id] as Mutant), caught: null, void: why }));
+    save(verdicts());
   }
-  return asked.map((id) => found.get(id) ?? { ...(all[id] as Mutant), caught: null, void: "no switch in the library" });
+  return verdicts();
 }
 
 function report(verdicts: readonly Verdict[]): number {

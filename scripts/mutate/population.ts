@@ -8,11 +8,16 @@ import type { Verdict } from "./judge.ts";
 import { readLines } from "./known.ts";
 import type { Mutant } from "./mutants.ts";
 
-/** What a child may take for loading, and for a mutant beyond the time it is given, before it is stopped. */
+/**
+ * What a child may take for loading, and for a mutant beyond the time it is given, before it is stopped: of the
+ * processor's time, where the system tells it, since the machine may be busy with other work.
+ */
 const LOADING_MS = 90_000;
-const LATE_MS = 20_000;
+const LATE_MS = 10_000;
 /** Rows of kernels and cases are short. */
-const LATE_CASES_MS = 6000;
+const LATE_CASES_MS = 4000;
+/** A child that waits takes no time of the processor. */
+const ASLEEP = 30;
 
 function instrument(folder: string, all: readonly Mutant[]): void {
   for (const file of new Set(all.map((m) => m.file))) {
@@ -35,6 +40,16 @@ function collecting(folder: string): void {
 }
 
 type Shared = Pick<Orders, "root" | "kernels" | "folders" | "cases" | "reach" | "seconds">;
+
+/** The processor's time that a process has taken; null where that is not told. */
+function cpuMs(pid: number): number | null {
+  const file = `/proc/${pid}/stat`;
+  if (!existsSync(file)) return null;
+  const fields = readFileSync(file, "utf8")
+    .replace(/^.*\) /, "")
+    .split(" ");
+  return 10 * (Number(fields[11]) + Number(fields[12]));
+}
 
 /** Runs one child to its end; true when nothing is left to do. */
 async function child(orders: Orders, mutant?: number): Promise<boolean> {
@@ -63,12 +78,17 @@ async function child(orders: Orders, mutant?: number): Promise<boolean> {
   const run = Bun.spawn(words, { cwd: root, env, stdin: "ignore", stdout: "ignore", stderr });
   let last = "";
   let since = Date.now();
+  let worked = 0;
   let hung = false;
   const late = orders.folders.length > 0 ? LATE_MS : LATE_CASES_MS;
   const watch = setInterval(() => {
     const at = readFileSync(`${out}.at`, "utf8");
-    if (at !== last) [last, since] = [at, Date.now()];
-    else if (ids.length > 0 && Date.now() - since > (at === "" ? LOADING_MS : 1000 * orders.seconds + late)) {
+    const work = cpuMs(run.pid);
+    if (at !== last) [last, since, worked] = [at, Date.now(), work ?? 0];
+    const most = at === "" ? LOADING_MS : 1000 * orders.seconds + late;
+    const passed = Date.now() - since;
+    const taken = work === null ? passed : Math.max(work - worked, passed / ASLEEP);
+    if (ids.length > 0 && taken > most) {
       hung = true;
       run.kill("SIGKILL");
     }
