@@ -2284,6 +2284,51 @@ export function vmapChunk(op: string | undefined, given: Part): ValueError {
   return new ValueError(`vmap: chunk_size should be None or greater than 0. (got ${part(given)})`, { op, code: "value" });
 }
 
+/** Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type} */
+export function functionalCallState(op: string | undefined, type: Part): ValueError {
+  return new ValueError(`Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got ${part(type)}`, { op, code: "value" });
+}
+
+/** {given} is not an instance of torch.Tensor */
+export function functionalCallTensor(op: string | undefined, given: Part): TypeError {
+  return new TypeError(`${part(given)} is not an instance of torch.Tensor`, { op, code: "type" });
+}
+
+/** {names} appeared in multiple dictionaries; behavior of functional call is ambiguous */
+export function functionalCallTwice(op: string | undefined, names: Part): ValueError {
+  return new ValueError(`${part(names)} appeared in multiple dictionaries; behavior of functional call is ambiguous`, { op, code: "value" });
+}
+
+/** functional_call got multiple values for keys {names}, which are tied. Consider using tie_weights=False */
+export function functionalCallTied(op: string | undefined, names: Part): ValueError {
+  return new ValueError(`functional_call got multiple values for keys ${part(names)}, which are tied. Consider using tie_weights=False`, { op, code: "value" });
+}
+
+/** Error(s) in reparametrizing for {module}:{lines} */
+export function functionalCallNames(op: string | undefined, module: Part, lines: Part): RuntimeError {
+  return new RuntimeError(`Error(s) in reparametrizing for ${part(module)}:${part(lines)}`, { op, code: "runtime" });
+}
+
+/** stack_module_state: Expected at least one model, got 0. */
+export function stackedNoModel(op: string | undefined): RuntimeError {
+  return new RuntimeError(`stack_module_state: Expected at least one model, got 0.`, { op, code: "runtime" });
+}
+
+/** stack_module_state: Expected all models to have the same training/eval mode. */
+export function stackedMode(op: string | undefined): RuntimeError {
+  return new RuntimeError(`stack_module_state: Expected all models to have the same training/eval mode.`, { op, code: "runtime" });
+}
+
+/** stack_module_state: Expected all models to be of the same class. */
+export function stackedClass(op: string | undefined): RuntimeError {
+  return new RuntimeError(`stack_module_state: Expected all models to be of the same class.`, { op, code: "runtime" });
+}
+
+/** Expected {name} from each model to have the same .requires_grad */
+export function stackedRequiresGrad(op: string | undefined, name: Part): RuntimeError {
+  return new RuntimeError(`Expected ${part(name)} from each model to have the same .requires_grad`, { op, code: "runtime" });
+}
+
 /** movedim: Invalid source or destination dims: source ({source} dims) should contain the same number of dims as destination ({destination} dims) */
 export function movedimLengths(op: string | undefined, source: Part, destination: Part): RuntimeError {
   return new RuntimeError(`movedim: Invalid source or destination dims: source (${part(source)} dims) should contain the same number of dims as destination (${part(destination)} dims)`, { op, code: "runtime" });

@@ -9,6 +9,7 @@ import { indexFromList, valuesFromList } from "../dispatch/indexing-lists.ts";
 import { gradMode, requiresGrad } from "../dispatch/mode.ts";
 import { attention } from "../dispatch/seam.ts";
 import * as views from "../dispatch/views.ts";
+import { batchOf } from "../tensor/batched.ts";
 import { Complex, Int, isScalar, type Scalar, scalarValue } from "../tensor/complex.ts";
 import { bool, int64, uint8 } from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
@@ -169,7 +170,7 @@ function addPart(parts: Part[], x: unknown): void {
 
 /** 0-dim integer tensors are numbers, 0-dim masks are booleans. */
 function fromTensor(t: Tensor): Part {
-  if (t._shape.length > 0 || t.dtype.category > 1) return t;
+  if (t._shape.length > 0 || t.dtype.category > 1 || batchOf(t) !== null) return t;
   if (t.dtype === bool || t.dtype === uint8) return Boolean(t.item());
   return Number(t.item());
 }

@@ -1,7 +1,6 @@
 /** Reductions written with other operators. */
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
-import { emptyCopy } from "../dispatch/allocate.ts";
 import { checkOutGradients, prepareOut } from "../dispatch/out.ts";
 import { requireCast } from "../dispatch/promotion.ts";
 import { bool, type DType } from "../tensor/dtype.ts";
@@ -35,7 +34,7 @@ function requireJoinable(self: Tensor, other: Tensor, d: number): void {
 }
 
 function differences(self: Tensor, n: number, d: number, out: Tensor | undefined): Tensor {
-  if (n === 0) return emptyCopy(self).copy_(self);
+  if (n === 0) return O.empty_like(self, null, null, false, null).copy_(self);
   let r = self;
   const steps = Math.min(n, self._shape[d] as number);
   for (let i = steps; i > 0; i--) {

@@ -7,9 +7,13 @@ export interface CollectionKind {
   /** How many dimensions its tensors share, and their sizes. */
   sizes(value: unknown): readonly number[];
   /** The collection with other tensors in the place of its own, and without dimension `dim` of its batch. */
-  enter(value: unknown, dim: number, each: (t: Tensor) => Tensor): unknown;
+  enter(value: unknown, dim: number, each: (t: Tensor, dim: number) => Tensor): unknown;
   /** The collection with other tensors in the place of its own, and one more dimension of its batch at `dim`. */
   leave(value: unknown, dim: number, size: number, each: (t: Tensor, dim: number) => Tensor): unknown;
+  /** `size` examples, from `start`, along dimension `dim`. */
+  part(value: unknown, dim: number, start: number, size: number): unknown;
+  /** Parts, one behind the other. */
+  joined(parts: readonly unknown[], dim: number): unknown;
 }
 
 /** Filled by the registration file. */

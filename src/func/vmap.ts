@@ -155,7 +155,7 @@ function once(fn: (...args: unknown[]) => unknown, inputs: Inputs, settings: Set
 function enter(level: Level, x: unknown, dim: number | null): unknown {
   if (dim === null) return x;
   if (x instanceof Tensor) return level.enter(x, dim);
-  return collections.kind?.enter(x, dim, (t) => level.enter(t, dim));
+  return collections.kind?.enter(x, dim, (t, d) => level.enter(t, d));
 }
 
 function leaveAll(level: Level, result: unknown, settings: Settings): unknown {
@@ -194,7 +194,8 @@ function inChunks(fn: (...args: unknown[]) => unknown, inputs: Inputs, settings:
     const size = Math.min(chunkSize, inputs.size - start);
     const leaves = inputs.leaves.map((x, i) => {
       const dim = inputs.dims[i];
-      return dim === null || dim === undefined ? x : (x as Tensor).narrow(dim, start, size);
+      if (dim === null || dim === undefined) return x;
+      return x instanceof Tensor ? x.narrow(dim, start, size) : collections.kind?.part(x, dim, start, size);
     });
     return once(fn, { ...inputs, size, leaves }, settings);
   });
@@ -213,12 +214,9 @@ function joined(parts: readonly unknown[], { outDims }: Settings): unknown {
     structure,
     leaves.map((first, i) => {
       const dim = dims[i] ?? null;
-      return dim === null
-        ? first
-        : cat(
-            lists.map((list) => list.leaves[i] as Tensor),
-            dim,
-          );
+      if (dim === null) return first;
+      const all = lists.map((list) => list.leaves[i]);
+      return first instanceof Tensor ? cat(all as Tensor[], dim) : collections.kind?.joined(all, dim);
     }),
   );
 }

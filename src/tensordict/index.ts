@@ -15,6 +15,7 @@ import { lazyStackTds, maybeDenseStackTds } from "./ops/stacking.ts";
 export { type PackOptions, packMemmap, refreshArchiveChecksums, unpackMemmap } from "../io/memmap/archive-tools.ts";
 export { type ArchiveCompression, isMemmapArchive } from "../io/memmap/memmap-archive.ts";
 export { type EarlyOptions, TensorDictFuture } from "./classes/disk-methods.ts";
+export { type FromModulesOptions, fromModules } from "./classes/from-modules.ts";
 export { LazyStackedTensorDict } from "./classes/lazy.ts";
 export { MetaData, NonTensorData } from "./classes/non-tensor.ts";
 export { NonTensorStack } from "./classes/non-tensor-stack.ts";

@@ -1,6 +1,7 @@
 // Tells the files below the classes how to make and load collections, and puts the checks of arguments before methods.
 
 import { setFunctionTaker } from "../dispatch/arguments.ts";
+import { collections } from "../func/collections.ts";
 import { MODULE } from "../nn/signatures.ts";
 import { installChecks } from "../tensor/checks.ts";
 import { TensorDictBase } from "./classes/base.ts";
@@ -39,6 +40,7 @@ import { guarded } from "./core/too-deep.ts";
 import { MemoryMappedTensor } from "./disk/mapped-tensor.ts";
 import { loadTree } from "./disk/memmap-load.ts";
 import { ON_COLLECTIONS } from "./ops/torch-functions.ts";
+import { batchedCollections } from "./ops/vmap.ts";
 
 const ALL = {
   ...METHODS,
@@ -76,6 +78,7 @@ for (const target of [NonTensorData, NonTensorStack]) installChecks(target.proto
 installChecks(TensorDictFuture.prototype, FUTURE_METHODS);
 
 setFunctionTaker(ON_COLLECTIONS);
+collections.kind = batchedCollections;
 make.tensordict = denseOf;
 make.lazy = (members, stackDim, stackDimName) => new LazyStackedTensorDict(members, { stackDim, stackDimName });
 make.stack = (members, stackDim, stackDimName) =>

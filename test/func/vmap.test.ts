@@ -8,7 +8,7 @@ const message = (body: () => unknown): string => {
   try {
     body();
   } catch (e) {
-    return `${(e as Error).constructor.name}: ${(e as Error).message}`;
+    return `${(e as Error).name}: ${(e as Error).message}`;
   }
   return "no error";
 };

@@ -104,7 +104,7 @@ export const REASONS: readonly (readonly [why: string, names: readonly string[]]
     "a class of any constructor; a field that is declared as nothing in particular",
     ["AnyClass", "DistributionClass", "ValueOf"],
   ],
-  ["a transform takes functions of any arguments, and they are those of the new function", ["vmap"]],
+  ["a transform takes functions of any arguments, and they are those of the new function", ["vmap", "functionalCall"]],
   [
     "what a module takes and gives is its own business, and so is what hooks see of it",
     ["Any", "ForwardHook", "ForwardPreHook", "Identity.constructor", "Identity.forward", "Sequential.forward"],

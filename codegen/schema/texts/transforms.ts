@@ -224,4 +224,50 @@ export const texts = [
     name: "vmapChunk",
     text: "vmap: chunk_size should be None or greater than 0. (got {given})",
   },
+  {
+    ...value,
+    name: "functionalCallState",
+    text: "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type}",
+  },
+  {
+    error: "TypeError",
+    code: "type",
+    name: "functionalCallTensor",
+    text: "{given} is not an instance of torch.Tensor",
+  },
+  {
+    ...value,
+    name: "functionalCallTwice",
+    text: "{names} appeared in multiple dictionaries; behavior of functional call is ambiguous",
+  },
+  {
+    ...value,
+    name: "functionalCallTied",
+    text: "functional_call got multiple values for keys {names}, which are tied. Consider using tie_weights=False",
+  },
+  {
+    ...runtime,
+    name: "functionalCallNames",
+    text: "Error(s) in reparametrizing for {module}:{lines}",
+  },
+  {
+    ...runtime,
+    name: "stackedNoModel",
+    text: "stack_module_state: Expected at least one model, got 0.",
+  },
+  {
+    ...runtime,
+    name: "stackedMode",
+    text: "stack_module_state: Expected all models to have the same training/eval mode.",
+  },
+  {
+    ...runtime,
+    name: "stackedClass",
+    text: "stack_module_state: Expected all models to be of the same class.",
+  },
+  {
+    ...runtime,
+    name: "stackedRequiresGrad",
+    text: "Expected {name} from each model to have the same .requires_grad",
+  },
 ] as const satisfies readonly TextSchema[];

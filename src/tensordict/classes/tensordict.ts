@@ -26,6 +26,7 @@ import type { FromH5Options } from "../disk/persistent-options.ts";
 import { fromModule, type ModuleLike } from "../ops/module.ts";
 import { catTds, lazyStackTds, maybeDenseStackTds, stackTds } from "../ops/stacking.ts";
 import { TensorDictBase } from "./base.ts";
+import { type FromModulesOptions, fromModules } from "./from-modules.ts";
 import type { PersistentTensorDict } from "./persistent.ts";
 
 // Tells the constructor that its arguments are checked entries and a state.
@@ -142,6 +143,10 @@ class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
   /** Parameters and buffers of a module. @torch TensorDict.from_module */
   static fromModule(module: ModuleLike, options: { lock?: boolean } = {}): TensorDict {
     return fromModule(module, options) as TensorDict;
+  }
+  /** Parameters and buffers of several modules, stacked: see `tensordict.fromModules`. @torch TensorDict.from_modules */
+  static fromModules(...modules: (ModuleLike | FromModulesOptions)[]): TensorDict {
+    return fromModules(...modules) as TensorDict;
   }
   /** A TensorDict with the entries of an object. @torch TensorDict.from_dict */
   static fromDict(source: Record<string, unknown>, options: SizeLike | CollectionOptions = {}): TensorDict {

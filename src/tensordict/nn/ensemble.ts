@@ -1,4 +1,5 @@
 /** Several copies of a module, each with parameters of its own. */
+import { vmap } from "../../func/vmap.ts";
 import { namedArguments } from "../../tensor/checks.ts";
 import { TypeError, ValueError } from "../../tensor/errors.ts";
 import { typeName } from "../../tensor/type-name.ts";
@@ -15,8 +16,8 @@ const PARAMS = "params_td";
 
 /**
  * Copies of a module with parameters of their own, whose results are stacked in a new first dimension. With
- * `expandInput` false the input has that dimension already, and each copy gets its part. The copies run one after the
- * other.
+ * `expandInput` false the input has that dimension already, and each copy gets its part. The copies run as one: each
+ * operator is called once (`func.vmap`).
  * @example
  * ```ts
  * manualSeed(0);
@@ -84,16 +85,15 @@ export class EnsembleModule extends TensorDictModuleBase {
   }
   /** The results of all copies. */
   override forward(tensordict: Td): Td {
-    const inputs = this._expands ? null : tensordict.unbind(0);
-    const results = this.paramsTd.unbind(0).map((copy, i) => {
-      const input = inputs === null ? tensordict.copy() : (inputs[i] as Td);
-      const before = toModule(copy as Td, this.module as ModuleLike, { preserveModuleState: false });
+    const one = (input: Td, parameters: Td): Td => {
+      const before = toModule(parameters, this.module as ModuleLike, { preserveModuleState: false });
       try {
         return this.module(input);
       } finally {
         before[Symbol.dispose]();
       }
-    });
-    return stackTds(results, 0) as Td;
+    };
+    const input = this._expands ? tensordict.copy() : tensordict;
+    return vmap(one, { inDims: [this._expands ? null : 0, 0] })(input, this.paramsTd);
   }
 }

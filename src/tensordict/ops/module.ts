@@ -1,5 +1,6 @@
 // Parameters of modules as TensorDicts, and TensorDicts put into modules.
 import { Parameter } from "../../nn/parameter.ts";
+import { batchOf } from "../../tensor/batched.ts";
 import { inOrder } from "../../tensor/checks.ts";
 import { KeyError, RuntimeError } from "../../tensor/errors.ts";
 import { refuseOverlap } from "../../tensor/modes.ts";
@@ -142,7 +143,7 @@ function putBack(s: Swap): boolean {
  * through it already: those must reach it.
  */
 function inPlaceOf(old: Tensor | null, entry: Tensor): Tensor {
-  if (!(old instanceof Parameter)) return entry;
+  if (!(old instanceof Parameter) || batchOf(entry) !== null) return entry;
   if (entry instanceof Parameter ? entry.requiresGrad === old.requiresGrad : entry.requiresGrad) return entry;
   return new Parameter(entry, old.requiresGrad);
 }
