@@ -145,8 +145,8 @@ function stacked(name: string, list: readonly Tensor[]): Tensor {
 }
 
 /**
- * The parameters and the buffers of several modules of one class, each stacked in a new first dimension, by their paths:
- * for `vmap` over `functionalCall`, which then runs all modules at once.
+ * The parameters and the buffers of several modules of one class, each stacked in a new first dimension, by their
+ * paths: for `vmap` over `functionalCall`, which then runs all modules at once.
  * @example
  * ```ts
  * const layers = [0, 1, 2].map(() => new nn.Linear(3, 2));

@@ -144,7 +144,7 @@ class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
   static fromModule(module: ModuleLike, options: { lock?: boolean } = {}): TensorDict {
     return fromModule(module, options) as TensorDict;
   }
-  /** Parameters and buffers of several modules, stacked: see `tensordict.fromModules`. @torch TensorDict.from_modules */
+  /** Parameters and buffers of several modules, stacked. @torch TensorDict.from_modules */
   static fromModules(...modules: (ModuleLike | FromModulesOptions)[]): TensorDict {
     return fromModules(...modules) as TensorDict;
   }
