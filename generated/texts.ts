@@ -2154,9 +2154,9 @@ export function backwardInTransform(op: string | undefined): RuntimeError {
   return new RuntimeError(`backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp instead or call backward() outside of functorch transforms.`, { op, code: "runtime" });
 }
 
-/** vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. Please try to use out-of-place operators instead of {name}. If said operator is being called inside the PyTorch framework, please file a bug report instead. */
-export function vmapIntoUnbatched(op: string | undefined, name: Part): RuntimeError {
-  return new RuntimeError(`vmap: ${part(name)}(self, *extra_args) is not possible because there exists a Tensor \`other\` in extra_args that has more elements than \`self\`. This happened due to \`other\` being vmapped over but \`self\` not being vmapped over in a vmap. Please try to use out-of-place operators instead of ${part(name)}. If said operator is being called inside the PyTorch framework, please file a bug report instead.`, { op, code: "runtime" });
+/** vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over {where}. Please try to use out-of-place operators instead of {name}. If said operator is being called inside the PyTorch framework, please file a bug report instead. */
+export function vmapIntoUnbatched(op: string | undefined, name: Part, where: Part): RuntimeError {
+  return new RuntimeError(`vmap: ${part(name)}(self, *extra_args) is not possible because there exists a Tensor \`other\` in extra_args that has more elements than \`self\`. This happened due to \`other\` being vmapped over but \`self\` not being vmapped over ${part(where)}. Please try to use out-of-place operators instead of ${part(name)}. If said operator is being called inside the PyTorch framework, please file a bug report instead.`, { op, code: "runtime" });
 }
 
 /** Batching rule not implemented for aten::{name}; the fallback path doesn't work on out= or view ops. */

@@ -316,5 +316,5 @@ export function repr(t: Tensor, prefix = "tensor("): string {
 /** One example of many prints all of them. */
 function batchText(batch: BatchedStorage): string {
   const value = repr(batch.value).replaceAll("\n", "\n    ");
-  return `BatchedTensor(lvl=${batch.depth}, bdim=${batch.dim}, value=\n    ${value}\n)`;
+  return `BatchedTensor(lvl=${batch.owner.depth}, bdim=${batch.dim}, value=\n    ${value}\n)`;
 }

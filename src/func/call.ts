@@ -53,9 +53,22 @@ function exampleAt(level: Examples, x: unknown, i: number): unknown {
   return Array.isArray(x) && touches(level, x) ? x.map((t) => exampleAt(level, t, i)) : x;
 }
 
+/** Operators that torch calls otherwise where they would write many examples into one tensor. */
+const CALLED: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(["sub_", "mul_", "div_", "copy_", "masked_fill_"].map((name) => [name, "inplace arithmetic"])),
+  ...Object.fromEntries(["fill_", "index_add_"].map((name) => [name, name])),
+};
+
+/** What is wrong with writing many examples into a tensor that is the same for all. */
+export function intoUnbatched(level: Examples, name: string): Error {
+  const called = CALLED[name];
+  const where = called === undefined ? `at level ${level.depth}` : "in a vmap";
+  return texts.vmapIntoUnbatched(undefined, called ?? `aten::${name}`, where);
+}
+
 /** Example by example. */
 export const each: Rule = ({ level, operator, args, inplace }) => {
-  if (inplace && !level.has(args[0])) throw texts.vmapIntoUnbatched(undefined, `aten::${operator.name}`);
+  if (inplace && !level.has(args[0])) throw intoUnbatched(level, operator.name);
   if (level.size === 0) throw texts.vmapNoExamples(undefined, operator.name);
   const results: unknown[] = [];
   for (let i = 0; i < level.size; i++) results.push(operator.run(...args.map((x) => exampleAt(level, x, i))));

@@ -16,6 +16,7 @@ export class Level implements Taker, Transform, Examples {
     /** How many examples there are. */
     readonly size: number,
     readonly randomness: Randomness,
+    readonly depth: number,
   ) {}
 
   take(operator: Operator, args: readonly unknown[], next: () => unknown): unknown {

@@ -8,6 +8,8 @@ import { padded, replaced, requireBatched, tensorsOf } from "./shapes.ts";
 /** Operators with operands that have no part in the common dtype, by their places. */
 const APART: Readonly<Record<string, number>> = { where: 0 };
 
+const BY_SHAPE = new Set(["add", "atan2", "copysign"]);
+
 /** The arguments with all examples of each operand, aligned to the longest. */
 function aligned({ level, key, args }: Call): unknown[] {
   const operands = tensorsOf(args);
@@ -31,7 +33,8 @@ function inCommonDtype(t: Tensor, all: Tensor, others: readonly Tensor[]): Tenso
 }
 
 export const pointwise: Rule = (call) => {
-  if (call.inplace) requireBatched(call);
+  // torch's rule of these finds that the examples do not fit into what is written to.
+  if (call.inplace && !BY_SHAPE.has(call.key)) requireBatched(call);
   return call.operator.run(...aligned(call));
 };
 

@@ -1,8 +1,7 @@
 /** Where the batch is: helpers of the rules. */
 import * as O from "../../generated/ops.ts";
-import * as texts from "../../generated/texts.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import type { Call } from "./call.ts";
+import { type Call, intoUnbatched } from "./call.ts";
 
 /** `t` with dimensions of size one at `dim`, until it has `rank` dimensions. */
 export function padded(t: Tensor, dim: number, rank: number): Tensor {
@@ -13,7 +12,7 @@ export function padded(t: Tensor, dim: number, rank: number): Tensor {
 
 /** The first argument is written to: it has to stand for one of the examples. */
 export function requireBatched({ level, args, operator }: Call): Tensor {
-  if (!level.has(args[0])) throw texts.vmapIntoUnbatched(undefined, `aten::${operator.name}`);
+  if (!level.has(args[0])) throw intoUnbatched(level, operator.name);
   return args[0];
 }
 

@@ -136,12 +136,15 @@ function checkOutDims(dims: unknown, { name, outDims }: Settings): void {
   }
 }
 
+/** How many of these functions are running, one inside of the other. */
+let nesting = 0;
+
 function once(fn: (...args: unknown[]) => unknown, inputs: Inputs, settings: Settings): unknown {
-  const level = new Level(inputs.size, settings.randomness);
-  const { leaves, dims } = inputs;
-  const entered = leaves.map((x, i) => enter(level, x, dims[i] as number | null));
-  const args = rebuilt(inputs.structure, entered) as unknown[];
+  const level = new Level(inputs.size, settings.randomness, ++nesting);
   try {
+    const { leaves, dims } = inputs;
+    const entered = leaves.map((x, i) => enter(level, x, dims[i] as number | null));
+    const args = rebuilt(inputs.structure, entered) as unknown[];
     return leaveAll(
       level,
       taking(level, "vmap", () => fn(...args)),
@@ -149,6 +152,7 @@ function once(fn: (...args: unknown[]) => unknown, inputs: Inputs, settings: Set
     );
   } finally {
     level.running = false;
+    nesting--;
   }
 }
 

@@ -7,6 +7,8 @@ import { isContiguousGeometry, Tensor } from "./tensor.ts";
 export interface Transform {
   /** Whether its function is still running. */
   readonly running: boolean;
+  /** How many there are from the outermost to this one. */
+  readonly depth: number;
 }
 
 /**
@@ -23,10 +25,6 @@ export class BatchedStorage extends Storage {
     readonly dim: number,
   ) {
     super(0, 0, null, "none", value._storage.device);
-  }
-  /** How many transforms are around the innermost value. */
-  get depth(): number {
-    return 1 + (batchOf(this.value)?.depth ?? 0);
   }
   override look(): never {
     throw this.owner.running ? texts.batchedHasNoBytes(undefined) : texts.batchedEscaped(undefined);

@@ -55,7 +55,7 @@ export const texts = [
     text:
       "vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has " +
       "more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over " +
-      "in a vmap. Please try to use out-of-place operators instead of {name}. If said operator is being called " +
+      "{where}. Please try to use out-of-place operators instead of {name}. If said operator is being called " +
       "inside the PyTorch framework, please file a bug report instead.",
   },
   {
