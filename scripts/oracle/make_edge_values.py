@@ -195,7 +195,7 @@ def complex_line(name, zs, shared):
 def special_line(name, call):
     """torch's results of pairs of complex numbers with zeros, infinities and NaN in all parts."""
     r = random.Random(name)
-    parts = [0.0, -0.0, 1.0, -2.5, math.inf, -math.inf, math.nan, 1e200]
+    parts = [0.0, -0.0, 1.0, -2.5, math.inf, -math.inf, math.nan, 1e200, 1.7e308]
     draw = lambda: complex(r.choice(parts), r.choice(parts))
     a, b = ([draw() for _ in range(500)] for _ in range(2))
     made = call(*(torch.tensor(zs, dtype=torch.complex128) for zs in (a, b))).tolist()

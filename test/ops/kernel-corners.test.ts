@@ -46,6 +46,8 @@ test("isclose with NaN on either side", () => {
         const [x, y] = [z.full([5], a, { dtype }), z.full([5], b, { dtype })];
         const nans = Number.isNaN(a) && Number.isNaN(b);
         expect(z.isclose(x, y).all().item(), `${a} ${b}`).toBe(a === b);
+        const byte = Number(a === b || nans);
+        expect(z.isclose(x, y, { equalNan: true }).view(uint8).eq(byte).all().item(), `${a} ${b}`).toBe(true);
         expect(z.isclose(x, y, { equalNan: true }).any().item(), `${a} ${b}`).toBe(a === b || nans);
       }
     }
@@ -155,6 +157,23 @@ describe("normal numbers", () => {
         const bad = found.findIndex(
           (v, i) => !(Math.abs(v - (wanted[i] as number)) < (dtype === float32 ? 2e-6 : 1e-14)),
         );
+        expect(bad < 0 ? "" : `${n}: ${found[bad]} at ${bad}, not ${wanted[bad]}`).toBe("");
+        expect(z.rand([3]).equal(after), `${n}`).toBe(true);
+      }
+    });
+  }
+
+  // These are made by sixteen at a time, the last ones beginning at the sixteenth from the end.
+  for (const dtype of [bfloat16, z.float16]) {
+    test(`of ${dtype.name}, of every count`, () => {
+      for (const n of [16, 17, 18, 31, 32, 33, 40, 47, 100]) {
+        z.manualSeed(12);
+        const wanted = new Array<number>(n);
+        for (let i = 0; i < n; i += 16) wanted.splice(Math.min(i, n - 16), 16, ...pairs(plain(z.rand([16]))));
+        const after = z.rand([3]);
+        z.manualSeed(12);
+        const found = plain(z.randn([n], { dtype }));
+        const bad = found.findIndex((v, i) => !(Math.abs(v - (wanted[i] as number)) < 0.02 * (1 + Math.abs(v))));
         expect(bad < 0 ? "" : `${n}: ${found[bad]} at ${bad}, not ${wanted[bad]}`).toBe("");
         expect(z.rand([3]).equal(after), `${n}`).toBe(true);
       }
@@ -289,6 +308,19 @@ describe("the state of a generator", () => {
       expect(g.getState().equal(good), `${left} ${next}`).toBe(true);
     }
   });
+});
+
+test("what has no weight is drawn last, in its order", () => {
+  for (const dtype of [float32, float64]) {
+    for (let at = 0; at < 6; at++) {
+      const weights = z.zeros([6], { dtype });
+      weights.setAt(at, 1);
+      const rest = [0, 1, 2, 3, 4, 5].filter((i) => i !== at);
+      for (const count of [1, 2, 4, 6]) {
+        expect(z.multinomial(weights, count, false).tolist()).toEqual([at, ...rest].slice(0, count));
+      }
+    }
+  }
 });
 
 test("logspace over a negative base, and a base of zero", () => {

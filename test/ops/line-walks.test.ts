@@ -241,3 +241,15 @@ test("softmax of infinities and of what is no number", () => {
     }
   }
 });
+
+test("one huge number at every place, and many others", () => {
+  for (const dtype of [float32, float64]) {
+    for (const n of [2, 9, 17, 33, 40, 65, 70, 100, 130]) {
+      const x = z.zeros([n, n], { dtype });
+      x.diagonal().fill_(2000);
+      for (const soft of [x.softmax(1), x.softmax(0), x.logSoftmax(1).exp(), x.logSoftmax(0).exp()]) {
+        expect(soft.equal(z.eye(n, { dtype })), `${dtype.name} ${n}`).toBe(true);
+      }
+    }
+  }
+});

@@ -352,23 +352,26 @@ fn pow_f64(x: anytype, y: @TypeOf(x)) @TypeOf(x) {
     return exp_f64(make(@TypeOf(x), select(lost, q.re, p.re), select(lost, q.im, p.im)));
 }
 /// The product by C's rule for the case that the plain one is NaN in both parts: an infinite factor still makes it
-/// infinite.
+/// infinite, and so does one of the four products that overflows.
 fn mul_infinite(x: anytype, y: @TypeOf(x)) @TypeOf(x) {
     const Z = @TypeOf(x);
     const V = Z.Real;
     const inf = b.infinity(V);
     const x_inf = b.either(@abs(x.re) == inf, @abs(x.im) == inf);
     const y_inf = b.either(@abs(y.re) == inf, @abs(y.im) == inf);
-    const plain = @abs(x.re * y.re) + @abs(x.im * y.im) + @abs(x.re * y.im) + @abs(x.im * y.re);
-    const overflow = plain == inf;
-    const u = make(Z, boxed(x.re, x_inf, y_inf), boxed(x.im, x_inf, y_inf));
-    const v = make(Z, boxed(y.re, y_inf, x_inf), boxed(y.im, y_inf, x_inf));
+    const products = [4]V{ x.re * y.re, x.im * y.im, x.re * y.im, x.im * y.re };
+    var overflow = @abs(products[0]) == inf;
+    inline for (products[1..]) |z| overflow = b.either(overflow, @abs(z) == inf);
+    const x_other = b.either(y_inf, overflow);
+    const y_other = b.either(x_inf, overflow);
+    const u = make(Z, boxed(x.re, x_inf, x_other), boxed(x.im, x_inf, x_other));
+    const v = make(Z, boxed(y.re, y_inf, y_other), boxed(y.im, y_inf, y_other));
     const p = mul(u, v);
     const known = b.either(b.either(x_inf, y_inf), overflow);
     const nan = b.not_a_number(V);
     return make(Z, select(known, inf * p.re, nan), select(known, inf * p.im, nan));
 }
-/// A part of a factor: 1 or 0 with its sign if this factor is infinite; a NaN is 0 if either is.
+/// A part of a factor: 1 or 0 with its sign if this factor is infinite; a NaN is 0 if anything is.
 inline fn boxed(x: anytype, self_inf: b.Mask(@TypeOf(x)), other_inf: b.Mask(@TypeOf(x))) @TypeOf(x) {
     const V = @TypeOf(x);
     const unit = b.copysign(select(@abs(x) == b.infinity(V), c(V, 1.0), c(V, 0.0)), x);
