@@ -44,6 +44,7 @@ export const RECEIVERS: Readonly<Record<string, () => Any>> = {
   TensorDictParams: () => new Z.TensorDictParams(new TensorDict({ a: ones(2, 3), b: { c: ones(2, 3) } }, [2, 3])),
   unflattenKeys: () => new TensorDict({ "a.b": ones(2) }, [2]),
   "TensorDict#refineNames": () => new TensorDict({ a: ones(2, 3) }, [2, 3]),
+  "TensorDict#stackTensors": () => new TensorDict({ a: ones(2) }, []),
   "TensorDict#memmapRefresh_": () => dense().memmap_(freshPath()),
   "TensorDict#makeMemmap": () => dense().memmap_(freshPath()),
   "TensorDict#makeMemmapFromTensor": () => dense().memmap_(freshPath()),
@@ -207,6 +208,11 @@ export const PLACES_ONLY: Readonly<Record<string, string>> = {
   "new nn.ModuleDict": "a dictionary is data there",
 };
 
+/** Options that are given where none is needed, but one of some. */
+export const OPTIONS: Readonly<Record<string, readonly string[]>> = {
+  "new PersistentTensorDict": ["filename", "mode", "batchSize"],
+};
+
 /** Results that are other ones at every call, and why. */
 export const VARIES: Readonly<Record<string, string>> = {
   dataPtr: "an address",
@@ -232,6 +238,8 @@ const NEED_GPU = [
 export const FAILS: Readonly<Record<string, string>> = {
   ...DISTRIBUTION_FAILS,
   "TensorDictParams#memmap_": "parameters stay where they are",
+  "PersistentTensorDict#memmap_": "what is in a file cannot be mapped in its place",
+  "PersistentTensorDict#requiresGrad_": "what a file holds has no gradients",
   ...Object.fromEntries(NEED_STORE.map((name) => [name, STORE])),
   ...(Z.cuda.isAvailable() ? {} : Object.fromEntries(NEED_GPU.map((name) => [name, "there is no GPU here"]))),
 };

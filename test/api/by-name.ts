@@ -22,6 +22,8 @@ export interface Target {
   placesOnly: boolean;
   /** Results that differ from call to call. */
   varies: boolean;
+  /** Options that are given too, as one of several is needed. */
+  also: readonly string[];
   /** It fails here, alike by position and by name. */
   fails: boolean;
 }
@@ -106,7 +108,7 @@ export class Comparison {
   /** What is wrong with the calls of a target. */
   async problems(target: Target): Promise<string[]> {
     const { positional, options: optional } = parseSignature(target.signature);
-    const needed = optional.filter((one) => !one.optional);
+    const needed = optional.filter((one) => !one.optional || target.also.includes(one.name));
     const found: string[] = [];
     try {
       this.begin();

@@ -249,7 +249,12 @@ const FILE = "filename:text existsok:bool";
 const MAPPED = `dtype:any ${FILE}`;
 
 /** Methods of collections in HDF5 files. */
-export const PERSISTENT_METHODS = { close: "", toTensorDict: "" };
+export const PERSISTENT_METHODS = {
+  close: "",
+  toTensorDict: "",
+  memmap_: METHODS.memmap_,
+  requiresGrad_: METHODS.requiresGrad_,
+};
 
 /** Class methods of collections in HDF5 files. */
 export const PERSISTENT_STATICS = {
