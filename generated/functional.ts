@@ -8,7 +8,9 @@ import type { Named } from "../src/dispatch/named.ts";
 import type { Scalar } from "../src/tensor/complex.ts";
 import type { DeviceLike } from "../src/tensor/device.ts";
 import type { DTypeLike } from "../src/tensor/dtype.ts";
+import type { OfDType } from "../src/tensor/of-dtype.ts";
 import type { UntypedStorage } from "../src/tensor/storage.ts";
+import type { Td } from "../src/tensordict/core/state.ts";
 import { type BoolTensor, Tensor, type TypedStorageLike } from "../src/tensor/tensor.ts";
 import * as O from "./ops.ts";
 
@@ -27,6 +29,10 @@ const T__abs = (): A.Overload[] => [
  * @torch torch.abs
  */
 export function abs(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** Of a collection. */
+export function abs<C extends Td>(input: C): C;
+/** Of a collection. */
+export function abs<C extends Td>(options: { input: C }): C;
 /** The absolute value of each element. @torch torch.abs */
 export function abs(options: { input: Tensor; out?: Tensor }): Tensor;
 export function abs(self: unknown, options?: unknown): Tensor {
@@ -57,6 +63,12 @@ const T__add = (): A.Overload[] => [
 export function add(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
 /** self + alpha * other, with broadcasting and type promotion. @torch torch.add */
 export function add(self: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+/** Of a collection. */
+export function add<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null; alpha?: Scalar }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null; alpha?: Scalar }]): C;
+/** Of a collection. */
+export function add<C extends Td>(options: { input: C; other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null; alpha?: Scalar }): C;
+/** Of a collection. */
+export function add<C extends Td>(input: Tensor | Scalar, other: C): C;
 /** self + alpha * other, with broadcasting and type promotion. @torch torch.add */
 export function add(options: { input: Tensor | Scalar; other: Tensor | Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 export function add(self: unknown, other?: unknown, options?: unknown): Tensor {
@@ -132,6 +144,10 @@ export function addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, options?
 export function addcdiv(self: Tensor, tensor1: Tensor, options: { tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
 /** self + value * tensor1 / tensor2, with broadcasting and type promotion. @torch torch.addcdiv */
 export function addcdiv(self: Tensor, options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
+/** Of a collection. */
+export function addcdiv<C extends Td>(input: C, ...rest: [other1: C | Tensor | Scalar, other2: C | Tensor | Scalar, options?: { value?: Scalar }] | [other1: C | Tensor | Scalar, options: { other2: C | Tensor | Scalar; value?: Scalar }] | [options: { other1: C | Tensor | Scalar; other2: C | Tensor | Scalar; value?: Scalar }]): C;
+/** Of a collection. */
+export function addcdiv<C extends Td>(options: { input: C; other1: C | Tensor | Scalar; other2: C | Tensor | Scalar; value?: Scalar }): C;
 /** self + value * tensor1 / tensor2, with broadcasting and type promotion. @torch torch.addcdiv */
 export function addcdiv(options: { input: Tensor; tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
 export function addcdiv(self: unknown, tensor1?: unknown, tensor2?: unknown, options?: unknown): Tensor {
@@ -171,6 +187,10 @@ export function addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, options?
 export function addcmul(self: Tensor, tensor1: Tensor, options: { tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
 /** self + value * tensor1 * tensor2, with broadcasting and type promotion. @torch torch.addcmul */
 export function addcmul(self: Tensor, options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
+/** Of a collection. */
+export function addcmul<C extends Td>(input: C, ...rest: [other1: C | Tensor | Scalar, other2: C | Tensor | Scalar, options?: { value?: Scalar }] | [other1: C | Tensor | Scalar, options: { other2: C | Tensor | Scalar; value?: Scalar }] | [options: { other1: C | Tensor | Scalar; other2: C | Tensor | Scalar; value?: Scalar }]): C;
+/** Of a collection. */
+export function addcmul<C extends Td>(options: { input: C; other1: C | Tensor | Scalar; other2: C | Tensor | Scalar; value?: Scalar }): C;
 /** self + value * tensor1 * tensor2, with broadcasting and type promotion. @torch torch.addcmul */
 export function addcmul(options: { input: Tensor; tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
 export function addcmul(self: unknown, tensor1?: unknown, tensor2?: unknown, options?: unknown): Tensor {
@@ -763,6 +783,12 @@ const T__bitwiseAnd = (): A.Overload[] => [
 export function bitwiseAnd(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 /** The bitwise and of integers or bools. @torch torch.bitwise_and */
 export function bitwiseAnd(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** Of a collection. */
+export function bitwiseAnd<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }]): C;
+/** Of a collection. */
+export function bitwiseAnd<C extends Td>(options: { input: C; other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }): C;
+/** Of a collection. */
+export function bitwiseAnd<C extends Td>(input: Tensor | Scalar, other: C): C;
 /** The bitwise and of integers or bools. @torch torch.bitwise_and */
 export function bitwiseAnd(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
 export function bitwiseAnd(self: unknown, other?: unknown, options?: unknown): Tensor {
@@ -827,6 +853,12 @@ const T__bitwiseOr = (): A.Overload[] => [
 export function bitwiseOr(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 /** The bitwise or of integers or bools. @torch torch.bitwise_or */
 export function bitwiseOr(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** Of a collection. */
+export function bitwiseOr<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }]): C;
+/** Of a collection. */
+export function bitwiseOr<C extends Td>(options: { input: C; other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }): C;
+/** Of a collection. */
+export function bitwiseOr<C extends Td>(input: Tensor | Scalar, other: C): C;
 /** The bitwise or of integers or bools. @torch torch.bitwise_or */
 export function bitwiseOr(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
 export function bitwiseOr(self: unknown, other?: unknown, options?: unknown): Tensor {
@@ -863,6 +895,12 @@ const T__bitwiseXor = (): A.Overload[] => [
 export function bitwiseXor(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 /** The bitwise exclusive or of integers or bools. @torch torch.bitwise_xor */
 export function bitwiseXor(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** Of a collection. */
+export function bitwiseXor<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }]): C;
+/** Of a collection. */
+export function bitwiseXor<C extends Td>(options: { input: C; other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }): C;
+/** Of a collection. */
+export function bitwiseXor<C extends Td>(input: Tensor | Scalar, other: C): C;
 /** The bitwise exclusive or of integers or bools. @torch torch.bitwise_xor */
 export function bitwiseXor(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
 export function bitwiseXor(self: unknown, other?: unknown, options?: unknown): Tensor {
@@ -932,6 +970,10 @@ export function broadcastTo(self: Tensor, size: readonly number[], options?: Rec
 export function broadcastTo(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
 /** The tensor expanded to a shape. @torch torch.broadcast_to */
 export function broadcastTo(self: Tensor, options: { size: readonly number[] }): Tensor;
+/** Of a collection. */
+export function broadcastTo<C extends Td>(input: C, ...rest: [size: readonly number[]] | [options: { size: readonly number[] }]): C;
+/** Of a collection. */
+export function broadcastTo<C extends Td>(options: { input: C; size: readonly number[] }): C;
 /** The tensor expanded to a shape. @torch torch.broadcast_to */
 export function broadcastTo(options: { input: Tensor; size: readonly number[] }): Tensor;
 export function broadcastTo(...args: unknown[]): Tensor {
@@ -1038,6 +1080,10 @@ export function chunk(self: Tensor, chunks: number, dim: number): Tensor[];
 export function chunk(self: Tensor, chunks: number, options?: { dim?: number; axis?: number }): Tensor[];
 /** At most so many parts of equal size. @torch torch.chunk */
 export function chunk(self: Tensor, options: { chunks: number; dim?: number; axis?: number }): Tensor[];
+/** Of a collection. */
+export function chunk<C extends Td>(input: C, ...rest: [chunks: number, dim: number] | [chunks: number, options?: { dim?: number }] | [options: { chunks: number; dim?: number }]): C[];
+/** Of a collection. */
+export function chunk<C extends Td>(options: { input: C; chunks: number; dim?: number }): C[];
 /** At most so many parts of equal size. @torch torch.chunk */
 export function chunk(options: { input: Tensor; chunks: number; dim?: number; axis?: number }): Tensor[];
 export function chunk(...args: unknown[]): Tensor[] {
@@ -1074,6 +1120,10 @@ export function clamp(self: Tensor, min: Scalar | null, max: Scalar | null, opti
 export function clamp(self: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clamp(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
+/** Of a collection. */
+export function clamp<C extends Td>(input: C, ...rest: [min: C | Tensor | Scalar | null, max: C | Tensor | Scalar | null] | [min: C | Tensor | Scalar | null, options?: { max?: C | Tensor | Scalar | null }] | [options?: { min?: C | Tensor | Scalar | null; max?: C | Tensor | Scalar | null }]): C;
+/** Of a collection. */
+export function clamp<C extends Td>(options: { input: C; min?: C | Tensor | Scalar | null; max?: C | Tensor | Scalar | null }): C;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clamp(options: { input: Tensor; min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
 export function clamp(...args: unknown[]): Tensor {
@@ -1106,6 +1156,10 @@ export function clampMax(options: { input: Tensor; max: Scalar; out?: Tensor }):
 export function clampMax(self: Tensor, max: Tensor, options?: { out?: Tensor }): Tensor;
 /** The smaller of two elements. @torch torch.clamp_max */
 export function clampMax(self: Tensor, options: { max: Tensor; out?: Tensor }): Tensor;
+/** Of a collection. */
+export function clampMax<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }]): C;
+/** Of a collection. */
+export function clampMax<C extends Td>(options: { input: C; other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }): C;
 /** The smaller of two elements. @torch torch.clamp_max */
 export function clampMax(options: { input: Tensor; max: Tensor; out?: Tensor }): Tensor;
 export function clampMax(...args: unknown[]): Tensor {
@@ -1137,6 +1191,10 @@ export function clampMin(options: { input: Tensor; min: Scalar; out?: Tensor }):
 export function clampMin(self: Tensor, min: Tensor, options?: { out?: Tensor }): Tensor;
 /** The larger of two elements. @torch torch.clamp_min */
 export function clampMin(self: Tensor, options: { min: Tensor; out?: Tensor }): Tensor;
+/** Of a collection. */
+export function clampMin<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }]): C;
+/** Of a collection. */
+export function clampMin<C extends Td>(options: { input: C; other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }): C;
 /** The larger of two elements. @torch torch.clamp_min */
 export function clampMin(options: { input: Tensor; min: Tensor; out?: Tensor }): Tensor;
 export function clampMin(...args: unknown[]): Tensor {
@@ -1191,6 +1249,10 @@ const T__clone = (): A.Overload[] => [
  * @torch torch.clone
  */
 export function clone(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+/** Of a collection. */
+export function clone<C extends Td>(input: C): C;
+/** Of a collection. */
+export function clone<C extends Td>(options: { input: C }): C;
 /** A copy with storage of its own, recorded by autograd. @torch torch.clone */
 export function clone(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
 export function clone(self: unknown, options?: unknown): Tensor {
@@ -1336,6 +1398,10 @@ const T__cos = (): A.Overload[] => [
  * @torch torch.cos
  */
 export function cos(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** Of a collection. */
+export function cos<C extends Td>(input: C): C;
+/** Of a collection. */
+export function cos<C extends Td>(options: { input: C }): C;
 /** The cosine of each element, in radians. @torch torch.cos */
 export function cos(options: { input: Tensor; out?: Tensor }): Tensor;
 export function cos(self: unknown, options?: unknown): Tensor {
@@ -1567,6 +1633,12 @@ const T__div = (): A.Overload[] => [
 export function div(self: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor }): Tensor;
 /** self / other as real numbers. @torch torch.div */
 export function div(self: Tensor | Scalar, options: { other: Tensor | Scalar; roundingMode?: string | null; out?: Tensor }): Tensor;
+/** Of a collection. */
+export function div<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }]): C;
+/** Of a collection. */
+export function div<C extends Td>(options: { input: C; other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }): C;
+/** Of a collection. */
+export function div<C extends Td>(input: Tensor | Scalar, other: C): C;
 /** self / other as real numbers. @torch torch.div */
 export function div(options: { input: Tensor | Scalar; other: Tensor | Scalar; roundingMode?: string | null; out?: Tensor }): Tensor;
 export function div(self: unknown, other?: unknown, options?: unknown): Tensor {
@@ -1708,6 +1780,10 @@ const T__emptyLike: A.Overload[] = [
  * @torch torch.empty_like
  */
 export function emptyLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+/** Of a collection. */
+export function emptyLike<C extends Td>(input: C, ...rest: [options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }]): C;
+/** Of a collection. */
+export function emptyLike<C extends Td>(options: { input: C; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): C;
 /** A tensor with the shape, dtype and layout of another whose elements are not set. @torch torch.empty_like */
 export function emptyLike(options: { input: Tensor; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 export function emptyLike(...args: unknown[]): Tensor {
@@ -1926,6 +2002,10 @@ const T__exp = (): A.Overload[] => [
  * @torch torch.exp
  */
 export function exp(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** Of a collection. */
+export function exp<C extends Td>(input: C): C;
+/** Of a collection. */
+export function exp<C extends Td>(options: { input: C }): C;
 /** e to the power of each element. @torch torch.exp */
 export function exp(options: { input: Tensor; out?: Tensor }): Tensor;
 export function exp(self: unknown, options?: unknown): Tensor {
@@ -2074,6 +2154,10 @@ export function flatten(self: Tensor, startDim: number, endDim: number): Tensor;
 export function flatten(self: Tensor, startDim: number, options?: { endDim?: number }): Tensor;
 /** A range of dimensions made one. @torch torch.flatten */
 export function flatten(self: Tensor, options?: { startDim?: number; endDim?: number }): Tensor;
+/** Of a collection. */
+export function flatten<C extends Td>(input: C, ...rest: [startDim: number, endDim: number] | [startDim: number, options?: { endDim?: number }] | [options?: { startDim?: number; endDim?: number }]): C;
+/** Of a collection. */
+export function flatten<C extends Td>(options: { input: C; startDim?: number; endDim?: number }): C;
 /** A range of dimensions made one. @torch torch.flatten */
 export function flatten(options: { input: Tensor; startDim?: number; endDim?: number }): Tensor;
 export function flatten(...args: unknown[]): Tensor {
@@ -2101,6 +2185,10 @@ export function flip(self: Tensor, size: readonly number[], options?: Record<str
 export function flip(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
 /** The elements in reverse order along the given dimensions, as a new tensor. @torch torch.flip */
 export function flip(self: Tensor, options: { dims: readonly number[] }): Tensor;
+/** Of a collection. */
+export function flip<C extends Td>(input: C, ...rest: [dims: number | readonly number[]] | [options: { dims: number | readonly number[] }]): C;
+/** Of a collection. */
+export function flip<C extends Td>(options: { input: C; dims: number | readonly number[] }): C;
 /** The elements in reverse order along the given dimensions, as a new tensor. @torch torch.flip */
 export function flip(options: { input: Tensor; dims: readonly number[] }): Tensor;
 export function flip(...args: unknown[]): Tensor {
@@ -2123,6 +2211,10 @@ const T__fliplr: A.Overload[] = [
  * @torch torch.fliplr
  */
 export function fliplr(self: Tensor): Tensor;
+/** Of a collection. */
+export function fliplr<C extends Td>(input: C): C;
+/** Of a collection. */
+export function fliplr<C extends Td>(options: { input: C }): C;
 /** A new tensor with the second dimension in reverse order. @torch torch.fliplr */
 export function fliplr(options: { input: Tensor }): Tensor;
 export function fliplr(...args: unknown[]): Tensor {
@@ -2143,6 +2235,10 @@ const T__flipud: A.Overload[] = [
  * @torch torch.flipud
  */
 export function flipud(self: Tensor): Tensor;
+/** Of a collection. */
+export function flipud<C extends Td>(input: C): C;
+/** Of a collection. */
+export function flipud<C extends Td>(options: { input: C }): C;
 /** A new tensor with the first dimension in reverse order. @torch torch.flipud */
 export function flipud(options: { input: Tensor }): Tensor;
 export function flipud(...args: unknown[]): Tensor {
@@ -2310,6 +2406,10 @@ const T__fullLike: A.Overload[] = [
 export function fullLike(self: Tensor, fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 /** A tensor filled with one number, with the shape, dtype and layout of another. @torch torch.full_like */
 export function fullLike(self: Tensor, options: { fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+/** Of a collection. */
+export function fullLike<C extends Td>(input: C, ...rest: [fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }] | [options: { fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }]): C;
+/** Of a collection. */
+export function fullLike<C extends Td>(options: { input: C; fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): C;
 /** A tensor filled with one number, with the shape, dtype and layout of another. @torch torch.full_like */
 export function fullLike(options: { input: Tensor; fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 export function fullLike(...args: unknown[]): Tensor {
@@ -2335,6 +2435,10 @@ export function gather(self: Tensor, dim: number, index: Tensor | readonly numbe
 export function gather(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; sparseGrad?: boolean; out?: Tensor }): Tensor;
 /** For each element of `index`, the element of self at that place along `dim` and at the same place along the other dimensions. @torch torch.gather */
 export function gather(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; sparseGrad?: boolean; out?: Tensor }): Tensor;
+/** Of a collection. */
+export function gather<C extends Td>(input: C, ...rest: [dim: number, index: Tensor] | [dim: number, options: { index: Tensor }] | [options: { dim: number; index: Tensor }]): C;
+/** Of a collection. */
+export function gather<C extends Td>(options: { input: C; dim: number; index: Tensor }): C;
 /** For each element of `index`, the element of self at that place along `dim` and at the same place along the other dimensions. @torch torch.gather */
 export function gather(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; sparseGrad?: boolean; out?: Tensor }): Tensor;
 export function gather(...args: unknown[]): Tensor {
@@ -2786,6 +2890,10 @@ const T__isnan = (): A.Overload[] => [
  * @torch torch.isnan
  */
 export function isnan(self: Tensor): BoolTensor;
+/** Of a collection. */
+export function isnan<C extends Td>(input: C): C;
+/** Of a collection. */
+export function isnan<C extends Td>(options: { input: C }): C;
 /** True where an element is not a number. @torch torch.isnan */
 export function isnan(options: { input: Tensor }): BoolTensor;
 export function isnan(self: unknown, options?: unknown): Tensor {
@@ -2812,6 +2920,10 @@ const T__isreal: A.Overload[] = [
  * @torch torch.isreal
  */
 export function isreal(self: Tensor): Tensor;
+/** Of a collection. */
+export function isreal<C extends Td>(input: C): C;
+/** Of a collection. */
+export function isreal<C extends Td>(options: { input: C }): C;
 /** True where an element has no imaginary part. @torch torch.isreal */
 export function isreal(options: { input: Tensor }): Tensor;
 export function isreal(...args: unknown[]): Tensor {
@@ -2872,6 +2984,10 @@ export function lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, options
 export function lerp(self: Tensor, end: Tensor, options: { weight: Tensor | Scalar; out?: Tensor }): Tensor;
 /** self + weight * (end - self). @torch torch.lerp */
 export function lerp(self: Tensor, options: { end: Tensor; weight: Tensor | Scalar; out?: Tensor }): Tensor;
+/** Of a collection. */
+export function lerp<C extends Td>(input: C, ...rest: [end: C | Tensor | Scalar, weight: C | Tensor | Scalar] | [end: C | Tensor | Scalar, options: { weight: C | Tensor | Scalar }] | [options: { end: C | Tensor | Scalar; weight: C | Tensor | Scalar }]): C;
+/** Of a collection. */
+export function lerp<C extends Td>(options: { input: C; end: C | Tensor | Scalar; weight: C | Tensor | Scalar }): C;
 /** self + weight * (end - self). @torch torch.lerp */
 export function lerp(options: { input: Tensor; end: Tensor; weight: Tensor | Scalar; out?: Tensor }): Tensor;
 export function lerp(self: unknown, end?: unknown, weight?: unknown, options?: unknown): Tensor {
@@ -3030,6 +3146,10 @@ const T__log = (): A.Overload[] => [
  * @torch torch.log
  */
 export function log(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** Of a collection. */
+export function log<C extends Td>(input: C): C;
+/** Of a collection. */
+export function log<C extends Td>(options: { input: C }): C;
 /** The natural logarithm of each element. @torch torch.log */
 export function log(options: { input: Tensor; out?: Tensor }): Tensor;
 export function log(self: unknown, options?: unknown): Tensor {
@@ -3059,6 +3179,10 @@ const T__log1p = (): A.Overload[] => [
  * @torch torch.log1p
  */
 export function log1p(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** Of a collection. */
+export function log1p<C extends Td>(input: C): C;
+/** Of a collection. */
+export function log1p<C extends Td>(options: { input: C }): C;
 /** The natural logarithm of 1 + self, exact for small elements too. @torch torch.log1p */
 export function log1p(options: { input: Tensor; out?: Tensor }): Tensor;
 export function log1p(self: unknown, options?: unknown): Tensor {
@@ -3180,6 +3304,10 @@ const T__logicalAnd = (): A.Overload[] => [
 export function logicalAnd(self: Tensor, other: Tensor, options?: { out?: Tensor }): BoolTensor;
 /** True where both elements are nonzero. @torch torch.logical_and */
 export function logicalAnd(self: Tensor, options: { other: Tensor; out?: Tensor }): BoolTensor;
+/** Of a collection. */
+export function logicalAnd<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }]): C;
+/** Of a collection. */
+export function logicalAnd<C extends Td>(options: { input: C; other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }): C;
 /** True where both elements are nonzero. @torch torch.logical_and */
 export function logicalAnd(options: { input: Tensor; other: Tensor; out?: Tensor }): BoolTensor;
 export function logicalAnd(self: unknown, other?: unknown, options?: unknown): Tensor {
@@ -3302,6 +3430,10 @@ export function logsumexp(self: Tensor, dim: number | readonly number[], keepdim
 export function logsumexp(self: Tensor, dim: number | readonly number[], options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The logarithm of the sum of the exponentials over one or several dimensions, computed without overflow. @torch torch.logsumexp */
 export function logsumexp(self: Tensor, options: A.Either<"dim", "axis", number | readonly number[]> & { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+/** Of a collection. */
+export function logsumexp<C extends Td>(input: C, ...rest: [dim: number | readonly number[] | null, options?: { keepdim?: boolean }] | [options?: { dim?: number | readonly number[] | null; keepdim?: boolean }]): C;
+/** Of a collection. */
+export function logsumexp<C extends Td>(options: { input: C; dim?: number | readonly number[] | null; keepdim?: boolean }): C;
 /** The logarithm of the sum of the exponentials over one or several dimensions, computed without overflow. @torch torch.logsumexp */
 export function logsumexp(options: A.Either<"dim", "axis", number | readonly number[]> & { input: Tensor; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 export function logsumexp(...args: unknown[]): Tensor {
@@ -3433,6 +3565,10 @@ const T__maskedSelect = (): A.Overload[] => [
 export function maskedSelect(self: Tensor, mask: Tensor, options?: { out?: Tensor }): Tensor;
 /** The elements where the mask is true, row by row, as a vector. @torch torch.masked_select */
 export function maskedSelect(self: Tensor, options: { mask: Tensor; out?: Tensor }): Tensor;
+/** Of a collection. */
+export function maskedSelect<C extends Td>(input: C, ...rest: [mask: Tensor] | [options: { mask: Tensor }]): C;
+/** Of a collection. */
+export function maskedSelect<C extends Td>(options: { input: C; mask: Tensor }): C;
 /** The elements where the mask is true, row by row, as a vector. @torch torch.masked_select */
 export function maskedSelect(options: { input: Tensor; mask: Tensor; out?: Tensor }): Tensor;
 export function maskedSelect(self: unknown, mask?: unknown, options?: unknown): Tensor {
@@ -3531,6 +3667,12 @@ const T__maximum = (): A.Overload[] => [
 export function maximum(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 /** The larger of two elements. @torch torch.maximum */
 export function maximum(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+/** Of a collection. */
+export function maximum<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }]): C;
+/** Of a collection. */
+export function maximum<C extends Td>(options: { input: C; other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }): C;
+/** Of a collection. */
+export function maximum<C extends Td>(input: Tensor | Scalar, other: C): C;
 /** The larger of two elements. @torch torch.maximum */
 export function maximum(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
 export function maximum(self: unknown, other?: unknown, options?: unknown): Tensor {
@@ -3572,6 +3714,10 @@ export function mean(self: Tensor, dim: number | readonly number[] | null, keepd
 export function mean(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The mean over one or several dimensions. @torch torch.mean */
 export function mean(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** Of a collection. */
+export function mean<C extends Td>(input: C, ...rest: [dim: number, options?: { keepdim?: boolean; dtype?: DTypeLike | null }] | [options?: { dim?: number; keepdim?: boolean; dtype?: DTypeLike | null }]): C;
+/** Of a collection. */
+export function mean<C extends Td>(options: { input: C; dim?: number; keepdim?: boolean; dtype?: DTypeLike | null }): C;
 /** The mean over one or several dimensions. @torch torch.mean */
 export function mean(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function mean(...args: unknown[]): Tensor {
@@ -3638,6 +3784,12 @@ const T__minimum = (): A.Overload[] => [
 export function minimum(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 /** The smaller of two elements. @torch torch.minimum */
 export function minimum(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+/** Of a collection. */
+export function minimum<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }]): C;
+/** Of a collection. */
+export function minimum<C extends Td>(options: { input: C; other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }): C;
+/** Of a collection. */
+export function minimum<C extends Td>(input: Tensor | Scalar, other: C): C;
 /** The smaller of two elements. @torch torch.minimum */
 export function minimum(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
 export function minimum(self: unknown, other?: unknown, options?: unknown): Tensor {
@@ -3705,6 +3857,10 @@ export function moveaxis(self: Tensor, source: number | readonly number[], desti
 export function moveaxis(self: Tensor, source: number | readonly number[], options: { destination: number | readonly number[] }): Tensor;
 /** Dimensions moved to other places. @torch torch.movedim */
 export function moveaxis(self: Tensor, options: { source: number | readonly number[]; destination: number | readonly number[] }): Tensor;
+/** Of a collection. */
+export function moveaxis<C extends Td>(input: C, ...rest: [source: number | readonly number[], destination: number | readonly number[]] | [source: number | readonly number[], options: { destination: number | readonly number[] }] | [options: { source: number | readonly number[]; destination: number | readonly number[] }]): C;
+/** Of a collection. */
+export function moveaxis<C extends Td>(options: { input: C; source: number | readonly number[]; destination: number | readonly number[] }): C;
 /** Dimensions moved to other places. @torch torch.movedim */
 export function moveaxis(options: { input: Tensor; source: number | readonly number[]; destination: number | readonly number[] }): Tensor;
 export function moveaxis(...args: unknown[]): Tensor {
@@ -3728,6 +3884,10 @@ export function movedim(self: Tensor, source: number | readonly number[], destin
 export function movedim(self: Tensor, source: number | readonly number[], options: { destination: number | readonly number[] }): Tensor;
 /** Dimensions moved to other places. @torch torch.movedim */
 export function movedim(self: Tensor, options: { source: number | readonly number[]; destination: number | readonly number[] }): Tensor;
+/** Of a collection. */
+export function movedim<C extends Td>(input: C, ...rest: [source: number | readonly number[], destination: number | readonly number[]] | [source: number | readonly number[], options: { destination: number | readonly number[] }] | [options: { source: number | readonly number[]; destination: number | readonly number[] }]): C;
+/** Of a collection. */
+export function movedim<C extends Td>(options: { input: C; source: number | readonly number[]; destination: number | readonly number[] }): C;
 /** Dimensions moved to other places. @torch torch.movedim */
 export function movedim(options: { input: Tensor; source: number | readonly number[]; destination: number | readonly number[] }): Tensor;
 export function movedim(...args: unknown[]): Tensor {
@@ -3751,6 +3911,12 @@ const T__mul = (): A.Overload[] => [
 export function mul(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 /** self * other, with broadcasting and type promotion. @torch torch.mul */
 export function mul(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** Of a collection. */
+export function mul<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }]): C;
+/** Of a collection. */
+export function mul<C extends Td>(options: { input: C; other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }): C;
+/** Of a collection. */
+export function mul<C extends Td>(input: Tensor | Scalar, other: C): C;
 /** self * other, with broadcasting and type promotion. @torch torch.mul */
 export function mul(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
 export function mul(self: unknown, other?: unknown, options?: unknown): Tensor {
@@ -3983,6 +4149,10 @@ export function narrow(self: Tensor, dim: number, start: Tensor, options: { leng
 export function narrow(self: Tensor, dim: number, options: { start: Tensor; length: number }): Tensor;
 /** `length` positions of a dimension from a 0-dim tensor's value on. @torch torch.narrow */
 export function narrow(self: Tensor, options: A.Either<"dim", "axis", number> & { start: Tensor; length: number }): Tensor;
+/** Of a collection. */
+export function narrow<C extends Td>(input: C, ...rest: [dim: number, start: number, length: number] | [dim: number, start: number, options: { length: number }] | [dim: number, options: { start: number; length: number }] | [options: { dim: number; start: number; length: number }]): C;
+/** Of a collection. */
+export function narrow<C extends Td>(options: { input: C; dim: number; start: number; length: number }): C;
 /** `length` positions of a dimension from a 0-dim tensor's value on. @torch torch.narrow */
 export function narrow(options: A.Either<"dim", "axis", number> & { input: Tensor; start: Tensor; length: number }): Tensor;
 export function narrow(...args: unknown[]): Tensor {
@@ -4038,6 +4208,10 @@ const T__neg = (): A.Overload[] => [
  * @torch torch.neg
  */
 export function neg(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** Of a collection. */
+export function neg<C extends Td>(input: C): C;
+/** Of a collection. */
+export function neg<C extends Td>(options: { input: C }): C;
 /** The negative of each element. @torch torch.neg */
 export function neg(options: { input: Tensor; out?: Tensor }): Tensor;
 export function neg(self: unknown, options?: unknown): Tensor {
@@ -4226,6 +4400,10 @@ const T__onesLike: A.Overload[] = [
  * @torch torch.ones_like
  */
 export function onesLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+/** Of a collection. */
+export function onesLike<C extends Td>(input: C, ...rest: [options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }]): C;
+/** Of a collection. */
+export function onesLike<C extends Td>(options: { input: C; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): C;
 /** A tensor of ones with the shape, dtype and layout of another. @torch torch.ones_like */
 export function onesLike(options: { input: Tensor; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 export function onesLike(...args: unknown[]): Tensor {
@@ -4273,6 +4451,10 @@ export function permute(self: Tensor, size: readonly number[], options?: Record<
 export function permute(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
 /** The dimensions in another order. @torch torch.permute */
 export function permute(self: Tensor, options: { dims: readonly number[] }): Tensor;
+/** Of a collection. */
+export function permute<C extends Td>(input: C, ...rest: [dims: readonly number[]] | [options: { dims: readonly number[] }]): C;
+/** Of a collection. */
+export function permute<C extends Td>(options: { input: C; dims: readonly number[] }): C;
 /** The dimensions in another order. @torch torch.permute */
 export function permute(options: { input: Tensor; dims: readonly number[] }): Tensor;
 export function permute(...args: unknown[]): Tensor {
@@ -4336,6 +4518,12 @@ export function pow(options: { input: Tensor; exponent: Scalar; out?: Tensor }):
 export function pow(self: Scalar, exponent: Tensor, options?: { out?: Tensor }): Tensor;
 /** A number to the power of each element. @torch torch.pow */
 export function pow(self: Scalar, options: { exponent: Tensor; out?: Tensor }): Tensor;
+/** Of a collection. */
+export function pow<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }]): C;
+/** Of a collection. */
+export function pow<C extends Td>(options: { input: C; other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }): C;
+/** Of a collection. */
+export function pow<C extends Td>(input: Tensor | Scalar, other: C): C;
 /** A number to the power of each element. @torch torch.pow */
 export function pow(options: { input: Scalar; exponent: Tensor; out?: Tensor }): Tensor;
 export function pow(...args: unknown[]): Tensor {
@@ -4474,6 +4662,10 @@ const T__randLike: A.Overload[] = [
  * @torch torch.rand_like
  */
 export function randLike(self: Tensor, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+/** Of a collection. */
+export function randLike<C extends Td>(input: C, ...rest: [options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }]): C;
+/** Of a collection. */
+export function randLike<C extends Td>(options: { input: C; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): C;
 /** Uniform random numbers in [0, 1), with the shape, dtype and layout of another tensor. @torch torch.rand_like */
 export function randLike(options: { input: Tensor; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 export function randLike(...args: unknown[]): Tensor {
@@ -4583,6 +4775,10 @@ const T__randnLike: A.Overload[] = [
  * @torch torch.randn_like
  */
 export function randnLike(self: Tensor, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+/** Of a collection. */
+export function randnLike<C extends Td>(input: C, ...rest: [options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }]): C;
+/** Of a collection. */
+export function randnLike<C extends Td>(options: { input: C; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): C;
 /** Normal random numbers, with the shape, dtype and layout of another tensor. @torch torch.randn_like */
 export function randnLike(options: { input: Tensor; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 export function randnLike(...args: unknown[]): Tensor {
@@ -4769,6 +4965,10 @@ export function repeatInterleave(self: Tensor, options: { repeats: Tensor | read
 export function repeatInterleave(options: { input: Tensor; repeats: Tensor | readonly number[]; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
 /** The positions 0, 1, …, each as often as `repeats` says for it. @torch torch.repeat_interleave */
 export function repeatInterleave(repeats: Tensor, options?: { outputSize?: number | null }): Tensor;
+/** Of a collection. */
+export function repeatInterleave<C extends Td>(input: C, ...rest: [repeats: number | Tensor, dim: number | null] | [repeats: number | Tensor, options?: { dim?: number | null }] | [options: { repeats: number | Tensor; dim?: number | null }]): C;
+/** Of a collection. */
+export function repeatInterleave<C extends Td>(options: { input: C; repeats: number | Tensor; dim?: number | null }): C;
 /** The positions 0, 1, …, each as often as `repeats` says for it. @torch torch.repeat_interleave */
 export function repeatInterleave(options: { repeats: Tensor; outputSize?: number | null }): Tensor;
 export function repeatInterleave(...args: unknown[]): Tensor {
@@ -4795,6 +4995,10 @@ export function reshape(self: Tensor, size: readonly number[], options?: Record<
 export function reshape(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
 /** The same elements with another shape. @torch torch.reshape */
 export function reshape(self: Tensor, options: { shape: readonly number[] }): Tensor;
+/** Of a collection. */
+export function reshape<C extends Td>(input: C, ...rest: [shape: readonly number[]] | [options: { shape: readonly number[] }]): C;
+/** Of a collection. */
+export function reshape<C extends Td>(options: { input: C; shape: readonly number[] }): C;
 /** The same elements with another shape. @torch torch.reshape */
 export function reshape(options: { input: Tensor; shape: readonly number[] }): Tensor;
 export function reshape(...args: unknown[]): Tensor {
@@ -4860,6 +5064,10 @@ export function roll(self: Tensor, shifts: readonly number[], dims: number | rea
 export function roll(self: Tensor, shifts: readonly number[], options?: { dims?: number | readonly number[] | null }): Tensor;
 /** The elements moved on by `shifts` places along the dimensions, those beyond the end to the beginning. @torch torch.roll */
 export function roll(self: Tensor, options: { shifts: readonly number[]; dims?: number | readonly number[] | null }): Tensor;
+/** Of a collection. */
+export function roll<C extends Td>(input: C, ...rest: [shifts: number | readonly number[], dims: number | readonly number[] | null] | [shifts: number | readonly number[], options?: { dims?: number | readonly number[] | null }] | [options: { shifts: number | readonly number[]; dims?: number | readonly number[] | null }]): C;
+/** Of a collection. */
+export function roll<C extends Td>(options: { input: C; shifts: number | readonly number[]; dims?: number | readonly number[] | null }): C;
 /** The elements moved on by `shifts` places along the dimensions, those beyond the end to the beginning. @torch torch.roll */
 export function roll(options: { input: Tensor; shifts: readonly number[]; dims?: number | readonly number[] | null }): Tensor;
 export function roll(...args: unknown[]): Tensor {
@@ -4886,6 +5094,10 @@ export function rot90(self: Tensor, k: number, dims: number | readonly number[] 
 export function rot90(self: Tensor, k: number, options?: { dims?: number | readonly number[] | null }): Tensor;
 /** A new tensor turned by `k` quarters in the plane of two dimensions (the first two unless given), from the first towards the second. @torch torch.rot90 */
 export function rot90(self: Tensor, options?: { k?: number; dims?: number | readonly number[] | null }): Tensor;
+/** Of a collection. */
+export function rot90<C extends Td>(input: C, ...rest: [k: number, dims: readonly number[]] | [k: number, options?: { dims?: readonly number[] }] | [options?: { k?: number; dims?: readonly number[] }]): C;
+/** Of a collection. */
+export function rot90<C extends Td>(options: { input: C; k?: number; dims?: readonly number[] }): C;
 /** A new tensor turned by `k` quarters in the plane of two dimensions (the first two unless given), from the first towards the second. @torch torch.rot90 */
 export function rot90(options: { input: Tensor; k?: number; dims?: number | readonly number[] | null }): Tensor;
 export function rot90(...args: unknown[]): Tensor {
@@ -5207,6 +5419,10 @@ const T__sigmoid = (): A.Overload[] => [
  * @torch torch.sigmoid
  */
 export function sigmoid(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** Of a collection. */
+export function sigmoid<C extends Td>(input: C): C;
+/** Of a collection. */
+export function sigmoid<C extends Td>(options: { input: C }): C;
 /** 1 / (1 + exp(-x)) of each element. @torch torch.sigmoid */
 export function sigmoid(options: { input: Tensor; out?: Tensor }): Tensor;
 export function sigmoid(self: unknown, options?: unknown): Tensor {
@@ -5263,6 +5479,10 @@ const T__sin = (): A.Overload[] => [
  * @torch torch.sin
  */
 export function sin(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** Of a collection. */
+export function sin<C extends Td>(input: C): C;
+/** Of a collection. */
+export function sin<C extends Td>(options: { input: C }): C;
 /** The sine of each element, in radians. @torch torch.sin */
 export function sin(options: { input: Tensor; out?: Tensor }): Tensor;
 export function sin(self: unknown, options?: unknown): Tensor {
@@ -5322,6 +5542,10 @@ export function softmax(self: Tensor, dim: number, dtype: DTypeLike | null, opti
 export function softmax(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** exp(x) divided by its sum along a dimension. @torch torch.softmax */
 export function softmax(self: Tensor, options: A.Either<"dim", "axis", number> & { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** Of a collection. */
+export function softmax<C extends Td>(input: C, ...rest: [dim: number, dtype: DTypeLike | null] | [dim: number, options?: { dtype?: DTypeLike | null }] | [options: { dim: number; dtype?: DTypeLike | null }]): C;
+/** Of a collection. */
+export function softmax<C extends Td>(options: { input: C; dim: number; dtype?: DTypeLike | null }): C;
 /** exp(x) divided by its sum along a dimension. @torch torch.softmax */
 export function softmax(options: A.Either<"dim", "axis", number> & { input: Tensor; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function softmax(...args: unknown[]): Tensor {
@@ -5389,6 +5613,10 @@ export function split(self: Tensor, splitSize: readonly number[], dim: number): 
 export function split(self: Tensor, splitSize: readonly number[], options?: { dim?: number; axis?: number }): Tensor[];
 /** Consecutive parts of the given sizes. @torch torch.split */
 export function split(self: Tensor, options: { splitSize: readonly number[]; dim?: number; axis?: number }): Tensor[];
+/** Of a collection. */
+export function split<C extends Td>(input: C, ...rest: [splitSize: number | readonly number[], dim: number] | [splitSize: number | readonly number[], options?: { dim?: number }] | [options: { splitSize: number | readonly number[]; dim?: number }]): C[];
+/** Of a collection. */
+export function split<C extends Td>(options: { input: C; splitSize: number | readonly number[]; dim?: number }): C[];
 /** Consecutive parts of the given sizes. @torch torch.split */
 export function split(options: { input: Tensor; splitSize: readonly number[]; dim?: number; axis?: number }): Tensor[];
 export function split(...args: unknown[]): Tensor[] {
@@ -5435,6 +5663,10 @@ const T__sqrt = (): A.Overload[] => [
  * @torch torch.sqrt
  */
 export function sqrt(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** Of a collection. */
+export function sqrt<C extends Td>(input: C): C;
+/** Of a collection. */
+export function sqrt<C extends Td>(options: { input: C }): C;
 /** The square root of each element. @torch torch.sqrt */
 export function sqrt(options: { input: Tensor; out?: Tensor }): Tensor;
 export function sqrt(self: unknown, options?: unknown): Tensor {
@@ -5461,6 +5693,10 @@ const T__square: A.Overload[] = [
  * @torch torch.square
  */
 export function square(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** Of a collection. */
+export function square<C extends Td>(input: C): C;
+/** Of a collection. */
+export function square<C extends Td>(options: { input: C }): C;
 /** Each element times itself. @torch torch.square */
 export function square(options: { input: Tensor; out?: Tensor }): Tensor;
 export function square(...args: unknown[]): Tensor {
@@ -5497,6 +5733,10 @@ export function squeeze(options: A.Either<"dim", "axis", number> & { input: Tens
 export function squeeze(self: Tensor, dim: number | readonly number[]): Tensor;
 /** Without the named dimensions whose size is one. @torch torch.squeeze */
 export function squeeze(self: Tensor, options: A.Either<"dim", "axis", number | readonly number[]>): Tensor;
+/** Of a collection. */
+export function squeeze<C extends Td>(input: C, ...rest: [dim: number] | [options?: { dim?: number }]): C;
+/** Of a collection. */
+export function squeeze<C extends Td>(options: { input: C; dim?: number }): C;
 /** Without the named dimensions whose size is one. @torch torch.squeeze */
 export function squeeze(options: A.Either<"dim", "axis", number | readonly number[]> & { input: Tensor }): Tensor;
 export function squeeze(...args: unknown[]): Tensor {
@@ -5562,6 +5802,10 @@ export function std(options: { input: Tensor; dim?: number | readonly number[] |
 export function std(self: Tensor, unbiased: boolean, options?: { out?: Tensor }): Tensor;
 /** The standard deviation of all elements. @torch torch.std */
 export function std(self: Tensor, options?: { unbiased?: boolean; out?: Tensor }): Tensor;
+/** Of a collection. */
+export function std<C extends Td>(input: C, ...rest: [dim: number, options?: { keepdim?: boolean; correction?: number }] | [options?: { dim?: number; keepdim?: boolean; correction?: number }]): C;
+/** Of a collection. */
+export function std<C extends Td>(options: { input: C; dim?: number; keepdim?: boolean; correction?: number }): C;
 /** The standard deviation of all elements. @torch torch.std */
 export function std(options: { input: Tensor; unbiased?: boolean; out?: Tensor }): Tensor;
 export function std(...args: unknown[]): Tensor {
@@ -5632,6 +5876,12 @@ const T__sub = (): A.Overload[] => [
 export function sub(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
 /** self - alpha * other, with broadcasting and type promotion. @torch torch.sub */
 export function sub(self: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+/** Of a collection. */
+export function sub<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null; alpha?: Scalar }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null; alpha?: Scalar }]): C;
+/** Of a collection. */
+export function sub<C extends Td>(options: { input: C; other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null; alpha?: Scalar }): C;
+/** Of a collection. */
+export function sub<C extends Td>(input: Tensor | Scalar, other: C): C;
 /** self - alpha * other, with broadcasting and type promotion. @torch torch.sub */
 export function sub(options: { input: Tensor | Scalar; other: Tensor | Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 export function sub(self: unknown, other?: unknown, options?: unknown): Tensor {
@@ -5708,6 +5958,10 @@ export function sum(self: Tensor, dim: number | readonly number[] | null, keepdi
 export function sum(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The sum over one or several dimensions. @torch torch.sum */
 export function sum(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** Of a collection. */
+export function sum<C extends Td>(input: C, ...rest: [dim: number, options?: { keepdim?: boolean; dtype?: DTypeLike | null }] | [options?: { dim?: number; keepdim?: boolean; dtype?: DTypeLike | null }]): C;
+/** Of a collection. */
+export function sum<C extends Td>(options: { input: C; dim?: number; keepdim?: boolean; dtype?: DTypeLike | null }): C;
 /** The sum over one or several dimensions. @torch torch.sum */
 export function sum(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function sum(...args: unknown[]): Tensor {
@@ -5734,6 +5988,10 @@ export function swapaxes(self: Tensor, dim0: number, dim1: number): Tensor;
 export function swapaxes(self: Tensor, dim0: number, options: { dim1: number }): Tensor;
 /** Two dimensions exchanged. @torch torch.transpose */
 export function swapaxes(self: Tensor, options: { dim0: number; dim1: number }): Tensor;
+/** Of a collection. */
+export function swapaxes<C extends Td>(input: C, ...rest: [axis0: number, axis1: number] | [axis0: number, options: { axis1: number }] | [options: { axis0: number; axis1: number }]): C;
+/** Of a collection. */
+export function swapaxes<C extends Td>(options: { input: C; axis0: number; axis1: number }): C;
 /** Two dimensions exchanged. @torch torch.transpose */
 export function swapaxes(options: { input: Tensor; dim0: number; dim1: number }): Tensor;
 export function swapaxes(...args: unknown[]): Tensor {
@@ -5758,6 +6016,10 @@ export function swapdims(self: Tensor, dim0: number, dim1: number): Tensor;
 export function swapdims(self: Tensor, dim0: number, options: { dim1: number }): Tensor;
 /** Two dimensions exchanged. @torch torch.transpose */
 export function swapdims(self: Tensor, options: { dim0: number; dim1: number }): Tensor;
+/** Of a collection. */
+export function swapdims<C extends Td>(input: C, ...rest: [dim0: number, dim1: number] | [dim0: number, options: { dim1: number }] | [options: { dim0: number; dim1: number }]): C;
+/** Of a collection. */
+export function swapdims<C extends Td>(options: { input: C; dim0: number; dim1: number }): C;
 /** Two dimensions exchanged. @torch torch.transpose */
 export function swapdims(options: { input: Tensor; dim0: number; dim1: number }): Tensor;
 export function swapdims(...args: unknown[]): Tensor {
@@ -5852,6 +6114,10 @@ const T__tanh = (): A.Overload[] => [
  * @torch torch.tanh
  */
 export function tanh(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** Of a collection. */
+export function tanh<C extends Td>(input: C): C;
+/** Of a collection. */
+export function tanh<C extends Td>(options: { input: C }): C;
 /** The hyperbolic tangent of each element. @torch torch.tanh */
 export function tanh(options: { input: Tensor; out?: Tensor }): Tensor;
 export function tanh(self: unknown, options?: unknown): Tensor {
@@ -5902,6 +6168,10 @@ export function tensorSplit(self: Tensor, tensorIndicesOrSections: Tensor, dim: 
 export function tensorSplit(self: Tensor, tensorIndicesOrSections: Tensor, options?: { dim?: number; axis?: number }): Tensor[];
 /** Parts given by a tensor: a count or positions. @torch torch.tensor_split */
 export function tensorSplit(self: Tensor, options: { tensorIndicesOrSections: Tensor; dim?: number; axis?: number }): Tensor[];
+/** Of a collection. */
+export function tensorSplit<C extends Td>(input: C, ...rest: [indicesOrSections: number | readonly number[], dim: number] | [indicesOrSections: number | readonly number[], options?: { dim?: number }] | [options: { indicesOrSections: number | readonly number[]; dim?: number }]): C[];
+/** Of a collection. */
+export function tensorSplit<C extends Td>(options: { input: C; indicesOrSections: number | readonly number[]; dim?: number }): C[];
 /** Parts given by a tensor: a count or positions. @torch torch.tensor_split */
 export function tensorSplit(options: { input: Tensor; tensorIndicesOrSections: Tensor; dim?: number; axis?: number }): Tensor[];
 export function tensorSplit(...args: unknown[]): Tensor[] {
@@ -5926,6 +6196,10 @@ export function tile(self: Tensor, size: readonly number[], options?: Record<str
 export function tile(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
 /** A copy of the tensor repeated along its last dimensions. @torch torch.tile */
 export function tile(self: Tensor, options: { dims: readonly number[] }): Tensor;
+/** Of a collection. */
+export function tile<C extends Td>(input: C, ...rest: [dims: number | readonly number[]] | [options: { dims: number | readonly number[] }]): C;
+/** Of a collection. */
+export function tile<C extends Td>(options: { input: C; dims: number | readonly number[] }): C;
 /** A copy of the tensor repeated along its last dimensions. @torch torch.tile */
 export function tile(options: { input: Tensor; dims: readonly number[] }): Tensor;
 export function tile(...args: unknown[]): Tensor {
@@ -5984,6 +6258,10 @@ export function transpose(self: Tensor, dim0: number, dim1: number): Tensor;
 export function transpose(self: Tensor, dim0: number, options: { dim1: number }): Tensor;
 /** Two dimensions exchanged. @torch torch.transpose */
 export function transpose(self: Tensor, options: { dim0: number; dim1: number }): Tensor;
+/** Of a collection. */
+export function transpose<C extends Td>(input: C, ...rest: [dim0: number, dim1: number] | [dim0: number, options: { dim1: number }] | [options: { dim0: number; dim1: number }]): C;
+/** Of a collection. */
+export function transpose<C extends Td>(options: { input: C; dim0: number; dim1: number }): C;
 /** Two dimensions exchanged. @torch torch.transpose */
 export function transpose(options: { input: Tensor; dim0: number; dim1: number }): Tensor;
 export function transpose(...args: unknown[]): Tensor {
@@ -6121,6 +6399,10 @@ const T__unbind: A.Overload[] = [
 export function unbind(self: Tensor, dim: number): Tensor[];
 /** All positions of a dimension, as a list of views. @torch torch.unbind */
 export function unbind(self: Tensor, options?: { dim?: number; axis?: number }): Tensor[];
+/** Of a collection. */
+export function unbind<C extends Td>(input: C, ...rest: [dim: number] | [options?: { dim?: number }]): C[];
+/** Of a collection. */
+export function unbind<C extends Td>(options: { input: C; dim?: number }): C[];
 /** All positions of a dimension, as a list of views. @torch torch.unbind */
 export function unbind(options: { input: Tensor; dim?: number; axis?: number }): Tensor[];
 export function unbind(...args: unknown[]): Tensor[] {
@@ -6147,6 +6429,10 @@ export function unflatten(self: Tensor, dim: number, ...size: (number | Record<s
 export function unflatten(self: Tensor, dim: number, options: { sizes: readonly number[] }): Tensor;
 /** One dimension made several. @torch torch.unflatten */
 export function unflatten(self: Tensor, options: A.Either<"dim", "axis", number> & { sizes: readonly number[] }): Tensor;
+/** Of a collection. */
+export function unflatten<C extends Td>(input: C, ...rest: [dim: number, unflattenedSize: readonly number[]] | [dim: number, options: { unflattenedSize: readonly number[] }] | [options: { dim: number; unflattenedSize: readonly number[] }]): C;
+/** Of a collection. */
+export function unflatten<C extends Td>(options: { input: C; dim: number; unflattenedSize: readonly number[] }): C;
 /** One dimension made several. @torch torch.unflatten */
 export function unflatten(options: A.Either<"dim", "axis", number> & { input: Tensor; sizes: readonly number[] }): Tensor;
 export function unflatten(...args: unknown[]): Tensor {
@@ -6170,6 +6456,10 @@ const T__unsqueeze: A.Overload[] = [
 export function unsqueeze(self: Tensor, dim: number): Tensor;
 /** With a new dimension of size one. @torch torch.unsqueeze */
 export function unsqueeze(self: Tensor, options: A.Either<"dim", "axis", number>): Tensor;
+/** Of a collection. */
+export function unsqueeze<C extends Td>(input: C, ...rest: [dim: number] | [options: { dim: number }]): C;
+/** Of a collection. */
+export function unsqueeze<C extends Td>(options: { input: C; dim: number }): C;
 /** With a new dimension of size one. @torch torch.unsqueeze */
 export function unsqueeze(options: A.Either<"dim", "axis", number> & { input: Tensor }): Tensor;
 export function unsqueeze(...args: unknown[]): Tensor {
@@ -6212,6 +6502,10 @@ function var_of(options: { input: Tensor; dim?: number | readonly number[] | nul
 function var_of(self: Tensor, unbiased: boolean, options?: { out?: Tensor }): Tensor;
 /** The variance of all elements. @torch torch.var */
 function var_of(self: Tensor, options?: { unbiased?: boolean; out?: Tensor }): Tensor;
+/** Of a collection. */
+function var_of<C extends Td>(input: C, ...rest: [dim: number, options?: { keepdim?: boolean; correction?: number }] | [options?: { dim?: number; keepdim?: boolean; correction?: number }]): C;
+/** Of a collection. */
+function var_of<C extends Td>(options: { input: C; dim?: number; keepdim?: boolean; correction?: number }): C;
 /** The variance of all elements. @torch torch.var */
 function var_of(options: { input: Tensor; unbiased?: boolean; out?: Tensor }): Tensor;
 function var_of(...args: unknown[]): Tensor {
@@ -6442,6 +6736,10 @@ export function where(condition: Tensor, self: Tensor | Scalar, other: Tensor | 
 export function where(condition: Tensor, self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
 /** Elements of self where the condition is true, elements of other elsewhere. @torch torch.where */
 export function where(condition: Tensor, options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** Of a collection. */
+export function where<C extends Td>(condition: Tensor, input: C, other: C | Tensor | Scalar): C;
+/** Of a collection. */
+export function where<C extends Td>(condition: Tensor, input: Tensor | Scalar, other: C): C;
 /** Elements of self where the condition is true, elements of other elsewhere. @torch torch.where */
 export function where(options: { condition: Tensor; input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
 export function where(...args: unknown[]): Tensor[] | Tensor {
@@ -6525,6 +6823,10 @@ const T__zerosLike: A.Overload[] = [
  * @torch torch.zeros_like
  */
 export function zerosLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+/** Of a collection. */
+export function zerosLike<C extends Td>(input: C, ...rest: [options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }]): C;
+/** Of a collection. */
+export function zerosLike<C extends Td>(options: { input: C; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): C;
 /** A tensor of zeros with the shape, dtype and layout of another. @torch torch.zeros_like */
 export function zerosLike(options: { input: Tensor; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 export function zerosLike(...args: unknown[]): Tensor {

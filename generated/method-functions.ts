@@ -8,7 +8,9 @@ import type { Named } from "../src/dispatch/named.ts";
 import type { Scalar } from "../src/tensor/complex.ts";
 import type { DeviceLike } from "../src/tensor/device.ts";
 import type { DTypeLike } from "../src/tensor/dtype.ts";
+import type { OfDType } from "../src/tensor/of-dtype.ts";
 import type { UntypedStorage } from "../src/tensor/storage.ts";
+import type { Td } from "../src/tensordict/core/state.ts";
 import { type BoolTensor, Tensor, type TypedStorageLike } from "../src/tensor/tensor.ts";
 import * as O from "./ops.ts";
 
@@ -2900,6 +2902,12 @@ export function pow(options: { input: Tensor; exponent: Tensor; out?: Tensor }):
 export function pow(self: Tensor, exponent: Scalar, options?: { out?: Tensor }): Tensor;
 /** self to the power of a number. @torch torch.pow */
 export function pow(self: Tensor, options: { exponent: Scalar; out?: Tensor }): Tensor;
+/** Of a collection. */
+export function pow<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }]): C;
+/** Of a collection. */
+export function pow<C extends Td>(options: { input: C; other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }): C;
+/** Of a collection. */
+export function pow<C extends Td>(input: Tensor | Scalar, other: C): C;
 /** self to the power of a number. @torch torch.pow */
 export function pow(options: { input: Tensor; exponent: Scalar; out?: Tensor }): Tensor;
 export function pow(...args: unknown[]): Tensor {
@@ -3183,6 +3191,10 @@ export function repeatInterleave(self: Tensor, repeats: Tensor | readonly number
 export function repeatInterleave(self: Tensor, repeats: Tensor | readonly number[], options?: { dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
 /** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
 export function repeatInterleave(self: Tensor, options: { repeats: Tensor | readonly number[]; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
+/** Of a collection. */
+export function repeatInterleave<C extends Td>(input: C, ...rest: [repeats: number | Tensor, dim: number | null] | [repeats: number | Tensor, options?: { dim?: number | null }] | [options: { repeats: number | Tensor; dim?: number | null }]): C;
+/** Of a collection. */
+export function repeatInterleave<C extends Td>(options: { input: C; repeats: number | Tensor; dim?: number | null }): C;
 /** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
 export function repeatInterleave(options: { input: Tensor; repeats: Tensor | readonly number[]; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
 export function repeatInterleave(...args: unknown[]): Tensor {
@@ -3918,27 +3930,27 @@ const T__to: A.Overload[] = [
  * ```
  * @torch torch.to
  */
-export function to(self: Tensor, dtype: DTypeLike, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
+export function to<const D extends DTypeLike>(self: Tensor, dtype: D, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): OfDType<D>;
 /** The tensor in another dtype. @torch torch.to */
-export function to(self: Tensor, dtype: DTypeLike, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
+export function to<const D extends DTypeLike>(self: Tensor, dtype: D, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): OfDType<D>;
 /** The tensor in another dtype. @torch torch.to */
-export function to(self: Tensor, dtype: DTypeLike, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
+export function to<const D extends DTypeLike>(self: Tensor, dtype: D, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): OfDType<D>;
 /** The tensor in another dtype. @torch torch.to */
-export function to(self: Tensor, options: { dtype: DTypeLike; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
+export function to<const D extends DTypeLike>(self: Tensor, options: { dtype: D; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): OfDType<D>;
 /** The tensor in another dtype. @torch torch.to */
-export function to(options: { input: Tensor; dtype: DTypeLike; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
+export function to<const D extends DTypeLike>(options: { input: Tensor; dtype: D; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): OfDType<D>;
 /** The tensor on another device, and in another dtype. @torch torch.to */
-export function to(self: Tensor, device: DeviceLike | null, dtype: DTypeLike | null, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+export function to<const D extends DTypeLike | null = null>(self: Tensor, device: DeviceLike | null, dtype: D, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null }): OfDType<D>;
 /** The tensor on another device, and in another dtype. @torch torch.to */
-export function to(self: Tensor, device: DeviceLike | null, dtype: DTypeLike | null, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+export function to<const D extends DTypeLike | null = null>(self: Tensor, device: DeviceLike | null, dtype: D, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): OfDType<D>;
 /** The tensor on another device, and in another dtype. @torch torch.to */
-export function to(self: Tensor, device: DeviceLike | null, dtype: DTypeLike | null, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+export function to<const D extends DTypeLike | null = null>(self: Tensor, device: DeviceLike | null, dtype: D, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): OfDType<D>;
 /** The tensor on another device, and in another dtype. @torch torch.to */
-export function to(self: Tensor, device: DeviceLike | null, options?: { dtype?: DTypeLike | null; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+export function to<const D extends DTypeLike | null = null>(self: Tensor, device: DeviceLike | null, options?: { dtype?: D; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): OfDType<D>;
 /** The tensor on another device, and in another dtype. @torch torch.to */
-export function to(self: Tensor, options?: { device?: DeviceLike | null; dtype?: DTypeLike | null; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+export function to<const D extends DTypeLike | null = null>(self: Tensor, options?: { device?: DeviceLike | null; dtype?: D; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): OfDType<D>;
 /** The tensor on another device, and in another dtype. @torch torch.to */
-export function to(options: { input: Tensor; device?: DeviceLike | null; dtype?: DTypeLike | null; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+export function to<const D extends DTypeLike | null = null>(options: { input: Tensor; device?: DeviceLike | null; dtype?: D; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): OfDType<D>;
 /** The tensor with the device and dtype of another. @torch torch.to */
 export function to(self: Tensor, other: Tensor, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 /** The tensor with the device and dtype of another. @torch torch.to */
@@ -4050,11 +4062,11 @@ const T__type: A.Overload[] = [
  * ```
  * @torch torch.type
  */
-export function type(self: Tensor, dtype: DTypeLike): Tensor;
+export function type<const D extends DTypeLike>(self: Tensor, dtype: D): OfDType<D>;
 /** The tensor in another dtype. @torch torch.type */
-export function type(self: Tensor, options: { dtype: DTypeLike }): Tensor;
+export function type<const D extends DTypeLike>(self: Tensor, options: { dtype: D }): OfDType<D>;
 /** The tensor in another dtype. @torch torch.type */
-export function type(options: { input: Tensor; dtype: DTypeLike }): Tensor;
+export function type<const D extends DTypeLike>(options: { input: Tensor; dtype: D }): OfDType<D>;
 export function type(...args: unknown[]): Tensor {
   return A.call<Tensor>("type", T__type, args);
 }
@@ -4182,11 +4194,11 @@ export function view(self: Tensor, options: { size: readonly number[] }): Tensor
 /** The same elements with another shape. @torch torch.view */
 export function view(options: { input: Tensor; size: readonly number[] }): Tensor;
 /** The same bytes read as another dtype. @torch torch.view */
-export function view(self: Tensor, dtype: DTypeLike): Tensor;
+export function view<const D extends DTypeLike>(self: Tensor, dtype: D): OfDType<D>;
 /** The same bytes read as another dtype. @torch torch.view */
-export function view(self: Tensor, options: { dtype: DTypeLike }): Tensor;
+export function view<const D extends DTypeLike>(self: Tensor, options: { dtype: D }): OfDType<D>;
 /** The same bytes read as another dtype. @torch torch.view */
-export function view(options: { input: Tensor; dtype: DTypeLike }): Tensor;
+export function view<const D extends DTypeLike>(options: { input: Tensor; dtype: D }): OfDType<D>;
 export function view(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.view(args[0], size);

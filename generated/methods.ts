@@ -8,8 +8,9 @@ import type { Named } from "../src/dispatch/named.ts";
 import type { Scalar } from "../src/tensor/complex.ts";
 import type { DeviceLike } from "../src/tensor/device.ts";
 import type { DTypeLike } from "../src/tensor/dtype.ts";
-import type { UntypedStorage } from "../src/tensor/storage.ts";
+import type { OfDType } from "../src/tensor/of-dtype.ts";
 import * as O from "./ops.ts";
+import type { UntypedStorage } from "../src/tensor/storage.ts";
 import type { BoolTensor, Tensor, TypedStorageLike } from "../src/tensor/tensor.ts";
 import * as F from "./functional.ts";
 import * as M from "./method-functions.ts";
@@ -4196,23 +4197,23 @@ export interface TensorMethods {
    * ```
    * @torch torch.to
    */
-  to(dtype: DTypeLike, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
+  to<const D extends DTypeLike>(dtype: D, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): OfDType<D>;
   /** The tensor in another dtype. @torch torch.to */
-  to(dtype: DTypeLike, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
+  to<const D extends DTypeLike>(dtype: D, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): OfDType<D>;
   /** The tensor in another dtype. @torch torch.to */
-  to(dtype: DTypeLike, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
+  to<const D extends DTypeLike>(dtype: D, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): OfDType<D>;
   /** The tensor in another dtype. @torch torch.to */
-  to(options: { dtype: DTypeLike; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
+  to<const D extends DTypeLike>(options: { dtype: D; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): OfDType<D>;
   /** The tensor on another device, and in another dtype. @torch torch.to */
-  to(device: DeviceLike | null, dtype: DTypeLike | null, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+  to<const D extends DTypeLike | null = null>(device: DeviceLike | null, dtype: D, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null }): OfDType<D>;
   /** The tensor on another device, and in another dtype. @torch torch.to */
-  to(device: DeviceLike | null, dtype: DTypeLike | null, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+  to<const D extends DTypeLike | null = null>(device: DeviceLike | null, dtype: D, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): OfDType<D>;
   /** The tensor on another device, and in another dtype. @torch torch.to */
-  to(device: DeviceLike | null, dtype: DTypeLike | null, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+  to<const D extends DTypeLike | null = null>(device: DeviceLike | null, dtype: D, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): OfDType<D>;
   /** The tensor on another device, and in another dtype. @torch torch.to */
-  to(device: DeviceLike | null, options?: { dtype?: DTypeLike | null; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+  to<const D extends DTypeLike | null = null>(device: DeviceLike | null, options?: { dtype?: D; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): OfDType<D>;
   /** The tensor on another device, and in another dtype. @torch torch.to */
-  to(options?: { device?: DeviceLike | null; dtype?: DTypeLike | null; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+  to<const D extends DTypeLike | null = null>(options?: { device?: DeviceLike | null; dtype?: D; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): OfDType<D>;
   /** The tensor with the device and dtype of another. @torch torch.to */
   to(other: Tensor, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /** The tensor with the device and dtype of another. @torch torch.to */
@@ -4323,9 +4324,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.type
    */
-  type(dtype: DTypeLike): Tensor;
+  type<const D extends DTypeLike>(dtype: D): OfDType<D>;
   /** The tensor in another dtype. @torch torch.type */
-  type(options: { dtype: DTypeLike }): Tensor;
+  type<const D extends DTypeLike>(options: { dtype: D }): OfDType<D>;
   /**
    * The tensor in the dtype of another.
    * @example
@@ -4506,9 +4507,9 @@ export interface TensorMethods {
   /** The same elements with another shape. @torch torch.view */
   view(options: { size: readonly number[] }): Tensor;
   /** The same bytes read as another dtype. @torch torch.view */
-  view(dtype: DTypeLike): Tensor;
+  view<const D extends DTypeLike>(dtype: D): OfDType<D>;
   /** The same bytes read as another dtype. @torch torch.view */
-  view(options: { dtype: DTypeLike }): Tensor;
+  view<const D extends DTypeLike>(options: { dtype: D }): OfDType<D>;
   /**
    * A view with the shape of another tensor.
    * @example

@@ -8,7 +8,9 @@ import type { Named } from "../src/dispatch/named.ts";
 import type { Scalar } from "../src/tensor/complex.ts";
 import type { DeviceLike } from "../src/tensor/device.ts";
 import type { DTypeLike } from "../src/tensor/dtype.ts";
+import type { OfDType } from "../src/tensor/of-dtype.ts";
 import type { UntypedStorage } from "../src/tensor/storage.ts";
+import type { Td } from "../src/tensordict/core/state.ts";
 import { type BoolTensor, Tensor, type TypedStorageLike } from "../src/tensor/tensor.ts";
 import * as O from "./ops.ts";
 
@@ -63,6 +65,10 @@ export function nn_functional_huberLoss(input: Tensor, target: Tensor, reduction
 export function nn_functional_huberLoss(input: Tensor, target: Tensor, options?: { reduction?: string; delta?: number; weight?: Tensor | null }): Tensor;
 /** Half of the squared distances of input and target up to `delta`, straight on beyond it. @torch torch.nn.functional.huber_loss */
 export function nn_functional_huberLoss(input: Tensor, options: { target: Tensor; reduction?: string; delta?: number; weight?: Tensor | null }): Tensor;
+/** Of a collection. */
+export function nn_functional_huberLoss<C extends Td>(input: C, ...rest: [target: C, options?: { reduction?: "mean" | "sum" | "none" }] | [options: { target: C; reduction?: "mean" | "sum" | "none" }]): C;
+/** Of a collection. */
+export function nn_functional_huberLoss<C extends Td>(options: { input: C; target: C; reduction?: "mean" | "sum" | "none" }): C;
 /** Half of the squared distances of input and target up to `delta`, straight on beyond it. @torch torch.nn.functional.huber_loss */
 export function nn_functional_huberLoss(options: { input: Tensor; target: Tensor; reduction?: string; delta?: number; weight?: Tensor | null }): Tensor;
 export function nn_functional_huberLoss(...args: unknown[]): Tensor {
@@ -94,6 +100,10 @@ export function nn_functional_l1Loss(input: Tensor, target: Tensor, sizeAverage:
 export function nn_functional_l1Loss(input: Tensor, target: Tensor, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
 /** The distances of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.l1_loss */
 export function nn_functional_l1Loss(input: Tensor, options: { target: Tensor; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
+/** Of a collection. */
+export function nn_functional_l1Loss<C extends Td>(input: C, ...rest: [target: C, options?: { reduction?: "mean" | "sum" | "none" }] | [options: { target: C; reduction?: "mean" | "sum" | "none" }]): C;
+/** Of a collection. */
+export function nn_functional_l1Loss<C extends Td>(options: { input: C; target: C; reduction?: "mean" | "sum" | "none" }): C;
 /** The distances of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.l1_loss */
 export function nn_functional_l1Loss(options: { input: Tensor; target: Tensor; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
 export function nn_functional_l1Loss(...args: unknown[]): Tensor {
@@ -198,6 +208,10 @@ export function nn_functional_mseLoss(input: Tensor, target: Tensor, sizeAverage
 export function nn_functional_mseLoss(input: Tensor, target: Tensor, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
 /** The squared differences of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.mse_loss */
 export function nn_functional_mseLoss(input: Tensor, options: { target: Tensor; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
+/** Of a collection. */
+export function nn_functional_mseLoss<C extends Td>(input: C, ...rest: [target: C, options?: { reduction?: "mean" | "sum" | "none" }] | [options: { target: C; reduction?: "mean" | "sum" | "none" }]): C;
+/** Of a collection. */
+export function nn_functional_mseLoss<C extends Td>(options: { input: C; target: C; reduction?: "mean" | "sum" | "none" }): C;
 /** The squared differences of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.mse_loss */
 export function nn_functional_mseLoss(options: { input: Tensor; target: Tensor; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
 export function nn_functional_mseLoss(...args: unknown[]): Tensor {
@@ -271,6 +285,10 @@ export function nn_functional_smoothL1Loss(input: Tensor, target: Tensor, sizeAv
 export function nn_functional_smoothL1Loss(input: Tensor, target: Tensor, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; beta?: number }): Tensor;
 /** The distances of input and target, less half of `beta`. @torch torch.nn.functional.smooth_l1_loss */
 export function nn_functional_smoothL1Loss(input: Tensor, options: { target: Tensor; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; beta?: number }): Tensor;
+/** Of a collection. */
+export function nn_functional_smoothL1Loss<C extends Td>(input: C, ...rest: [target: C, options?: { reduction?: "mean" | "sum" | "none" }] | [options: { target: C; reduction?: "mean" | "sum" | "none" }]): C;
+/** Of a collection. */
+export function nn_functional_smoothL1Loss<C extends Td>(options: { input: C; target: C; reduction?: "mean" | "sum" | "none" }): C;
 /** The distances of input and target, less half of `beta`. @torch torch.nn.functional.smooth_l1_loss */
 export function nn_functional_smoothL1Loss(options: { input: Tensor; target: Tensor; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; beta?: number }): Tensor;
 export function nn_functional_smoothL1Loss(...args: unknown[]): Tensor {
@@ -292,6 +310,10 @@ const T_nn_functional_softmax: A.Overload[] = [
 export function nn_functional_softmax(input: Tensor, dim: number | null, options?: { dtype?: DTypeLike | null }): Tensor;
 /** exp(x) divided by its sum along `dim`. @torch torch.nn.functional.softmax */
 export function nn_functional_softmax(input: Tensor, options?: { dim?: number | null; axis?: number | null; dtype?: DTypeLike | null }): Tensor;
+/** Of a collection. */
+export function nn_functional_softmax<C extends Td>(input: C, ...rest: [dim: number, dtype: DTypeLike | null] | [dim: number, options?: { dtype?: DTypeLike | null }] | [options: { dim: number; dtype?: DTypeLike | null }]): C;
+/** Of a collection. */
+export function nn_functional_softmax<C extends Td>(options: { input: C; dim: number; dtype?: DTypeLike | null }): C;
 /** exp(x) divided by its sum along `dim`. @torch torch.nn.functional.softmax */
 export function nn_functional_softmax(options: { input: Tensor; dim?: number | null; axis?: number | null; dtype?: DTypeLike | null }): Tensor;
 export function nn_functional_softmax(...args: unknown[]): Tensor {

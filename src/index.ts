@@ -105,9 +105,16 @@ export {
   uint64,
 } from "./tensor/dtype.ts";
 export type { ModeGuard } from "./tensor/modes.ts";
+export type { ComplexTensor, OfDType } from "./tensor/of-dtype.ts";
 export { Size } from "./tensor/size.ts";
 export { UntypedStorage } from "./tensor/storage.ts";
-export { type BackwardOptions, type BoolTensor, type GradientNode, type HookHandle, Tensor } from "./tensor/tensor.ts";
+export {
+  type BackwardOptions,
+  type BoolTensor,
+  type GradientNode,
+  type HookHandle,
+  Tensor,
+} from "./tensor/tensor.ts";
 export type { AssignedList, NestedList, Value } from "./tensor/value-types.ts";
 export * as nested from "./tensordict/classes/nested-api.ts";
 export { load, loadAsync, save, saveAsync } from "./tensordict/disk/files.ts";

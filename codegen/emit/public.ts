@@ -1,5 +1,6 @@
 /** generated/functional.ts, namespaces.ts, method-functions.ts and methods.ts: what users call, with documentation. */
 import type { Arg, Model, Op } from "../model/load.ts";
+import { onCollections } from "./collections.ts";
 import { docOf, overloadDoc } from "./docs.ts";
 import { resultType } from "./ops.ts";
 import { typeOf } from "./types.ts";
@@ -129,12 +130,21 @@ function signatures(op: Op, skipSelf: boolean, inplace = false): string[] {
 /** The forms with at most so many positional arguments. */
 function byName(op: Op, positional: readonly Arg[], named: readonly Arg[], most: number, result: string): string[] {
   const out: string[] = [];
+  const dtype = op.ofDtype ? [...positional, ...named].find((a) => a.name === "dtype") : undefined;
+  // A dtype that is not given is null.
+  const none = dtype?.fallback === undefined ? "" : " | null = null";
+  const open = dtype === undefined ? "(" : `<const D extends DTypeLike${none}>(`;
+  const made = dtype === undefined ? result : "OfDType<D>";
+  const inputs = (a: Arg): string => (a === dtype ? "D" : inputType(a));
   for (let k = most; k >= 0; k--) {
-    const given = positional.slice(0, k).map((a) => `${a.name}: ${inputType(a)}`);
+    const given = positional.slice(0, k).map((a) => `${a.name}: ${inputs(a)}`);
     const rest = [...positional.slice(k), ...named];
     const mark = rest.some((a) => a.fallback === undefined) ? "" : "?";
-    const options = rest.length > 0 || has(op, "out") ? [`options${mark}: ${optionsType(op, rest)}`] : [];
-    out.push(`(${[...given, ...options].join(", ")}): ${result}`);
+    const type = optionsType(op, rest).replace(/\bdtype(\??): DTypeLike( \| null)?/, (found, mark) =>
+      dtype === undefined ? found : `dtype${mark}: D`,
+    );
+    const options = rest.length > 0 || has(op, "out") ? [`options${mark}: ${type}`] : [];
+    out.push(`${open}${[...given, ...options].join(", ")}): ${made}`);
   }
   return out;
 }
@@ -280,7 +290,13 @@ function emitFunction(group: Group, inplace: boolean, exported: boolean): string
   const lines: string[] = [];
   const simple = isSimple(group.ops);
   lines.push(...table(group, inplace, simple));
-  lines.push(...declared(group.ops, `${keyword} ${local}`, "", false, inplace));
+  const ofTensors = declared(group.ops, `${keyword} ${local}`, "", false, inplace);
+  // Before the last one, of which the compiler speaks when none fits.
+  const last = ofTensors.splice(-2);
+  const more = inplace
+    ? []
+    : onCollections(group.name).map((text) => `/** Of a collection. */\n${keyword} ${local}${text};`);
+  lines.push(...ofTensors, ...(ofTensors.length === 0 ? [...last, ...more] : [...more, ...last]));
   if (simple) {
     const body = simpleBody(group.ops[0] as Op, name, inplace, `${tableName(group)}${inplace ? "_" : ""}`);
     lines.push(`${keyword} ${local}${body[0]}`, ...body.slice(1), "");
@@ -302,7 +318,9 @@ const HEAD = [
   'import type { Scalar } from "../src/tensor/complex.ts";',
   'import type { DeviceLike } from "../src/tensor/device.ts";',
   'import type { DTypeLike } from "../src/tensor/dtype.ts";',
+  'import type { OfDType } from "../src/tensor/of-dtype.ts";',
   'import type { UntypedStorage } from "../src/tensor/storage.ts";',
+  'import type { Td } from "../src/tensordict/core/state.ts";',
   'import { type BoolTensor, Tensor, type TypedStorageLike } from "../src/tensor/tensor.ts";',
   'import * as O from "./ops.ts";',
   "",
@@ -398,6 +416,7 @@ export function emitMethods(model: Model): string {
     'import type { Scalar } from "../src/tensor/complex.ts";',
     'import type { DeviceLike } from "../src/tensor/device.ts";',
     'import type { DTypeLike } from "../src/tensor/dtype.ts";',
+    'import type { OfDType } from "../src/tensor/of-dtype.ts";',
     'import type { UntypedStorage } from "../src/tensor/storage.ts";',
     'import type { BoolTensor, Tensor, TypedStorageLike } from "../src/tensor/tensor.ts";',
     'import * as F from "./functional.ts";',

@@ -130,6 +130,8 @@ export interface OpSchema {
   readonly returns?: "boolean";
   /** The result is of bools, which `promote` does not say. */
   readonly ofBools?: boolean;
+  /** The result has the dtype of the argument `dtype`, which the compiler follows. */
+  readonly ofDtype?: boolean;
   /** Names of the results when there are several. */
   readonly results?: readonly string[];
   /** Formulas by argument (`"self"` or `"self, other"`), "none" or "composite". */

@@ -35,6 +35,7 @@ export const ops = [
     overload: "dtype",
     args: { self: "Tensor", dtype: "DType" },
     impl: "views_dtype.viewDtype",
+    ofDtype: true,
     grad: "none",
     doc: "The same bytes read as another dtype; the last dimension grows or shrinks with the element size.",
     throws: ["RuntimeError when sizes, strides or offset do not divide"],

@@ -99,6 +99,7 @@ let nextId = 1;
 /** Declared apart: the compiler misses symbols of a class that merges with an interface which mentions it. */
 interface SymbolMembers extends Disposable {
   [Symbol.toPrimitive](hint: "number" | "string" | "default"): number | string | boolean;
+  [Symbol.iterator](): IterableIterator<Tensor>;
 }
 
 // The operators declare themselves (generated/methods.ts).

@@ -105,9 +105,9 @@ function checked(op: keyof typeof FUNCTIONS, args: ArrayLike<unknown>): any[] {
  * ```
  * @torch tensordict.lazy_stack
  */
-export function lazyStack(list: readonly Td[], dim = 0): Td {
+export function lazyStack<C extends Td>(list: readonly C[], dim = 0): C {
   [list, dim = 0] = checked("lazyStack", arguments);
-  return lazyStackTds(list, dim);
+  return lazyStackTds(list, dim) as C;
 }
 
 /**
@@ -119,9 +119,9 @@ export function lazyStack(list: readonly Td[], dim = 0): Td {
  * ```
  * @torch tensordict.maybe_dense_stack
  */
-export function maybeDenseStack(list: readonly Td[], dim = 0): Td {
+export function maybeDenseStack<C extends Td>(list: readonly C[], dim = 0): C {
   [list, dim = 0] = checked("maybeDenseStack", arguments);
-  return maybeDenseStackTds(list, dim);
+  return maybeDenseStackTds(list, dim) as C;
 }
 
 /**

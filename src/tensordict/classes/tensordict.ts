@@ -157,20 +157,20 @@ class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
     return new DenseTensorDict(new Map(keys.map((key) => [key, value])));
   }
   /** TensorDicts side by side along a new batch dimension, in tensors of their own. @torch TensorDict.stack */
-  static stack(list: readonly Td[], dim = 0): Td {
-    return stackTds(list, dim);
+  static stack<C extends Td>(list: readonly C[], dim = 0): C {
+    return stackTds(list, dim) as C;
   }
   /** TensorDicts side by side along a new batch dimension, without a copy. @torch TensorDict.lazy_stack */
-  static lazyStack(list: readonly Td[], dim = 0): Td {
-    return lazyStackTds(list, dim);
+  static lazyStack<C extends Td>(list: readonly C[], dim = 0): C {
+    return lazyStackTds(list, dim) as C;
   }
   /** A stack in tensors of its own where all entries fit, else without a copy. @torch TensorDict.maybe_dense_stack */
-  static maybeDenseStack(list: readonly Td[], dim = 0): Td {
-    return maybeDenseStackTds(list, dim);
+  static maybeDenseStack<C extends Td>(list: readonly C[], dim = 0): C {
+    return maybeDenseStackTds(list, dim) as C;
   }
   /** TensorDicts one after the other along a batch dimension. @torch TensorDict.cat */
-  static cat(list: readonly Td[], dim = 0): Td {
-    return catTds(list, dim);
+  static cat<C extends Td>(list: readonly C[], dim = 0): C {
+    return catTds(list, dim) as C;
   }
 }
 

@@ -4,39 +4,11 @@ import type { Again, FunctionTaker } from "../../dispatch/arguments.ts";
 import { ValueError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { isTensorCollection, type Td } from "../core/state.ts";
+import { LOSSES, METHODS, MODELLED, OF_BOTH } from "../core/torch-names.ts";
 import type { Alternative } from "./choosing.ts";
 import { applyLeaves, elementwiseTd, type Operand } from "./pointwise.ts";
 
 type Options = Record<string, unknown> | null;
-
-/** Functions that make a tensor after the model of another. */
-const MODELLED = new Set(["emptyLike", "fullLike", "onesLike", "randLike", "randnLike", "zerosLike"]);
-/** Functions of a tensor and of what it should be. */
-const LOSSES = new Set(["huberLoss", "l1Loss", "mseLoss", "smoothL1Loss"]);
-/** Functions of two operands, of which only the second is a collection. */
-const OF_BOTH = new Set([
-  "add",
-  "bitwiseAnd",
-  "bitwiseOr",
-  "bitwiseXor",
-  "div",
-  "maximum",
-  "minimum",
-  "mul",
-  "pow",
-  "sub",
-]);
-
-/** Functions that do what the method of the first argument does. */
-const METHODS = new Set([
-  ...["unbind", "unflatten", "flatten", "reshape", "flip", "fliplr", "flipud", "roll", "rot90", "narrow", "tile"],
-  ...["repeatInterleave", "broadcastTo", "atleast1d", "atleast2d", "atleast3d", "transpose", "swapaxes", "swapdims"],
-  ...["gather", "clone", "squeeze", "unsqueeze", "maskedSelect", "permute", "movedim", "moveaxis", "split", "chunk"],
-  ...["tensorSplit", "where", "var", "std", "mean", "sum", "logsumexp", "softmax"],
-  ...["abs", "add", "addcdiv", "addcmul", "bitwiseAnd", "bitwiseOr", "bitwiseXor", "clamp", "clampMax", "clampMin"],
-  ...["cos", "div", "exp", "isfinite", "isnan", "isneginf", "isposinf", "isreal", "lerp", "log", "log1p", "logicalAnd"],
-  ...["maximum", "minimum", "mul", "neg", "pow", "sigmoid", "sin", "sqrt", "square", "sub", "tanh"],
-]);
 
 /** Null stands for what is not given; a dimension that is not given is left out. */
 function given(options: Options): Record<string, unknown> {

@@ -1,4 +1,5 @@
 // What the compiler says of programs with TensorDicts; compiled and run as tensors.mts.
+import * as torch from "zensor";
 import { load as loadFile, type NonTensorData, ones, Tensor, TensorDict, tensorclass, zeros } from "zensor";
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
@@ -163,3 +164,65 @@ same<typeof weight, Tensor | null>();
 const found = weights.get("x");
 same<typeof found, Tensor>();
 check("found", found.ndim === 1);
+
+// Functions of tensors take collections and give what they were given.
+const pair = new TensorDict({ a: ones(2, 3), b: { c: zeros(2, 3) } }, [2, 3]);
+type Pair = typeof pair;
+const unbound = torch.unbind(pair);
+same<typeof unbound, Pair[]>();
+const columns = torch.unbind({ input: pair, dim: 1 });
+same<typeof columns, Pair[]>();
+const cut = [torch.split(pair, 1), torch.chunk(pair, { chunks: 2 }), torch.tensorSplit(pair, [1], 1)];
+same<typeof cut, Pair[][]>();
+const alike = [
+  torch.stack([pair, pair]).at(0),
+  torch.cat([pair, pair]).at("0:2"),
+  torch.permute(pair, [1, 0]),
+  torch.gather(pair, 0, zeros(2, 3, { dtype: "int64" })),
+  torch.onesLike(pair),
+  torch.fullLike(pair, 2),
+  torch.add(pair, 1),
+  torch.sub(1, pair),
+  torch.clamp(pair, { min: 0 }),
+  torch.mean(pair, 0),
+  torch.exp({ input: pair }),
+  torch.where(ones(2, 3).gt(0), pair, 0),
+  torch.unflatten(pair, 0, [1, 2]),
+];
+same<typeof alike, Pair[]>();
+const lossOf = torch.nn.functional.mseLoss(pair, pair, { reduction: "none" });
+check("inner of functions", alike.every((one) => one.get(["b", "c"]) instanceof Tensor) && lossOf.get("a").ndim === 2);
+check("several", unbound.length === 2 && columns.length === 3 && cut.every((parts) => parts.length === 2));
+const stacked = TensorDict.stack([pair, pair]).get(["b", "c"]);
+same<typeof stacked, Tensor>();
+const joined = [
+  TensorDict.cat([pair]),
+  TensorDict.lazyStack([pair]),
+  torch.lazyStack([pair]),
+  TensorDict.maybeDenseStack([pair]),
+];
+same<typeof joined, Pair[]>();
+const applied = pair.apply((t) => t.add(1)).get(["b", "c"]);
+same<typeof applied, Tensor>();
+check("schemas", stacked.ndim === 3 && joined.length === 4 && applied.at(0, 0).item() === 1);
+const badly = [
+  // @ts-expect-error no such key
+  () => torch.stack([pair, pair]).get("zz"),
+  // @ts-expect-error no such key
+  () => TensorDict.stack([pair, pair]).get("zz"),
+  // @ts-expect-error no such key
+  () => torch.unbind(pair)[0]?.get("zz"),
+  // @ts-expect-error no such key
+  () => pair.apply((t) => t).get("zz"),
+  // @ts-expect-error a dimension is a number
+  () => torch.unbind(pair, "0"),
+  // @ts-expect-error no such argument
+  () => torch.split(pair, 1, { dmi: 0 }),
+  // @ts-expect-error an index is needed
+  () => torch.gather(pair, 0),
+  // @ts-expect-error no function of collections
+  () => torch.cumsum(pair, 0),
+  // @ts-expect-error both are collections
+  () => torch.nn.functional.mseLoss(pair, ones(2, 3)),
+];
+check("badly", badly.length === 9);

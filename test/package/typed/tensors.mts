@@ -203,3 +203,41 @@ same<typeof next, string | undefined>();
 check("next", next === "MulBackward0");
 // @ts-expect-error a node or null
 y.gradFn?.nextFunctions[0]?.[0].name;
+
+// A dtype that the compiler knows: item() is of it.
+const asBool = x.to("bool").at(0, 0).item<boolean>();
+const truthOf = x.gt(6).any().to(torch.bool).item();
+same<typeof truthOf, boolean>();
+const byName = tensor(0).to({ dtype: "torch.bool" }).item();
+same<typeof byName, boolean>();
+const onCpu = tensor(0).to("cpu", { dtype: torch.bool }).item();
+same<typeof onCpu, boolean>();
+const placed = tensor(0).to("cpu", "bool").item();
+same<typeof placed, boolean>();
+const counted = tensor(true).to(torch.int64).item();
+same<typeof counted, number>();
+const countedByName = tensor(true).to({ dtype: long }).item();
+same<typeof countedByName, number>();
+const imaginary = tensor(1).to(complex64).item();
+same<typeof imaginary, Complex>();
+const viewed = tensor(1).type("bool").item();
+same<typeof viewed, boolean>();
+const seen = zeros(1, { dtype: "uint8" }).view(torch.bool).sum().item();
+same<typeof seen, number>();
+const either = tensor(1).to(seen > 0 ? torch.bool : torch.int64);
+same<typeof either, Tensor>();
+let flag = tensor(1).to("bool");
+flag = flag.add(1);
+check("converted", asBool === true && truthOf === true && byName === false && onCpu === false && placed === false);
+check("numbers", counted === 1 && countedByName === 1 && imaginary.re === 1 && viewed === true && flag.ndim === 0);
+const unconverted = [
+  // @ts-expect-error a bool is no number
+  (): number => tensor(1).to("bool").item(),
+  // @ts-expect-error a number is no bool: item<boolean>() says so where it is meant
+  (): Complex => tensor(1).to(torch.bool).item(),
+  // @ts-expect-error no dtype
+  () => tensor(1).to("boolean"),
+  // @ts-expect-error no dtype
+  () => tensor(1).to({ dtype: "boolean" }),
+];
+check("unconverted", unconverted.length === 4);
