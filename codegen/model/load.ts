@@ -66,9 +66,9 @@ export function camel(name: string): string {
 const KNOWN = new Set(
   (
     "name overload namespace kind doc args kwargs variants promote kernels fast impl returns results grad node " +
-    "batch jvp decompose refuses attrs inplaceGradOnly exactOut wide ofNumbers ofBools ofDtype nodeWhen anyResult movesTo " +
+    "batch jvp decompose refuses attrs inplaceGradOnly exactOut wide ofNumbers ofBools nodeWhen anyResult movesTo " +
     "inplaceNode multiOutput mayCopy nonDifferentiable saves checksFirst anyDevice internal aliases example " +
-    "inplaceExample throws"
+    "inplaceExample throws ofDtype"
   ).split(" "),
 );
 

@@ -98,12 +98,11 @@ let nextId = 1;
 
 /** Declared apart: the compiler misses symbols of a class that merges with an interface which mentions it. */
 interface SymbolMembers extends Disposable {
-  [Symbol.toPrimitive](hint: "number" | "string" | "default"): number | string | boolean;
+  [Symbol.toPrimitive](hint: string): number | string | boolean;
   [Symbol.iterator](): IterableIterator<Tensor>;
 }
 
-// The operators declare themselves (generated/methods.ts).
-export interface Tensor extends SymbolMembers {}
+/* The operators declare themselves (generated/methods.ts). */ export interface Tensor extends SymbolMembers {}
 
 /** A strided, multi-dimensional array over shared storage. @torch torch.Tensor */
 export class Tensor {

@@ -1,9 +1,10 @@
 // Types of collections after their set of keys changed.
+import type { Tensor } from "../../tensor/tensor.ts";
 import type { AnyPath, Classes, Inner, KeyOf, NestedKey, Schema } from "./types.ts";
 
 type IsAny<T> = 0 extends 1 & T ? true : false;
 /** Nothing is known about the keys, or there are any. */
-type IsOpen<S> = IsAny<S> extends true ? true : string extends keyof S ? true : false;
+export type IsOpen<S> = IsAny<S> extends true ? true : string extends keyof S ? true : false;
 
 /** Whoever has keys. */
 export interface Holder {
@@ -21,7 +22,7 @@ type InnerPath<S> = [S] extends [never] ? never : readonly [KeyOf<S>, ...NestedK
 export type PathsOf<K extends readonly (NestedKey | object)[]> = Extract<K[number], NestedKey>;
 
 /** A path of one key is that key. */
-type Plain<K> = K extends readonly [infer One] ? One : K;
+export type Plain<K> = K extends readonly [infer One] ? One : K;
 type Head<K> = K extends readonly [infer First, ...infer _Rest] ? First : K;
 /** What is left of the paths that go on under a key. */
 type Tail<K, P> = K extends readonly [P, infer Next, ...infer Rest] ? Plain<readonly [Next, ...Rest]> : never;
@@ -46,6 +47,18 @@ export type Excluded<S, K> =
         [P in keyof S as P extends Plain<K> ? never : P]: [Tail<K, P>] extends [never]
           ? S[P]
           : TdOf<Excluded<Inner<S[P]>, Tail<K, P>>>;
+      };
+
+/** With a tensor under each of these paths. */
+export type Written<S, K> =
+  IsOpen<S> extends true
+    ? S
+    : {
+        [P in keyof S | (Head<K> & string)]: P extends Plain<K>
+          ? Tensor
+          : [Tail<K, P>] extends [never]
+            ? S[P & keyof S]
+            : TdOf<Written<P extends keyof S ? Inner<S[P]> : Record<never, never>, Tail<K, P>>>;
       };
 
 /** With an entry under another key; paths as the new key make the keys unknown. */

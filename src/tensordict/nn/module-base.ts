@@ -5,6 +5,7 @@ import { RuntimeError, ValueError, warn } from "../../tensor/errors.ts";
 import { isTensorCollection, type Td } from "../core/state.ts";
 import type { NestedKey } from "../core/types.ts";
 import { type ModuleLike, toModule } from "../ops/module.ts";
+import type { Unchecked } from "./key-types.ts";
 import { includes, indent, type Key, type KeyList, keysOf, keysRepr, keyWords } from "./keys.ts";
 import { keepingSkip, modes, skips_ } from "./modes.ts";
 import { STATICS } from "./signatures.ts";
@@ -27,7 +28,7 @@ interface Selection {
 }
 
 export interface TensorDictModuleBase {
-  (tensordict: Td, ...rest: Any[]): Td;
+  (tensordict: Unchecked<this>, ...rest: Any[]): Td;
 }
 
 /**

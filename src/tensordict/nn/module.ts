@@ -7,8 +7,9 @@ import { TensorDict } from "../classes/tensordict.ts";
 import { keyPath } from "../core/keys.ts";
 import { pythonRepr } from "../core/python-repr.ts";
 import { isNonTensor, isTensorCollection, type Td } from "../core/state.ts";
-import type { NestedKey } from "../core/types.ts";
+import type { Inner, NestedKey } from "../core/types.ts";
 import { callDispatched } from "./dispatch.ts";
+import type { Having, Inputs, With } from "./key-types.ts";
 import { includes, indent, type Key, type KeyList, keyRepr, keysRepr } from "./keys.ts";
 import { functionText, inKeysOf, outKeysOf, TensorDictModuleBase, unlessThere } from "./module-base.ts";
 import { CONSTRUCTORS, FUNCTIONS } from "./signatures.ts";
@@ -68,6 +69,11 @@ export function requireInplace(inplace: unknown): void {
   );
 }
 
+// Called with a collection; the other calls are those of `forward`.
+export interface TensorDictModule<I, O> {
+  <T extends Td>(tensordict: T & Having<Inner<T>, I>, options?: ForwardOptions): With<T, O>;
+}
+
 /**
  * A module or a function whose inputs are entries of a TensorDict, and whose results are written into it. Called with
  * tensors instead, it gives tensors. `inKeys` is a list of keys, one for each argument; an object `{ argument: key }`
@@ -87,7 +93,12 @@ export function requireInplace(inplace: unknown): void {
  * ```
  * @torch tensordict.nn.TensorDictModule
  */
-export class TensorDictModule extends TensorDictModuleBase {
+export class TensorDictModule<
+  const I extends NestedKey = Any,
+  const O extends NestedKey = Any,
+> extends TensorDictModuleBase {
+  /** @internal */ declare readonly _reads: I;
+  /** @internal */ declare readonly _writes: O;
   /** What is called. */
   declare module: Any;
   /** Where results go. */
@@ -100,6 +111,19 @@ export class TensorDictModule extends TensorDictModuleBase {
   declare strict: boolean;
   /** @internal The names of arguments, where they are passed by name. */ declare _kwargs: string[] | null;
 
+  constructor(
+    module: Any,
+    inKeys: readonly I[] | (I & string) | Readonly<Record<string, I>>,
+    outKeys: readonly O[] | (O & string),
+    options?: TensorDictModuleOptions & { inplace?: true; outToInMap?: true },
+  );
+  constructor(
+    options: {
+      module: Any;
+      inKeys: readonly I[] | (I & string) | Readonly<Record<string, I>>;
+      outKeys: readonly O[] | (O & string);
+    } & TensorDictModuleOptions & { inplace?: true; outToInMap?: true },
+  );
   constructor(
     module: Any,
     inKeys: KeyList | Record<string, NestedKey>,
@@ -147,8 +171,8 @@ export class TensorDictModule extends TensorDictModuleBase {
   }
 
   /** Writes the results for a TensorDict into it, or gives those for tensors. */
-  override forward(tensordict: Td, options?: ForwardOptions): Td;
-  override forward(...inputs: Any[]): Any;
+  override forward<T extends Td>(tensordict: T & Having<Inner<T>, I>, options?: ForwardOptions): With<T, O>;
+  override forward(...inputs: Inputs<I>[]): Any;
   override forward(...given: Any[]): Any {
     return callDispatched(this, given, { autoBatchSize: false }, (td, rest) =>
       unlessThere(this, td, () => this._forward(td, rest)),

@@ -6,8 +6,9 @@ import { checkOptions, isDict } from "../../tensor/checks.ts";
 import { IndexError, KeyError, RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
 import { typeName } from "../../tensor/type-name.ts";
 import { isLazy, type Td } from "../core/state.ts";
-import type { NestedKey } from "../core/types.ts";
+import type { Inner, NestedKey } from "../core/types.ts";
 import { callDispatched } from "./dispatch.ts";
+import type { Having, Inputs, Keyed, ReadBy, With, WrittenBy } from "./key-types.ts";
 import { hasAll, includes, type Key, type KeyList, keysRepr } from "./keys.ts";
 import {
   type ForwardOptions,
@@ -109,12 +110,16 @@ export function keysOfChain(modules: readonly TensorDictModuleBase[]): [inKeys: 
  * ```
  * @torch tensordict.nn.TensorDictSequential
  */
-export class TensorDictSequential extends TensorDictModule {
+export class TensorDictSequential<M extends readonly Keyed<Any, Any>[] = Any> extends TensorDictModule<
+  ReadBy<M>,
+  WrittenBy<M>
+> {
   declare module: ModuleList | ModuleDict;
   /** Whether modules whose inputs are missing are left out. */
   declare partialTolerant: boolean;
   /** @internal */ declare _selects: boolean;
 
+  constructor(...modules: M);
   constructor(...modules: SequentialArguments[]);
   constructor(...given: unknown[]) {
     super();
@@ -292,8 +297,11 @@ export class TensorDictSequential extends TensorDictModule {
   }
 
   /** Writes the results of all modules into a TensorDict, or gives those for tensors. */
-  override forward(tensordict: Td, options?: ForwardOptions): Td;
-  override forward(...inputs: Any[]): Any;
+  override forward<T extends Td>(
+    tensordict: T & Having<Inner<T>, ReadBy<M>>,
+    options?: ForwardOptions,
+  ): With<T, WrittenBy<M>>;
+  override forward(...inputs: Inputs<ReadBy<M>>[]): Any;
   override forward(...given: Any[]): Any {
     return callDispatched(this, given, { autoBatchSize: false }, (td, rest) =>
       unlessThere(this, td, () => this._forward(td, rest)),

@@ -226,3 +226,50 @@ const badly = [
   () => torch.nn.functional.mseLoss(pair, ones(2, 3)),
 ];
 check("badly", badly.length === 9);
+
+// Modules know the keys that they read and write, where they are literals.
+const { TensorDictModule, TensorDictSequential } = torch.tensordict.nn;
+const plus = new TensorDictModule((t: Tensor) => t.add(1), ["a"], ["b"]);
+const times = new TensorDictModule({
+  module: (s: Tensor, t: Tensor) => [s.mul(t), s],
+  inKeys: ["b", ["n", "c"]],
+  outKeys: [["n", "d"], "_"],
+});
+const input = () => new TensorDict({ a: ones(2), n: { c: zeros(2) } }, [2]);
+const added = plus(input());
+const [addedB, addedC] = [added.get("b"), added.get(["n", "c"])];
+same<typeof addedB, Tensor>();
+same<typeof addedC, Tensor>();
+const chain = new TensorDictSequential(plus, times);
+const chained = chain(input());
+const deepest = chained.get(["n", "d"]);
+same<typeof deepest, Tensor>();
+const throughForward = chain.forward(input()).get("b");
+same<typeof throughForward, Tensor>();
+check("chain", addedB.at(0).item() === 2 && addedC.ndim === 1 && deepest.ndim === 1 && throughForward.ndim === 1);
+check("of tensors", plus(ones(2)).at(0).item() === 2 && plus({ a: ones(2) }).ndim === 1);
+const keysOfOthers: string[] = ["a"];
+const unknownKeys = new TensorDictModule((t: Tensor) => t, keysOfOthers, ["b"]);
+check("unknown keys", unknownKeys(input()).get("b").ndim === 1);
+check("open", plus(new TensorDict().set("a", ones(2))).get("b").ndim === 1);
+const fresh = new TensorDictModule((t: Tensor) => t, ["a"], ["b"], { inplace: false });
+check("fresh", fresh(input()).get("b").ndim === 1);
+const lacking = [
+  // @ts-expect-error there is no a
+  () => plus(new TensorDict({ b: ones(2) }, [2])),
+  // @ts-expect-error there is no a
+  () => plus.forward(new TensorDict({ b: ones(2) }, [2])),
+  // @ts-expect-error there is no c in n
+  () => times(new TensorDict({ b: ones(2), n: { e: ones(2) } }, [2])),
+  // @ts-expect-error the first module reads a
+  () => chain(new TensorDict({ b: ones(2), n: { c: ones(2) } }, [2])),
+  // @ts-expect-error the second module reads c of n
+  () => chain(new TensorDict({ a: ones(2) }, [2])),
+  // @ts-expect-error nothing writes z
+  () => chained.get("z"),
+  // @ts-expect-error what is thrown away is no entry
+  () => chained.get("_"),
+  // @ts-expect-error a key is no number
+  () => new TensorDictModule((t: Tensor) => t, ["a"], [3]),
+];
+check("lacking", lacking.length === 8);
