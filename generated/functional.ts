@@ -4280,6 +4280,47 @@ export function nonzero(...args: unknown[]): Tensor | Tensor[] {
   return A.call<Tensor | Tensor[]>("nonzero", T__nonzero, args);
 }
 
+const T__norm: A.Overload[] = [
+  { fn: O.norm, args: [["self","Tensor",REQUIRED], ["p","Scalar?",2], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 4, out: 1 },
+  { fn: O.norm_String, args: [["self","Tensor",REQUIRED], ["p","String",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 4, out: 1 },
+];
+/**
+ * The norm of the elements as of one vector, of order 2 unless told, over one or several dimensions.
+ * "fro" is the order 2. There are no norms of matrices by their singular values.
+ * @throws NotImplementedError for integers and bools
+ * @throws RuntimeError for a dtype that would lose digits, and where there are no elements to find the greatest or least of
+ * @throws NotImplementedError for integers and bools
+ * @throws RuntimeError for a dtype that would lose digits, and where there are no elements to find the greatest or least of
+ * @example
+ * ```ts
+ * tensor([[3, -4], [0, 2]]).norm({ dim: 1 }) // tensor([5., 2.])
+ * ```
+ * @torch torch.norm
+ */
+export function norm(self: Tensor, p: Scalar | null, dim: number | readonly number[] | null, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The norm of the elements as of one vector, of order 2 unless told, over one or several dimensions. @torch torch.norm */
+export function norm(self: Tensor, p: Scalar | null, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The norm of the elements as of one vector, of order 2 unless told, over one or several dimensions. @torch torch.norm */
+export function norm(self: Tensor, p: Scalar | null, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The norm of the elements as of one vector, of order 2 unless told, over one or several dimensions. @torch torch.norm */
+export function norm(self: Tensor, options?: { p?: Scalar | null; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The norm of the elements as of one vector, of order 2 unless told, over one or several dimensions. @torch torch.norm */
+export function norm(options: { input: Tensor; p?: Scalar | null; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** "fro" is the order 2. @torch torch.norm */
+export function norm(self: Tensor, p: string, dim: number | readonly number[] | null, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** "fro" is the order 2. @torch torch.norm */
+export function norm(self: Tensor, p: string, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** "fro" is the order 2. @torch torch.norm */
+export function norm(self: Tensor, p: string, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** "fro" is the order 2. @torch torch.norm */
+export function norm(self: Tensor, options: { p: string; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** "fro" is the order 2. @torch torch.norm */
+export function norm(options: { input: Tensor; p: string; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function norm(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.norm(args[0], 2, null, false, null);
+  return A.call<Tensor>("norm", T__norm, args);
+}
+
 const T__normal: A.Overload[] = [
   { fn: O.normal, args: [["mean","Tensor",REQUIRED], ["std","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 2, out: 1 },
   { fn: O.normal_Tensor_float, args: [["mean","Tensor",REQUIRED], ["std","Float",1], ["generator","Generator?",null]], positional: 2, out: 1 },

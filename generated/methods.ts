@@ -2957,6 +2957,34 @@ export interface TensorMethods {
   /** With `asTuple`, the coordinates as one vector for each dimension. @torch torch.nonzero */
   nonzero(options: { asTuple: boolean }): Tensor[];
   /**
+   * The norm of the elements as of one vector, of order 2 unless told, over one or several dimensions.
+   * "fro" is the order 2. There are no norms of matrices by their singular values.
+   * @throws NotImplementedError for integers and bools
+   * @throws RuntimeError for a dtype that would lose digits, and where there are no elements to find the greatest or least of
+   * @throws NotImplementedError for integers and bools
+   * @throws RuntimeError for a dtype that would lose digits, and where there are no elements to find the greatest or least of
+   * @example
+   * ```ts
+   * tensor([[3, -4], [0, 2]]).norm({ dim: 1 }) // tensor([5., 2.])
+   * ```
+   * @torch torch.norm
+   */
+  norm(p: Scalar | null, dim: number | readonly number[] | null, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** The norm of the elements as of one vector, of order 2 unless told, over one or several dimensions. @torch torch.norm */
+  norm(p: Scalar | null, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** The norm of the elements as of one vector, of order 2 unless told, over one or several dimensions. @torch torch.norm */
+  norm(p: Scalar | null, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** The norm of the elements as of one vector, of order 2 unless told, over one or several dimensions. @torch torch.norm */
+  norm(options?: { p?: Scalar | null; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** "fro" is the order 2. @torch torch.norm */
+  norm(p: string, dim: number | readonly number[] | null, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** "fro" is the order 2. @torch torch.norm */
+  norm(p: string, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** "fro" is the order 2. @torch torch.norm */
+  norm(p: string, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** "fro" is the order 2. @torch torch.norm */
+  norm(options: { p: string; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /**
    * Fills with normal random numbers.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError for a negative standard deviation
@@ -5248,6 +5276,9 @@ export function installMethods(prototype: Tensor): void {
   };
   p.nonzero = function (this: Tensor, ...args: unknown[]) {
     return (F.nonzero as A.Unchecked)(this, ...args);
+  };
+  p.norm = function (this: Tensor, ...args: unknown[]) {
+    return (F.norm as A.Unchecked)(this, ...args);
   };
   p.normal_ = function (this: Tensor, ...args: unknown[]) {
     return (M.normal_ as A.Unchecked)(this, ...args);

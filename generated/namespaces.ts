@@ -342,6 +342,35 @@ export function nn_functional_softmin(...args: unknown[]): Tensor {
   return A.call<Tensor>("softmin", T_nn_functional_softmin, args);
 }
 
+const T_linalg_vectorNorm: A.Overload[] = [
+  { fn: O.linalg_vector_norm, args: [["self","Tensor",REQUIRED], ["ord","Scalar",2], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 4, out: 1 },
+];
+/**
+ * The norm of order `ord` of the elements, as of one vector, over one or several dimensions, all of
+ * them without a dimension: the root of that order of the sum of the powers of their sizes; the number
+ * of those that are not zero (0), the greatest (Infinity) or the least (-Infinity) size.
+ * @throws NotImplementedError for integers and bools
+ * @throws RuntimeError for a dtype that would lose digits, and where there are no elements to find the greatest or least of
+ * @example
+ * ```ts
+ * linalg.vectorNorm(tensor([3, -4])) // tensor(5.)
+ * ```
+ * @torch torch.linalg.vector_norm
+ */
+export function linalg_vectorNorm(self: Tensor, ord: Scalar, dim: number | readonly number[] | null, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The norm of order `ord` of the elements, as of one vector, over one or several dimensions, all of them without a dimension: the root of that order of the sum of the powers of their sizes. @torch torch.linalg.vector_norm */
+export function linalg_vectorNorm(self: Tensor, ord: Scalar, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The norm of order `ord` of the elements, as of one vector, over one or several dimensions, all of them without a dimension: the root of that order of the sum of the powers of their sizes. @torch torch.linalg.vector_norm */
+export function linalg_vectorNorm(self: Tensor, ord: Scalar, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The norm of order `ord` of the elements, as of one vector, over one or several dimensions, all of them without a dimension: the root of that order of the sum of the powers of their sizes. @torch torch.linalg.vector_norm */
+export function linalg_vectorNorm(self: Tensor, options?: { ord?: Scalar; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The norm of order `ord` of the elements, as of one vector, over one or several dimensions, all of them without a dimension: the root of that order of the sum of the powers of their sizes. @torch torch.linalg.vector_norm */
+export function linalg_vectorNorm(options: { input: Tensor; ord?: Scalar; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function linalg_vectorNorm(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.linalg_vector_norm(args[0], 2, null, false, null);
+  return A.call<Tensor>("vectorNorm", T_linalg_vectorNorm, args);
+}
+
 /** The functions of torch.nn.functional. */
 export const namespace_nn_functional = {
   dropout: nn_functional_dropout,
@@ -356,4 +385,9 @@ export const namespace_nn_functional = {
   smoothL1Loss: nn_functional_smoothL1Loss,
   softmax: nn_functional_softmax,
   softmin: nn_functional_softmin,
+} as const;
+
+/** The functions of torch.linalg. */
+export const namespace_linalg = {
+  vectorNorm: linalg_vectorNorm,
 } as const;

@@ -974,6 +974,34 @@ export class _log_softmax_backward_data_Backward extends Node {
   }
 }
 
+export class linalg_vector_norm_Backward extends Node {
+  override get name(): string {
+    return "LinalgVectorNormBackward0";
+  }
+  self!: S.Saved;
+  ord!: Scalar;
+  dim!: number | readonly number[] | null;
+  keepdim!: boolean;
+  result0!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim = this.dim;
+    const keepdim = this.keepdim;
+    const ord = this.ord;
+    const self = S.unpack(this.self, this) as Tensor;
+    const result = S.unpack(this.result0, this) as Tensor;
+    return [
+      this.needs(0) ? F.vectorNormBackward(grad, self, ord, result, dim, keepdim) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+    this.result0 = S.drop(this.result0);
+  }
+}
+
 export class clamp_min_Backward extends Node {
   override get name(): string {
     return "ClampMinBackward0";

@@ -12,6 +12,7 @@ import * as $joining from "../src/dispatch/joining.ts";
 import * as $losses from "../src/dispatch/losses.ts";
 import * as $matrix from "../src/dispatch/matrix.ts";
 import * as $matrix_vector from "../src/dispatch/matrix-vector.ts";
+import * as $norms from "../src/dispatch/norms.ts";
 import * as $pointwise from "../src/dispatch/pointwise.ts";
 import * as $power from "../src/dispatch/power.ts";
 import * as $random from "../src/dispatch/random.ts";
@@ -1419,6 +1420,37 @@ const O_nn_functional_layer_norm: $A.Operator = { name: "layer_norm", publicName
 export function nn_functional_layer_norm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | null, eps: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_layer_norm, [input, normalizedShape, weight, bias, eps]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.layerNorm(input, normalizedShape, weight, bias, eps);
+}
+
+const O_linalg_vector_norm: $A.Operator = { name: "vector_norm", publicName: "vectorNorm", overload: "", kind: "op", run: linalg_vector_norm, args: ["self","ord","dim","keepdim","dtype","out"], devices: [[0],[5],[]], madeOn: null };
+export function linalg_vector_norm(self: Tensor, ord: Scalar, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_linalg_vector_norm, [self, ord, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("vector_norm", out, [self]);
+    return $T.finishOut($norms.vectorNorm(self, ord, dim, keepdim, dtype, out), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $norms.vectorNorm(self, ord, dim, keepdim, dtype, undefined);
+  const node = new $N.linalg_vector_norm_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.ord = ord;
+  node.dim = dim;
+  node.keepdim = keepdim;
+  const r = $norms.vectorNorm(self, ord, dim, keepdim, dtype, undefined);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
+}
+
+const O_norm: $A.Operator = { name: "norm", publicName: "norm", overload: "", kind: "composite", run: norm, args: ["self","p","dim","keepdim","dtype","out"], devices: null, madeOn: null };
+export function norm(self: Tensor, p: Scalar | null, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_norm, [self, p, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.norm(self, p, dim, keepdim, dtype, out);
+}
+
+const O_norm_String: $A.Operator = { name: "norm", publicName: "norm", overload: "String", kind: "composite", run: norm_String, args: ["self","p","dim","keepdim","dtype","out"], devices: null, madeOn: null };
+export function norm_String(self: Tensor, p: string, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_norm_String, [self, p, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.normByName(self, p, dim, keepdim, dtype, out);
 }
 
 const O_clamp_min: $A.Operator = { name: "clamp_min", publicName: "clampMin", overload: "", kind: "pointwise", run: clamp_min, args: ["self","min","out"], devices: [[0],[2],[]], madeOn: null };

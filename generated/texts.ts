@@ -1734,6 +1734,56 @@ export function quantileOut(op: string | undefined): RuntimeError {
   return new RuntimeError(`quantile() out tensor must be same dtype as the input tensor`, { op, code: "runtime" });
 }
 
+/** linalg.vector_norm: Expected a floating point or complex tensor as input. Got {dtype} */
+export function normOfWhole(op: string | undefined, dtype: Part): NotImplementedError {
+  return new NotImplementedError(`linalg.vector_norm: Expected a floating point or complex tensor as input. Got ${part(dtype)}`, { op, code: "not_implemented" });
+}
+
+/** linalg.vector_norm: Expected a non-complex scalar as the order of norm. */
+export function normOfComplexOrder(op: string | undefined): RuntimeError {
+  return new RuntimeError(`linalg.vector_norm: Expected a non-complex scalar as the order of norm.`, { op, code: "runtime" });
+}
+
+/** linalg.vector_norm cannot compute the {order} norm on an empty tensor because the operation does not have an identity */
+export function normOfNothing(op: string | undefined, order: Part): RuntimeError {
+  return new RuntimeError(`linalg.vector_norm cannot compute the ${part(order)} norm on an empty tensor because the operation does not have an identity`, { op, code: "empty" });
+}
+
+/** linalg.vector_norm cannot compute the {order} norm on the dimension {dim}because this dimension is empty and the operation does not have an identity */
+export function normOfEmptyDim(op: string | undefined, order: Part, dim: Part): RuntimeError {
+  return new RuntimeError(`linalg.vector_norm cannot compute the ${part(order)} norm on the dimension ${part(dim)}because this dimension is empty and the operation does not have an identity`, { op, code: "empty" });
+}
+
+/** linalg.vector_norm: dtype should be floating point or complex, but got {dtype} */
+export function normDtype(op: string | undefined, dtype: Part): RuntimeError {
+  return new RuntimeError(`linalg.vector_norm: dtype should be floating point or complex, but got ${part(dtype)}`, { op, code: "runtime" });
+}
+
+/** linalg.vector_norm: dtype should be {kind} for {inputs} inputs, but got {dtype} */
+export function normDtypeKind(op: string | undefined, kind: Part, inputs: Part, dtype: Part): RuntimeError {
+  return new RuntimeError(`linalg.vector_norm: dtype should be ${part(kind)} for ${part(inputs)} inputs, but got ${part(dtype)}`, { op, code: "runtime" });
+}
+
+/** linalg.vector_norm: the dtype of the input ({input}) should be convertible without narrowing to the specified dtype ({dtype}) */
+export function normNarrows(op: string | undefined, input: Part, dtype: Part): RuntimeError {
+  return new RuntimeError(`linalg.vector_norm: the dtype of the input (${part(input)}) should be convertible without narrowing to the specified dtype (${part(dtype)})`, { op, code: "runtime" });
+}
+
+/** linalg.matrix_norm: Order {order} not supported. */
+export function normName(op: string | undefined, order: Part): RuntimeError {
+  return new RuntimeError(`linalg.matrix_norm: Order ${part(order)} not supported.`, { op, code: "runtime" });
+}
+
+/** linalg.matrix_norm: dim must be a 2-tuple. Got {dims} */
+export function normDims(op: string | undefined, dims: Part): RuntimeError {
+  return new RuntimeError(`linalg.matrix_norm: dim must be a 2-tuple. Got ${part(dims)}`, { op, code: "runtime" });
+}
+
+/** norm(): the nuclear norm needs singular values, which zensor does not compute */
+export function nuclearNorm(op: string | undefined): NotImplementedError {
+  return new NotImplementedError(`norm(): the nuclear norm needs singular values, which zensor does not compute`, { op, code: "not_implemented" });
+}
+
 /** torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor dim({rank}) and input value's dim({dims}) numel({numel}) */
 export function searchScalar(op: string | undefined, rank: Part, dims: Part, numel: Part): RuntimeError {
   return new RuntimeError(`torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor dim(${part(rank)}) and input value's dim(${part(dims)}) numel(${part(numel)})`, { op, code: "runtime" });

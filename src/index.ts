@@ -39,6 +39,7 @@ export {
 } from "./api/generator.ts";
 export { type IndexPart, Slice, slice } from "./api/indexing.ts";
 export { inferMeta } from "./api/infer.ts";
+export { linalg } from "./api/linalg.ts";
 export { float, int } from "./api/numbers.ts";
 export { print } from "./api/print.ts";
 export { getPrintoptions, type PrintOptions, type PrintSettings, setPrintoptions } from "./api/printing.ts";

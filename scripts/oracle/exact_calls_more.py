@@ -300,5 +300,28 @@ def special_functions(call):
         call("polygamma", "i", torch.tensor([0.0, NAN]), n)
 
 
+def norms(call):
+    exact = torch.tensor([[3.0, -4.0], [0.0, 0.0]])
+    for x in [*strided((2, 2)), exact, exact.t().requires_grad_(), exact.bfloat16(), exact.half(), exact.double(), exact.to(torch.complex64)]:
+        for p in (2, 1, 0, INF, -INF):
+            for args in ((), (0,), (1, True), ([0, 1],), ([],), (-3,), ([0, 0],)):
+                if x.dim() and not (p == 2 and x.numel() and float(x.detach().abs().max()) != 4.0):
+                    call("norm", "m", x, p, *args)
+    for dtype in [torch.bool, *INTEGERS, *FLOATS, *COMPLEX]:
+        for p in (2, 3, 0, INF, -1):
+            call("norm", "f", torch.zeros(0, 3).to(dtype), p, 0)
+            call("norm", "m", torch.zeros(0, 3).to(dtype), p)
+            call("norm", "m", torch.zeros(2, 0, 3).to(dtype), p, [0, 1])
+        call("norm", "f", torch.tensor([3, 4]).to(dtype), dtype=torch.float64)
+        call("norm", "f", torch.tensor([3.0, 4]), dtype=dtype)
+        call("norm", "f", torch.tensor([3.0, 4]), out=torch.zeros(2, dtype=dtype))
+    for p in ("fro", "foo"):
+        for dim in (None, 0, [0, 1], [0, 1, 2]):
+            call("norm", "f", torch.tensor([[[3.0, 4.0]]]), p, dim)
+    call("norm", "m", exact, None)
+    call("norm", "m", torch.tensor(-3.0))
+    call("norm", "f", exact, 1 + 2j)
+
+
 SECTIONS = [rearranged, sums_of_exponentials, running_extremes, one_bound, rounded, distances, reals, quantiles, searches, sets, signs,
-            differences, special_functions]
+            differences, special_functions, norms]

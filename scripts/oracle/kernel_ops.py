@@ -141,6 +141,12 @@ def reductions():
     op("var.0", ("x", 0), ("any",), fn="var", kw={"correction": 0}, forms="fog", **rtol)
     op("std", dom=("any",), forms="fg", **rtol)
     op("std.1", ("x", 1), ("any",), fn="std", forms="fo", **rtol)
+    for p in (2, 1, 0, 3, -1):
+        op("norm.%d.1" % p, ("x", p, 1), ("divisor",), fn="norm", forms="fog" if p else "fo", **rtol)
+        op("norm.%d.0" % p, ("x", p, 0), ("divisor",), fn="linalg.vector_norm", forms="fg" if p else "f", **rtol)
+    op("norm", ("x", 2), ("any",), forms="fg", **rtol)
+    op("nansum.1", ("x", 1), ("nans",), fn="nansum", forms="fg", half={"rtol": 2e-2, "atol": 0.5}, mode="rtol", tol={"rtol": 1e-5, "atol": 1e-4})
+    op("nansum.0", ("x", 0), ("nans",), fn="nansum", forms="f", half={"rtol": 2e-2, "atol": 0.5}, mode="rtol", tol={"rtol": 1e-5, "atol": 1e-4})
     op("logsumexp", ("x", 1), ("any",), forms="fog", **rtol)
     op("logsumexp.0", ("x", 0), ("small",), fn="logsumexp", forms="fog", **rtol)
     for name in ("max", "min"):

@@ -38,7 +38,7 @@ CALLS = {
        "greater less outer".split()},
     "roll": (X, 1), "rot90": (X,), "fliplr": (X,), "flipud": (X,), "logsumexp": (X, 0),
     "quantile": (X, 0.5), "isin": (X, X), "searchsorted": (V, V), "bucketize": (V, V), "diff": (X,),
-    **{n: (X,) for n in "erf erfc erfinv lgamma digamma sinc".split()}, "xlogy": (X, X), "polygamma": (1, X),
+    **{n: (X,) for n in "erf erfc erfinv lgamma digamma sinc".split()}, "xlogy": (X, X), "polygamma": (1, X), "norm": (X,),
     "nansum": (X,), "nanmean": (X,), **{n: (X,) for n in "sign sgn expm1 reciprocal rsqrt".split()},
     "nanquantile": (X, 0.5), "cummax": (X, 0), "cummin": (X, 0), "clamp_min": (X, 0.0), "clamp_max": (X, 0.0), "isreal": (X,),
     "logaddexp": (X, X), "logaddexp2": (X, X), **{n: (X,) for n in "floor ceil trunc fix round frac".split()},
@@ -71,7 +71,7 @@ inner ger addmv addr addbmm baddbmm
 roll rot90 fliplr flipud logsumexp cummax cummin clamp_min clamp_max isreal logaddexp logaddexp2
 floor ceil trunc fix round frac l1_loss smooth_l1_loss huber_loss quantile nanquantile
 isin searchsorted bucketize diff nansum nanmean sign sgn expm1 reciprocal rsqrt
-erf erfc erfinv lgamma digamma sinc xlogy polygamma
+erf erfc erfinv lgamma digamma sinc xlogy polygamma norm
 """.split()
 
 # The module has more of these names: deprecated twins, and an `unfold` that is another operator.

@@ -20,7 +20,7 @@ def ours():
     with open(OPERATORS) as f:
         for op in json.load(f):
             if not op["internal"]:
-                space = "nn.functional." if op["key"].startswith("nn.functional.") else ""
+                space = next((s for s in ("nn.functional.", "linalg.") if op["key"].startswith(s)), "")
                 names.add(space + op["key"][len(space):].split(".")[0].rstrip("_"))
     return names
 

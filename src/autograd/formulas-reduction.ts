@@ -195,3 +195,52 @@ export function cumulatedBackward(grad: Tensor, shape: readonly number[], dim: n
 export function sortedBackward(grad: Tensor, shape: readonly number[], dim: number, index: Tensor): Tensor {
   return selectedBackward(grad, dim, index, shape, true);
 }
+
+/** The slope of a norm of order `p`: at zeros, where it has none, 0. */
+export function vectorNormBackward(
+  grad: Tensor,
+  self: Tensor,
+  ord: Scalar,
+  norm: Tensor,
+  dim: Dims,
+  keepdim: boolean,
+): Tensor | null {
+  const p = scalarToNumber(ord);
+  if (p === 0) return null;
+  const g = restored(grad, self._shape, dim, keepdim);
+  const n = restored(norm, self._shape, dim, keepdim);
+  if (p === 1) return self.sgn().mul(g);
+  const none = n.eq(0);
+  if (p === 2) return self.mul(g.div(n).maskedFill(none, 0));
+  if (Math.abs(p) === Number.POSITIVE_INFINITY) {
+    const sizes = self.abs();
+    const chosen = sizes.eq(n).logicalOr(sizes.isnan().logicalAnd(n.isnan())).to(n.dtype);
+    const mask = reducedDims(dim, self._shape.length, "backward");
+    const count =
+      mask.length === 0
+        ? chosen
+        : chosen.sum(
+            [...mask.keys()].filter((d) => mask[d]),
+            { keepdim: true },
+          );
+    return self.sgn().mul(g.div(count).mul(chosen));
+  }
+  if (p < 1)
+    return self
+      .sgn()
+      .mul(
+        self
+          .abs()
+          .pow(p - 1)
+          .maskedFill(self.eq(0), 0),
+      )
+      .mul(g)
+      .mul(n.pow(1 - p));
+  const slope = g.div(n.pow(p - 1)).maskedFill(none, 0);
+  return p < 2
+    ? self
+        .sgn()
+        .mul(self.abs().pow(p - 1))
+        .mul(slope)
+    : self.mul(self.abs().pow(p - 2)).mul(slope);
+}

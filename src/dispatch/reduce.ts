@@ -81,6 +81,12 @@ export function sumDims(self: Tensor, dim: Dims, keepdim: boolean, dtype: DType 
   return total(K.reduce_sum, K.reduce_max, "sum", self, mask, keepdim, dtype, out);
 }
 
+/** The sum of the elements that are numbers, of a tensor of floats to one of floats. */
+export function sumNumbers(self: Tensor, dim: Dims, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
+  const mask = reducedDims(dim, self._shape.length, "nansum");
+  return total(K.reduce_sum_numbers, K.reduce_max, "sum", self, mask, keepdim, dtype, out);
+}
+
 export function prod(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
   const mask = reducedDims(null, self._shape.length, "prod");
   return total(K.reduce_prod, K.reduce_min, "prod", self, mask, false, dtype, out);

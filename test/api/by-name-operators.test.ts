@@ -56,6 +56,7 @@ const BY_ROLE: Readonly<Record<string, readonly (() => unknown)[]>> = {
 const BY_ARG: Readonly<Record<string, readonly (() => unknown)[]>> = {
   "clamp/min": SCALARS,
   "clamp.Tensor/min": TENSORS,
+  "norm.String/p": [() => "fro"],
   "narrow.Tensor/start": [() => tensor(1).long()],
   "randint.low/low": [() => 0],
   "randint_like.low/low": [() => 0],

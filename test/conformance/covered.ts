@@ -42,7 +42,7 @@ export function namesWithCases(): Set<string> {
 export function publicNames(): Set<string> {
   const names = new Set<string>();
   for (const op of ops.filter((o) => !o.internal)) {
-    const space = op.key.startsWith("nn.functional.") ? "nn.functional." : "";
+    const space = /^(nn\.functional|linalg)\./.exec(op.key)?.[0] ?? "";
     for (const name of [op.name, ...op.aliases]) names.add(`${space}${name.replace(/_$/, "")}`);
   }
   return names;

@@ -183,4 +183,70 @@ export const texts = [
     code: "runtime",
     text: "quantile() out tensor must be same dtype as the input tensor",
   },
+  {
+    name: "normOfWhole",
+    error: "NotImplementedError",
+    code: "not_implemented",
+    text: "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {dtype}",
+  },
+  {
+    name: "normOfComplexOrder",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "linalg.vector_norm: Expected a non-complex scalar as the order of norm.",
+  },
+  {
+    name: "normOfNothing",
+    error: "RuntimeError",
+    code: "empty",
+    text:
+      "linalg.vector_norm cannot compute the {order} norm on an empty tensor because the operation does not have an " +
+      "identity",
+  },
+  {
+    name: "normOfEmptyDim",
+    error: "RuntimeError",
+    code: "empty",
+    text:
+      "linalg.vector_norm cannot compute the {order} norm on the dimension {dim}because this dimension is empty and " +
+      "the operation does not have an identity",
+  },
+  {
+    name: "normDtype",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "linalg.vector_norm: dtype should be floating point or complex, but got {dtype}",
+  },
+  {
+    name: "normDtypeKind",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "linalg.vector_norm: dtype should be {kind} for {inputs} inputs, but got {dtype}",
+  },
+  {
+    name: "normNarrows",
+    error: "RuntimeError",
+    code: "runtime",
+    text:
+      "linalg.vector_norm: the dtype of the input ({input}) should be convertible without narrowing to the specified " +
+      "dtype ({dtype})",
+  },
+  {
+    name: "normName",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "linalg.matrix_norm: Order {order} not supported.",
+  },
+  {
+    name: "normDims",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "linalg.matrix_norm: dim must be a 2-tuple. Got {dims}",
+  },
+  {
+    name: "nuclearNorm",
+    error: "NotImplementedError",
+    code: "not_implemented",
+    text: "norm(): the nuclear norm needs singular values, which zensor does not compute",
+  },
 ] as const satisfies readonly TextSchema[];

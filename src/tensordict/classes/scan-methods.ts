@@ -3,7 +3,15 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import type { Extremes } from "../core/extremes.ts";
 import type { Td } from "../core/state.ts";
 import type { Schema } from "../core/types.ts";
-import { type CumulateOptions, cumulated, logsumexpTd, type QuantileOptions, quantileTd } from "../ops/accumulating.ts";
+import {
+  type CumulateOptions,
+  cumulated,
+  logsumexpTd,
+  type NormOptions,
+  normTd,
+  type QuantileOptions,
+  quantileTd,
+} from "../ops/accumulating.ts";
 import { flipNamed, rollTd, rot90Td } from "../ops/rolling.ts";
 import { updateTd } from "../ops/writes.ts";
 import { TableMethods } from "./table-methods.ts";
@@ -40,6 +48,18 @@ export abstract class ScanMethods<S = Schema> extends TableMethods<S> {
     if (out === null) return result;
     updateTd(out, result, { inplace: true });
     return out;
+  }
+  /**
+   * The 2-norm of each tensor, over all of its elements: the result has no batch dimensions. Other values stay.
+   * @throws NotImplementedError for tensors of integers and bools
+   * @example
+   * ```ts
+   * new TensorDict({ a: tensor([3, 4]) }, [2]).norm().get("a") // tensor(5.)
+   * ```
+   * @torch TensorDict.norm
+   */
+  norm(options: NormOptions = {}): Td {
+    return normTd(this._td, options);
   }
   /**
    * Greatest elements so far along a batch dimension, and where they were found.

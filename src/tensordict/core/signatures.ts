@@ -155,6 +155,7 @@ export const METHODS = {
   logsumexp: "dim?:intOrInts? | keepdim:bool out:any",
   cummax: CUMULATED,
   cummin: CUMULATED,
+  norm: "| out:any dtype:any keyTransform:any",
   quantile: "q:notDict dim?:dimOrFeature? keepdim?:bool | interpolation:string reduce:bool keyTransform:any",
   roll: "shifts:intOrInts dims?:intOrInts? | inplace:bool",
   rot90: "k?:int dims?:ints",

@@ -1,14 +1,16 @@
 // Running extremes, sums of exponentials, and quantiles of collections.
+import type { DTypeLike } from "../../tensor/dtype.ts";
 import { IndexError, TypeError, ValueError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { Extremes } from "../core/extremes.ts";
+import { lockTd } from "../core/locking.ts";
 import { entriesOf, isLazy, isNonTensor, isTensorCollection, stateOf, type Td, wrapBatchDim } from "../core/state.ts";
 import { catTensors } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
 import { tensorsOf } from "./access.ts";
 import { emptyTd } from "./key-ops.ts";
 import { reduceBatch, reduceDims, reduceTd, withoutDims } from "./pointwise.ts";
-import { setEntry } from "./writes.ts";
+import { setEntry, updateTd } from "./writes.ts";
 
 /** Options of `cummax` and `cummin`. */
 export interface CumulateOptions {
@@ -137,6 +139,27 @@ function renamed(td: Td, rename: (key: string) => string): Td {
     entries.set(rename(key), inner);
   }
   return td._like(entries, stateOf(td));
+}
+
+/** Options of `norm`. */
+export interface NormOptions {
+  /** Receives the result. */
+  out?: Td | null;
+  /** The dtype in which the norms are computed. */
+  dtype?: DTypeLike | null;
+  /** Gives the names of the result's entries. */
+  keyTransform?: ((key: string) => string) | null;
+}
+
+/** @torch TensorDict.norm */
+export function normTd(td: Td, options: NormOptions): Td {
+  const dtype = options.dtype ?? null;
+  let result = reduceTd(td, (t) => t.norm({ dtype }), undefined, false);
+  if (options.out) {
+    updateTd(options.out, result, { inplace: true });
+    result = options.out;
+  } else if (td._locked) lockTd(result);
+  return options.keyTransform ? renamed(result, options.keyTransform) : result;
 }
 
 /** @torch TensorDict.quantile */

@@ -1,6 +1,6 @@
 //! Reductions of values: sum, prod, max, min over any dimensions of any layout. Float sums are pairwise over blocks.
 //! An operator is a struct with `computes`, `cascades`, `identity(c, T)` and `combine(c, a, b)`; reduce_inner.zig makes
-//! its loops, reduce_driver.zig runs them.
+//! its loops, reduce_driver.zig runs them. An operator with `map` combines what that gives for each element.
 //!
 //! Operand 0 has size one where operand 1 is reduced. Attribute 0: divide the results by attribute 1.
 const std = @import("std");
@@ -18,7 +18,7 @@ pub const moments = @import("reduce_moments.zig").moments;
 pub const isclose = @import("reduce_close.zig").isclose;
 pub const equal = @import("reduce_close.zig").equal;
 
-pub const sum = kernel(struct {
+const Sum = struct {
     pub const computes = [_]Compute{ .f32, .f64, .i64, .c64, .c128 };
     pub const cascades = true;
     pub const adds = true;
@@ -29,7 +29,47 @@ pub const sum = kernel(struct {
         if (comptime dt.is_complex(dt.Computed(c))) return .{ .re = a.re + b.re, .im = a.im + b.im };
         return if (c == .i64) a +% b else a + b;
     }
-});
+};
+
+pub const sum = kernel(Sum);
+
+/// What norms and `nansum` add up, or compare, of real floats.
+fn Mapped(comptime Op: type, comptime f: anytype) type {
+    return struct {
+        pub const computes = [_]Compute{ .f32, .f64 };
+        pub const cascades = Op.cascades;
+        pub const identity = Op.identity;
+        pub const combine = Op.combine;
+        pub inline fn map(x: anytype) @TypeOf(x) {
+            return f(x);
+        }
+    };
+}
+
+inline fn of(comptime T: type, comptime x: comptime_float) T {
+    return if (@typeInfo(T) == .vector) @splat(x) else x;
+}
+inline fn size(x: anytype) @TypeOf(x) {
+    return @abs(x);
+}
+inline fn square(x: anytype) @TypeOf(x) {
+    return x * x;
+}
+inline fn presence(x: anytype) @TypeOf(x) {
+    const T = @TypeOf(x);
+    return choose(T, x == of(T, 0), of(T, 0), of(T, 1));
+}
+inline fn unless_nan(x: anytype) @TypeOf(x) {
+    const T = @TypeOf(x);
+    return choose(T, x == x, x, of(T, 0));
+}
+
+pub const sum_sizes = kernel(Mapped(Sum, size));
+pub const sum_squares = kernel(Mapped(Sum, square));
+pub const sum_presences = kernel(Mapped(Sum, presence));
+pub const sum_numbers = kernel(Mapped(Sum, unless_nan));
+pub const max_size = kernel(Mapped(Extremum(true), size));
+pub const min_size = kernel(Mapped(Extremum(false), size));
 
 pub const prod = kernel(struct {
     pub const computes = [_]Compute{ .f32, .f64, .i64, .c64, .c128 };

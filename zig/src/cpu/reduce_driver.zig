@@ -279,7 +279,7 @@ const Job = struct {
         while (r < n) : (r += 1) {
             j.load(&buffer, element(j.src.data, at + row * @as(isize, @intCast(r)), size), stride, width);
             if (j.src.flags != 0) convert.flip_any(j.inner.compute, j.src.flags, &buffer, width);
-            j.inner.merge(acc, &buffer, width);
+            j.inner.one(acc, &buffer, width);
         }
     }
 };

@@ -26,7 +26,9 @@ pub const Inner = struct {
     dense: *const fn (to: [*]u8, from: [*]const u8, n: usize) void,
     /// acc[i] = acc[i] op from[i]
     merge: *const fn (acc: [*]u8, from: [*]const u8, n: usize) void,
-    /// acc[i] = acc[i] op rows[0][i] op ... rows[3][i]
+    /// acc[i] = acc[i] op element i: unlike `merge`, which takes what has been combined already.
+    one: *const fn (acc: [*]u8, from: [*]const u8, n: usize) void,
+    /// acc[i] = acc[i] op rows[0][i] op ... rows[3][i], of elements
     four: *const fn (acc: [*]u8, rows: *const [4]usize, n: usize) void,
     divide: ?*const fn (acc: [*]u8, n: usize, divisor: f64) void,
     /// As `dense` for at most `block` bytes, or truth values, of memory.
@@ -63,6 +65,8 @@ fn Compiled(comptime Op: type, comptime c: Compute, comptime d: DType) type {
     const V = if (lanes == 1) T else @Vector(lanes, T);
     const zero: T = Op.identity(c, T);
     const rounds = dt.is_complex(T) or @typeInfo(T) == .float;
+    // What is combined is made of each element first.
+    const maps = @hasDecl(Op, "map");
 
     return struct {
         const inner: Inner = .{
@@ -81,6 +85,7 @@ fn Compiled(comptime Op: type, comptime c: Compute, comptime d: DType) type {
             .final = if (c == .b8 and @hasDecl(Op, "final")) Op.final else null,
             .dense = dense,
             .merge = merge,
+            .one = if (maps) one else merge,
             .four = four,
             .divide = if (@hasDecl(Op, "adds") and rounds) divide else null,
             .bytes = if (@hasDecl(Op, "adds") and T == i64) sum_bytes else null,
@@ -93,6 +98,10 @@ fn Compiled(comptime Op: type, comptime c: Compute, comptime d: DType) type {
             @as(*align(1) V, @ptrCast(p)).* = v;
         }
 
+        inline fn seen(x: anytype) @TypeOf(x) {
+            return if (maps) Op.map(x) else x;
+        }
+
         fn merge(to: [*]u8, other: [*]const u8, n: usize) void {
             const acc: [*]align(1) T = @ptrCast(to);
             const from: [*]align(1) const T = @ptrCast(other);
@@ -103,19 +112,29 @@ fn Compiled(comptime Op: type, comptime c: Compute, comptime d: DType) type {
             while (i < n) : (i += 1) acc[i] = Op.combine(c, acc[i], from[i]);
         }
 
+        fn one(to: [*]u8, other: [*]const u8, n: usize) void {
+            const acc: [*]align(1) T = @ptrCast(to);
+            const from: [*]align(1) const T = @ptrCast(other);
+            var i: usize = 0;
+            while (i + lanes <= n) : (i += lanes) {
+                put(acc + i, Op.combine(c, get(acc + i), seen(get(from + i))));
+            }
+            while (i < n) : (i += 1) acc[i] = Op.combine(c, acc[i], seen(from[i]));
+        }
+
         fn four(to: [*]u8, rows: *const [4]usize, n: usize) void {
             const acc: [*]align(1) T = @ptrCast(to);
             var p: [4][*]align(1) const T = undefined;
             inline for (0..4) |k| p[k] = @ptrFromInt(rows[k]);
             var i: usize = 0;
             if (lanes > 1) while (i + lanes <= n) : (i += lanes) {
-                const a = Op.combine(c, get(p[0] + i), get(p[1] + i));
-                const b = Op.combine(c, get(p[2] + i), get(p[3] + i));
+                const a = Op.combine(c, seen(get(p[0] + i)), seen(get(p[1] + i)));
+                const b = Op.combine(c, seen(get(p[2] + i)), seen(get(p[3] + i)));
                 put(acc + i, Op.combine(c, get(acc + i), Op.combine(c, a, b)));
             };
             while (i < n) : (i += 1) {
-                const a = Op.combine(c, p[0][i], p[1][i]);
-                acc[i] = Op.combine(c, acc[i], Op.combine(c, a, Op.combine(c, p[2][i], p[3][i])));
+                const a = Op.combine(c, seen(p[0][i]), seen(p[1][i]));
+                acc[i] = Op.combine(c, acc[i], Op.combine(c, a, Op.combine(c, seen(p[2][i]), seen(p[3][i]))));
             }
         }
 
@@ -128,16 +147,16 @@ fn Compiled(comptime Op: type, comptime c: Compute, comptime d: DType) type {
                 var acc: [unroll]V = undefined;
                 inline for (&acc) |*a| a.* = if (lanes == 1) zero else @splat(zero);
                 while (i + unroll * lanes <= n) : (i += unroll * lanes) {
-                    inline for (0..unroll) |u| acc[u] = Op.combine(c, acc[u], get(p + i + u * lanes));
+                    inline for (0..unroll) |u| acc[u] = Op.combine(c, acc[u], seen(get(p + i + u * lanes)));
                 }
-                while (i + lanes <= n) : (i += lanes) acc[0] = Op.combine(c, acc[0], get(p + i));
+                while (i + lanes <= n) : (i += lanes) acc[0] = Op.combine(c, acc[0], seen(get(p + i)));
                 comptime var half = unroll / 2;
                 inline while (half > 0) : (half /= 2) {
                     inline for (0..half) |u| acc[u] = Op.combine(c, acc[u], acc[u + half]);
                 }
                 r = across(acc[0]);
             }
-            while (i < n) : (i += 1) r = Op.combine(c, r, p[i]);
+            while (i < n) : (i += 1) r = Op.combine(c, r, seen(p[i]));
             @as(*align(1) T, @ptrCast(to)).* = r;
         }
 

@@ -1,0 +1,2 @@
+/** The functions of torch.linalg. */
+export { namespace_linalg as linalg } from "../../generated/namespaces.ts";
