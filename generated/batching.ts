@@ -70,6 +70,7 @@ export const BATCHING: Readonly<Record<string, string>> = {
   "_log_softmax": "dims Tensor Dim",
   "_softmax_backward_data": "dims Tensor Tensor Dim DType",
   "_log_softmax_backward_data": "dims Tensor Tensor Dim DType",
+  "vector_norm": "dims Tensor Scalar Dims? Bool DType?",
   "clamp_min": "pointwise Tensor Scalar",
   "clamp_min.Tensor": "pointwise Tensor Tensor",
   "clamp_max": "pointwise Tensor Scalar",
