@@ -35,9 +35,9 @@ export const ops = [
     impl: "norms.vectorNorm",
     node: "LinalgVectorNormBackward0",
     doc:
-      "The norm of order `ord` of the elements, as of one vector, over one or several dimensions, all of them without " +
-      "a dimension: the root of that order of the sum of the powers of their sizes; the number of those that are not " +
-      "zero (0), the greatest (Infinity) or the least (-Infinity) size.",
+      "The norm of order `ord` of the elements, as of one vector, over one or several dimensions, all of them " +
+      "without a dimension: the root of that order of the sum of the powers of their sizes; the number of those that " +
+      "are not zero (0), the greatest (Infinity) or the least (-Infinity) size.",
     grad: { self: "vectorNormBackward(grad, self, ord, result, dim, keepdim)" },
     throws: refusals,
     example: "linalg.vectorNorm(tensor([3, -4])) // tensor(5.)",
