@@ -74,7 +74,7 @@ fn Search(comptime T: type, comptime mode: Mode) type {
 
         fn tasks(job: *Self, begin: usize, end: usize) void {
             for (begin..end) |i| {
-                const row = if (job.per_row == 0) 0 else i / job.per_row;
+                const row = i / job.per_row;
                 job.one(i, row * job.length);
             }
         }
