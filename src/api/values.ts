@@ -166,6 +166,7 @@ export function typedArray(t: Tensor, dtype: DTypeLike | null): NodeJS.TypedArra
   if (dtype !== null && toDType(dtype) !== t.dtype)
     throw texts.typedArrayOfAnother(op, String(t.dtype), String(toDType(dtype)));
   if (t.requiresGrad) throw texts.typedArrayNeedsDetach(op);
+  if (batchOf(t) !== null) throw texts.batchedHasNoBytes(op);
   if (!t._storage.device.computes) throw texts.copyFromMeta(op);
   if (t._storage.device !== CPU) throw texts.typedArrayNotOnCpu(op, String(t._storage.device));
   if (!t._contiguous) throw texts.typedArrayNotContiguous(op);

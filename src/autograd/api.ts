@@ -4,6 +4,7 @@ import * as texts from "../../generated/texts.ts";
 import { gradMode, gradModes, requiresGrad } from "../dispatch/mode.ts";
 import { setGeometry } from "../dispatch/out.ts";
 import { detach } from "../dispatch/views.ts";
+import { batchOf } from "../tensor/batched.ts";
 import { checkCall, inOrder, isDict } from "../tensor/checks.ts";
 import { warn } from "../tensor/errors.ts";
 import type { ModeGuard } from "../tensor/modes.ts";
@@ -151,6 +152,7 @@ function requireTensors(op: string, argument: string, list: unknown): void {
 }
 
 function requireGraph(roots: readonly Tensor[]): void {
+  if (roots.some((t) => t instanceof Tensor && batchOf(t) !== null)) throw texts.backwardInTransform(undefined);
   requireTensors("backward", "tensors", roots);
   roots.forEach((t, i) => {
     if (edgeOf(t) === null) throw texts.noGradientNode(undefined, i);
@@ -317,6 +319,7 @@ export function registerPostAccumulateGradHook(leaf: Tensor, hook: (leaf: Tensor
 
 /** `x.data`: no history, and a version of its own. */
 function shallow(t: Tensor): Tensor {
+  if (batchOf(t) !== null) throw texts.batchedData(undefined);
   const v = detach(t);
   v._version = new VersionCounter();
   return v;
@@ -325,6 +328,7 @@ function shallow(t: Tensor): Tensor {
 /** `x.data = y` */
 function setData(t: Tensor, value: Tensor): void {
   if (!(value instanceof Tensor)) throw texts.dataNotATensor("data", kindOf(value));
+  if (batchOf(t) !== null) throw texts.batchedSetData(undefined);
   if (value.device !== t.device) throw texts.dataIncompatible(undefined);
   if (requiresGrad(t) && value.dtype.category < 2) throw texts.dataNotDifferentiable(undefined);
   value._storage.claims++;

@@ -7,6 +7,7 @@ import { isContiguousIn, suggestedFormat } from "../dispatch/copy.ts";
 import { contiguousFormat, type MemoryFormat, preserveFormat } from "../dispatch/memory-format.ts";
 import { requiresGrad } from "../dispatch/mode.ts";
 import { resize as resizeStorage, setSource, storageOf } from "../dispatch/storage-ops.ts";
+import { batchOf, exampleOf, standFor } from "../tensor/batched.ts";
 import { CPU, type Device } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
 import * as dtypes from "../tensor/dtype.ts";
@@ -144,6 +145,11 @@ export function set_(
 }
 
 export function detachInplace_(self: Tensor): Tensor {
+  const batch = batchOf(self);
+  if (batch !== null) {
+    standFor(self, exampleOf(batch.owner, O.detach(batch.value), batch.dim));
+    return self;
+  }
   if (self._base !== null) throw texts.detachView(undefined);
   self._gradFn = null;
   self._outputNr = 0;

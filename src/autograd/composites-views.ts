@@ -5,6 +5,7 @@ import * as texts from "../../generated/texts.ts";
 import { contiguousFormat } from "../dispatch/memory-format.ts";
 import { resolveSize, viewStrides } from "../dispatch/view-geometry.ts";
 import * as views from "../dispatch/views.ts";
+import { batchOf, exampleOf } from "../tensor/batched.ts";
 import { CPU } from "../tensor/device.ts";
 import { warn } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
@@ -187,6 +188,8 @@ export function ravel(self: Tensor): Tensor {
 }
 
 export function detach(self: Tensor): Tensor {
+  const batch = batchOf(self);
+  if (batch !== null) return exampleOf(batch.owner, detach(batch.value), batch.dim);
   return views.detach(self);
 }
 

@@ -29,6 +29,9 @@ export class BatchedStorage extends Storage {
   override look(): never {
     throw this.owner.running ? texts.batchedHasNoBytes(undefined) : texts.batchedEscaped(undefined);
   }
+  override exposed(): never {
+    throw texts.batchedStorage(undefined);
+  }
   override buffer(): never {
     throw texts.batchedHasNoBytes(undefined);
   }

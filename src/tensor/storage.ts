@@ -119,6 +119,11 @@ export class Storage {
     return this.address;
   }
 
+  /** What users see of it. */
+  exposed(): Storage {
+    return this;
+  }
+
   get resizable(): boolean {
     return this.kind === "tiny" || this.kind === "heap" || this.kind === "none";
   }

@@ -219,7 +219,7 @@ export class Tensor {
   }
   /** The bytes behind this tensor and its views. @torch Tensor.untyped_storage */
   untypedStorage(): UntypedStorage {
-    return new UntypedStorage(this._storage);
+    return new UntypedStorage(this._storage.exposed());
   }
   /** Where the elements are. @torch Tensor.device */ get device(): Device {
     return this._storage.device;

@@ -106,3 +106,103 @@ test("a tensor that outlives its vmap is refused", () => {
   expect(message(() => kept[0]!.dataPtr())).toContain("may have escaped");
   expect(tensor([1]).item()).toBe(1);
 });
+
+test("what is detached inside has no gradient, and graphs are gone through outside", () => {
+  const w = ones(3).requiresGrad_();
+  const y = rows().requiresGrad_();
+  vmap((a: Tensor) => a.mul(w).detach().mul(a))(y)
+    .sum()
+    .backward();
+  expect(w.grad).toBe(null);
+  expect(y.grad!.tolist()).toEqual(rows().tolist());
+  const inside: [(a: Tensor) => unknown, string][] = [
+    [(a) => a.sum().backward(), "RuntimeError: backward() called inside a functorch transform. This is not supported"],
+    [(a) => a.data, "RuntimeError: accessing `data` under vmap transform is not allowed"],
+    [(a) => a.untypedStorage(), "NotImplementedError: Cannot access storage of BatchedTensorImpl"],
+    [(a) => a.tolist(), "RuntimeError: Cannot access data pointer of Tensor that doesn't have storage"],
+    [(a) => a.typedArray(), "RuntimeError: Cannot access data pointer of Tensor that doesn't have storage"],
+    [(a) => a.at(0).item(), "RuntimeError: vmap: It looks like you're calling .item() on a Tensor."],
+    [(a) => Number(a.at(0)), "RuntimeError: vmap: It looks like you're calling .item() on a Tensor."],
+    [(a) => a.at(a.gt(1)), "RuntimeError: vmap: We do not support batching operators that can support dynamic shape."],
+    [(a) => a.add(1, { out: zeros(3) }), "RuntimeError: Batching rule not implemented for aten::add.out; the fallback"],
+  ];
+  for (const [body, wanted] of inside) {
+    const first = (a: Tensor) => {
+      body(a);
+      return a;
+    };
+    expect(message(() => vmap(first)(y))).toStartWith(wanted);
+  }
+});
+
+test("indices of each example's own", () => {
+  const x = rows();
+  const places = tensor([0n, 2n]);
+  expect(vmap((a: Tensor, i: Tensor) => a.at(i))(x, places).tolist()).toEqual([0, 5]);
+  const set = vmap((a: Tensor, i: Tensor) => a.clone().setAt(i, 9))(x, places);
+  expect(set.tolist()).toEqual([
+    [9, 1, 2],
+    [3, 4, 9],
+  ]);
+  const masked = vmap((a: Tensor) => a.clone().setAt(a.gt(1), 0))(x);
+  expect(masked.tolist()).toEqual([
+    [0, 1, 0],
+    [0, 0, 0],
+  ]);
+});
+
+test("arguments that do not fit, in torch's words", () => {
+  const x = rows();
+  const add = (a: Tensor, b: Tensor) => a.add(b);
+  const any = vmap as (...args: unknown[]) => (...args: unknown[]) => unknown;
+  const errors: [() => unknown, string][] = [
+    [() => any(add)(), "vmap(add)(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to"],
+    [
+      () => any(add)(x, zeros(3, 3)),
+      "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes [2, 3]",
+    ],
+    [() => any(add, { inDims: null })(x, x), "vmap(add, in_dims=None, ...)(<inputs>): expected `in_dims` to be int or"],
+    [() => any(add, [null, null])(x, x), "vmap: Expected at least one Tensor to vmap over"],
+    [
+      () => any(add, [0])(x, x),
+      "vmap(add, in_dims=(0,), ...)(<inputs>): in_dims is not compatible with the structure of `inputs`. in_dims has " +
+        "structure TreeSpec(tuple, None, [*]) but inputs has structure TreeSpec(tuple, None, [*,\n  *]).",
+    ],
+    [
+      () => any(add, [[0, 0], 0])(x, x),
+      "vmap(add, in_dims=([0, 0], 0), ...)(<inputs>): in_dims is not compatible with the structure of `inputs`. " +
+        "in_dims has structure TreeSpec(tuple, None, [TreeSpec(list, None, [*,\n    *]),\n  *]) but inputs has",
+    ],
+    [
+      () => any(add, ["a", 0])(x, x),
+      "vmap(add, in_dims=('a', 0), ...)(<inputs>): Got in_dim=a for an input but in_dim must",
+    ],
+    [
+      () => any(add)(x, 2),
+      "vmap(add, in_dims=0, ...)(<inputs>): Got in_dim=0 for an input but the input is of type <class 'int'>.",
+    ],
+    [
+      () => any(add, [-3, 0])(x, x),
+      "vmap(add, in_dims=(-3, 0), ...)(<inputs>): Got in_dim=-3 for some input, but that input is a Tensor of " +
+        "dimensionality 2 so expected in_dim to satisfy -2 <= in_dim < 2.",
+    ],
+    [
+      () => any((_: Tensor) => 3)(x),
+      "vmap(<lambda>, ...): `<lambda>` must only return Tensors, got type <class 'int'>.",
+    ],
+    [
+      () => any((_: Tensor) => {})(x),
+      "vmap(<lambda>, ...): `<lambda>` must only return Tensors, got type <class 'NoneType'>.",
+    ],
+    [() => any(add, 0, null)(x, x), "vmap(add, ...): `add` can not return a BatchedTensor when out_dim is None"],
+    [() => any(add, 0, [0, 1])(x, x), "vmap(add, ..., out_dims=(0, 1))(<inputs>): out_dims is not compatible with the"],
+    [
+      () => any(add, 0, "a")(x, x),
+      "vmap(add, ..., out_dims=a): `out_dims` must be an int, None or a python collection",
+    ],
+  ];
+  for (const [body, wanted] of errors) expect(message(body)).toStartWith(`ValueError: ${wanted}`);
+  expect(message(() => any(add, 0, 5)(x, x))).toBe(
+    "IndexError: Dimension out of range (expected to be in range of [-2, 1], but got 5)",
+  );
+});
