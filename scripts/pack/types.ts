@@ -91,10 +91,8 @@ type AbortSignal = typeof globalThis extends { AbortSignal: { prototype: infer S
 function standAlone(text: string): string {
   // Bun's client for S3 is any without Bun's types.
   const withClient = text.replace(/^import \{ (\w+) \} from 'bun';$/m, "// @ts-ignore\nimport type { $1 } from 'bun';");
-  // An interface that a class with such parameters belongs to may not say that they are constant.
-  const open = withClient.replace(/^(?:export |declare )*(?:interface|type) [\w$]+<[^{=]*/gm, (head) =>
-    head.replace(/\bconst /g, ""),
-  );
+  // Members of a namespace are other names of classes; those may not say that their parameters are constant.
+  const open = withClient.replace(/^type [\w$]+<.*> = [\w$]+<[\w$, ]+>;$/gm, (line) => line.replace(/\bconst /g, ""));
   const result = AROUND + open.replaceAll("NodeJS.TypedArray", "TypedArray");
   const code = result.replace(/\/\*\*[\s\S]*?\*\//g, "");
   const foreign = code.match(/\b(NodeJS|Bun|Buffer)\.\w+|^import .* from '(?!bun')/gm);
