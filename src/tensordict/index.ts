@@ -8,8 +8,9 @@ import { PersistentTensorDict } from "./classes/persistent.ts";
 import { TensorDict } from "./classes/tensordict.ts";
 import { FUNCTIONS } from "./core/signatures.ts";
 import type { Td } from "./core/state.ts";
-import type { CollectionOptions, Schema } from "./core/types.ts";
+import type { Schema } from "./core/types.ts";
 import { type LoadOptions, loadTree, loadTreeAsync } from "./disk/memmap-load.ts";
+import { type DictSource, fromDictTd, type MakeOptions } from "./ops/making.ts";
 import { lazyStackTds, maybeDenseStackTds } from "./ops/stacking.ts";
 
 export { type PackOptions, packMemmap, refreshArchiveChecksums, unpackMemmap } from "../io/memmap/archive-tools.ts";
@@ -30,6 +31,7 @@ export {
 } from "./classes/tensorclass.ts";
 export type { Extremes } from "./core/extremes.ts";
 export { InplaceWriteError, KeyThroughLeafError, unravelKey, unravelKeyList } from "./core/keys.ts";
+export { defaultIsLeaf, type EntryClass, type IsLeaf, isLeafNontensor } from "./core/leaves.ts";
 export { NestedTensor } from "./core/nested.ts";
 export {
   getDefaultsToNull,
@@ -72,11 +74,13 @@ export { loadRemote, type RemoteLoadOptions, type RemoteSaveOptions, saveRemote 
 export { fromSafetensors, toSafetensors, toSafetensorsAsync } from "./disk/safetensors.ts";
 export { fromShared, type Shared, toShared } from "./disk/sharing.ts";
 export { type PickleChoice, PickledData, PythonClass } from "./disk/tree-load.ts";
+export { fromAny, fromDataclass, fromDict, fromNamedtuple, fromPytree, fromTuple } from "./makers.ts";
 export * as nn from "./nn/index.ts";
 export { asTensordictModule } from "./nn/module.ts";
 export { assertClose, assertClose as assertAllcloseTd } from "./ops/assert-close.ts";
 export { type CollateOptions, collate } from "./ops/collating.ts";
 export { groupBy } from "./ops/grouping.ts";
+export type { DictSource, FromListOptions, MakeOptions, SchemaOptions, ShapesAndDTypes } from "./ops/making.ts";
 export { fromModule, type ModuleLike, toModule } from "./ops/module.ts";
 export {
   type ByKey,
@@ -85,6 +89,7 @@ export {
   type UnpadSequenceOptions,
   unpadSequence,
 } from "./ops/padding.ts";
+export { parseTensorDictString } from "./ops/parse-text.ts";
 export type { ApplyOptions } from "./ops/pointwise.ts";
 export { catTds as cat, denseStack, denseStack as denseStackTds, stackTds as stack } from "./ops/stacking.ts";
 export type { LoadStateOptions, StateDictOptions, TensorState } from "./ops/state-dict.ts";
@@ -163,9 +168,9 @@ export async function loadMemmapAsync<S extends Schema = Schema>(
  * ```
  * @torch tensordict.make_tensordict
  */
-export function makeTensordict(source: Record<string, unknown>, options: CollectionOptions = {}): Td {
-  [source, options = {}] = checked("makeTensordict", arguments);
-  return new TensorDict(source, options) as Td;
+export function makeTensordict(inputDict: DictSource, options: MakeOptions = {}): Td {
+  [inputDict, options = {}] = checked("makeTensordict", arguments);
+  return fromDictTd(inputDict, options);
 }
 
 export {

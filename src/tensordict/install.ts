@@ -17,6 +17,7 @@ import { NonTensorStack, stackOf, stackOfParts } from "./classes/non-tensor-stac
 import { TensorDictParams } from "./classes/params.ts";
 import { PersistentTensorDict } from "./classes/persistent.ts";
 import { toH5Async } from "./classes/persistent-later.ts";
+import { PlainMethods } from "./classes/plain-methods.ts";
 import { ScanMethods } from "./classes/scan-methods.ts";
 import { ShapeMethods } from "./classes/shape-methods.ts";
 import { TableMethods } from "./classes/table-methods.ts";
@@ -53,6 +54,7 @@ for (const target of [
   KeyMethods,
   ShapeMethods,
   EntryMethods,
+  PlainMethods,
   ScanMethods,
   ElementMethods,
   TableMethods,

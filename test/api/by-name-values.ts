@@ -161,7 +161,21 @@ export const VALUES: Readonly<Record<string, () => unknown>> = {
   "loadAsync.prefix": onDisk,
   "insert.index": () => 1,
   "setEach.values": () => [zeros(3), ones(3)],
-  "fromDict.source": entries,
+  "fromDict.inputDict": entries,
+  "fromAny.obj": () => [1, 2],
+  "fromTuple.obj": () => [zeros(2), "text"],
+  "fromList.input": () => [{ a: 1 }, { a: 2 }],
+  "fromPytree.pytree": () => [zeros(2), { a: ones(1) }],
+  "fromNamedtuple.namedTuple": () => ({ x: zeros(2) }),
+  "fromDataclass.dataclass": () =>
+    new (class {
+      x = zeros(2);
+    })(),
+  "fromSchema.schema": () => ({ a: [[2], "float32"] }),
+  "parseTensorDictString.s": () => String(dense()),
+  cls: () => Z.Tensor,
+  "to.nonBlocking": () => false,
+  "renameKeys.mapping": () => ({ a: "z" }),
   "fromDict.batchSize": () => [2],
   "fromkeys.value": () => 1,
 

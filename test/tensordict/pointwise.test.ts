@@ -5,7 +5,7 @@ import { arange, ones, zeros } from "../../generated/functional.ts";
 import { tensor } from "../../src/api/tensor-data.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 import type { Td } from "../../src/tensordict/core/state.ts";
-import { lazyStack, TensorDict } from "../../src/tensordict/index.ts";
+import { isLeafNontensor, lazyStack, TensorDict } from "../../src/tensordict/index.ts";
 
 const make = (fields: Record<string, unknown>, size: number[], names?: string[]) =>
   new TensorDict(fields, size, names === undefined ? {} : { names }) as unknown as Td;
@@ -103,7 +103,7 @@ describe("apply", () => {
     expect(
       sample()
         .apply((t) => (t.shape[1] === 4 ? null : t), { filterEmpty: true })
-        .keys(),
+        ?.keys(),
     ).toEqual(["a"]);
   });
 });
@@ -193,5 +193,36 @@ describe("all entries or none", () => {
       [0, 0, 0],
       [0, 0, 0],
     ]);
+  });
+});
+
+describe("what a function is called with, and what is left", () => {
+  const tree = () => new TensorDict({ a: { b: tensor([1]), n: "text" }, d: tensor([2]), e: {} }, []) as unknown as Td;
+
+  test("nothing is left: null; collections stay where that is asked for, or where they had no leaves", () => {
+    const drop = (options: object) => tree().apply(() => null, options);
+    expect(drop({ filterEmpty: true })?.keys({ includeNested: true })).toEqual([["a", "n"], "a"]);
+    expect(drop({ filterEmpty: true, isLeaf: isLeafNontensor })).toBeNull();
+    expect(drop({ isLeaf: isLeafNontensor })?.keys()).toEqual(["e"]);
+    expect(drop({ isLeaf: isLeafNontensor, filterEmpty: false })?.keys()).toEqual(["a", "e"]);
+    expect(new TensorDict({}, []).apply((t) => t, { filterEmpty: true })).toBeNull();
+  });
+  test("wrapped values and nested collections as leaves", () => {
+    const seen: string[] = [];
+    const look = (x: object) => {
+      seen.push(x.constructor.name);
+      return x as never;
+    };
+    tree().apply(look, { isLeaf: isLeafNontensor });
+    expect(seen).toEqual(["Tensor", "NonTensorData", "Tensor"]);
+    seen.length = 0;
+    const same = tree();
+    expect(same.apply(look, { callOnNested: true }).get("a")).toBe(same.get("a") as never);
+    expect(seen).toEqual(["TensorDict", "Tensor", "TensorDict"]);
+    expect(
+      tree()
+        .flattenKeys({ isLeaf: isLeafNontensor } as never)
+        .keys(),
+    ).toEqual(["a.b", "a.n", "d"]);
   });
 });

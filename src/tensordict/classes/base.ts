@@ -35,11 +35,12 @@ import type { LoadOptions } from "../disk/memmap-load.ts";
 import { findEntry, listEntries, listing, requireEntry, tensorsOf } from "../ops/access.ts";
 import { writeIndex, writePart } from "../ops/index-writes.ts";
 import { indexTd, isKey, isSlice } from "../ops/indexing.ts";
-import { type EmptyOptions, emptyTd } from "../ops/key-ops.ts";
+import { type EmptyOptions, emptyTd, withOptions } from "../ops/key-ops.ts";
 import { type ModuleLike, type ToModuleOptions, toModule } from "../ops/module.ts";
 import { cloneTd, contiguousTd, convertTd, detachTd, type ToOptions } from "../ops/moving.ts";
-import { type ApplyOptions, applyLeaves } from "../ops/pointwise.ts";
+import { type ApplyOptions, applyOrNull, type LeafFunction } from "../ops/pointwise.ts";
 import { textOf } from "../ops/printing.ts";
+import { inPlace } from "../ops/rebinding.ts";
 import * as shape from "../ops/shape.ts";
 import {
   selectedPart,
@@ -52,6 +53,9 @@ import {
 } from "../ops/writes.ts";
 import { KeyMethods } from "./key-methods.ts";
 import { ShapeMethods } from "./shape-methods.ts";
+
+/** Options of `namedApply`. */
+export type NamedApplyOptions = ApplyOptions & { nestedKeys?: boolean };
 
 function sizes(list: readonly (number | readonly number[])[]): readonly number[] {
   return list.length === 1 && Array.isArray(list[0]) ? list[0] : (list as readonly number[]);
@@ -251,12 +255,12 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends KeyMetho
     for (let i = 0; i < this.length; i++) yield indexTd(this, [i]) as this;
   }
   /** Adds and replaces entries; nested ones are merged. @torch TensorDict.update */
-  update(source: UpdateSource, options: UpdateOptions = {}): this {
+  update(source: UpdateSource = {}, options: UpdateOptions = {}): this {
     updateTd(this, source, options);
     return this;
   }
   /** Writes into existing entries. @torch TensorDict.update_ */
-  update_(source: UpdateSource, options: Omit<UpdateOptions, "inplace"> = {}): this {
+  update_(source: UpdateSource = {}, options: Omit<UpdateOptions, "inplace"> = {}): this {
     updateInPlace(this, source, options);
     return this;
   }
@@ -282,8 +286,13 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends KeyMetho
     return cloneTd(this, false) as this;
   }
   /** Moved to a device or cast to a dtype. @torch TensorDict.to */
-  to(target?: DeviceLike | DTypeLike | Tensor | Td | ToOptions | null, options: ToOptions = {}): this {
-    return convertTd(this, target, options) as this;
+  to(
+    target?: DeviceLike | DTypeLike | Tensor | Td | ToOptions | null,
+    dtype?: DTypeLike | ToOptions | null,
+    _nonBlocking?: boolean | ToOptions,
+    options: ToOptions = {},
+  ): this {
+    return convertTd(this, target, { ...options, ...(dtype ? { dtype: dtype as DTypeLike } : {}) }) as this;
   }
   /** On the CPU. @torch TensorDict.cpu */ cpu(): this {
     return this.to("cpu");
@@ -314,13 +323,17 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends KeyMetho
 
   // ---- shape
 
-  /** Another batch size over the same memory. @torch TensorDict.view */
-  view(...size: (number | readonly number[])[]): this {
-    return shape.viewTd(this, sizes(size), false) as this;
+  /**
+   * Another batch size over the same memory; or, of a dtype, every tensor with its bytes as that dtype.
+   * @torch TensorDict.view
+   */
+  view(...size: (number | readonly number[] | DTypeLike | shape.ViewOptions)[]): this {
+    return shape.viewAs(this, size) as this;
   }
   /** Another batch size, copied where it must be. @torch TensorDict.reshape */
-  reshape(...size: (number | readonly number[])[]): this {
-    return shape.viewTd(this, sizes(size), true) as this;
+  reshape(...size: (number | readonly number[] | shape.InplaceOptions)[]): this {
+    const [given, { inplace }] = withOptions<number | readonly number[], shape.InplaceOptions>(size);
+    return inPlace(this, "reshape", shape.viewTd(this, sizes(given), true), inplace);
   }
   /** Batch dimensions of size one repeated, without a copy. @torch TensorDict.expand */
   expand(...size: (number | readonly number[])[]): this {
@@ -340,12 +353,12 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends KeyMetho
     return shape.squeezeTd(this, dim) as this;
   }
   /** Batch dimensions from one to another as one. @torch TensorDict.flatten */
-  flatten(startDim = 0, endDim = -1): this {
-    return shape.flattenTd(this, startDim, endDim) as this;
+  flatten(startDim: number | null = 0, endDim: number | null = -1, options: shape.InplaceOptions = {}): this {
+    return inPlace(this, "flatten", shape.flattenTd(this, startDim ?? 0, endDim ?? -1), options.inplace);
   }
   /** One batch dimension as several. @torch TensorDict.unflatten */
-  unflatten(dim: number, unflattenedSize: readonly number[]): this {
-    return shape.unflattenTd(this, dim, unflattenedSize) as this;
+  unflatten(dim: number, unflattenedSize: readonly number[], options: shape.InplaceOptions = {}): this {
+    return inPlace(this, "unflatten", shape.unflattenTd(this, dim, unflattenedSize), options.inplace);
   }
   /** Parts of a size, or of given sizes. @torch TensorDict.split */
   split(size: number | readonly number[], dim = 0): this[] {
@@ -358,12 +371,13 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends KeyMetho
     return shape.unbindTd(this, dim) as this[];
   }
   /** The batch elements at the places of `index`. @torch TensorDict.gather */
-  gather(dim: number, index: Tensor, options: { out?: Td | null; sparseGrad?: boolean } = {}): this {
-    return shape.gatherTd(this, dim, index, options) as this;
+  gather(dim: number, index: Tensor, options: shape.GatherOptions = {}): this {
+    return inPlace(this, "gather", shape.gatherTd(this, dim, index, options), options.inplace);
   }
   /** Copies along the batch dimensions. @torch TensorDict.repeat */
-  repeat(...repeats: (number | readonly number[])[]): this {
-    return shape.repeatTd(this, sizes(repeats)) as this;
+  repeat(...repeats: (number | readonly number[] | shape.InplaceOptions)[]): this {
+    const [given, { inplace }] = withOptions<number | readonly number[], shape.InplaceOptions>(repeats);
+    return inPlace(this, "repeat", shape.repeatTd(this, sizes(given)), inplace);
   }
   /** Elements of the batch where `mask` is true. @torch TensorDict.masked_select */
   maskedSelect(mask: Tensor): this {
@@ -372,29 +386,43 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends KeyMetho
 
   // ---- functions
 
-  /** `fn` of every tensor; what it gives null for is left out. @torch TensorDict.apply */
-  apply(fn: (t: Tensor, ...others: Tensor[]) => Tensor | null | undefined, ...rest: (Td | ApplyOptions)[]): this {
+  /**
+   * `fn` of every tensor; what it gives null for is left out, and null comes when nothing is left. @torch
+   * TensorDict.apply
+   */
+  apply(fn: (t: Tensor, ...others: Tensor[]) => Tensor, ...rest: (Td | ApplyOptions)[]): this;
+  apply(fn: (t: Tensor, ...others: Tensor[]) => unknown, ...rest: (Td | ApplyOptions)[]): this | null;
+  apply(fn: (t: Tensor, ...others: Tensor[]) => unknown, ...rest: (Td | ApplyOptions)[]): this | null {
     const options = (
       rest.at(-1) !== undefined && !(rest.at(-1) instanceof ShapeMethods) ? rest.pop() : {}
     ) as ApplyOptions;
-    const call = (t: Tensor, _path: readonly string[], others: readonly unknown[]) => fn(t, ...(others as Tensor[]));
-    return applyLeaves(this, call, options, rest as Td[]) as this;
+    const call: LeafFunction = (t, _path, others) => fn(t, ...(others as Tensor[])) as Tensor;
+    return applyOrNull(this, call, options, rest as Td[]) as this | null;
   }
   /** Like `apply`, writing what `fn` gives into this collection. @torch TensorDict.apply_ */
   apply_(fn: (t: Tensor, ...others: Tensor[]) => Tensor | null | undefined, ...others: Td[]): this {
-    return this.apply(fn, ...others, { inplace: true });
+    return this.apply(fn, ...others, { inplace: true }) as this;
   }
-  /** `fn` of every key and tensor. @torch TensorDict.named_apply */
+  /** `fn` of every key and tensor; see `apply`. @torch TensorDict.named_apply */
   namedApply(
-    fn: (name: string | string[], t: Tensor, ...others: Tensor[]) => Tensor | null | undefined,
-    options: ApplyOptions & { nestedKeys?: boolean } = {},
+    fn: (name: string | string[], t: Tensor, ...others: Tensor[]) => Tensor,
+    options?: NamedApplyOptions,
     ...others: Td[]
-  ): this {
+  ): this;
+  namedApply(
+    fn: (name: string | string[], t: Tensor, ...others: Tensor[]) => unknown,
+    options?: NamedApplyOptions,
+    ...others: Td[]
+  ): this | null;
+  namedApply(
+    fn: (name: string | string[], t: Tensor, ...others: Tensor[]) => unknown,
+    options: NamedApplyOptions = {},
+    ...others: Td[]
+  ): this | null {
     checkOptions("namedApply", NAMED_APPLY, options);
     const name = (path: readonly string[]) => (options.nestedKeys ? unravelKey(path) : (path.at(-1) as string));
-    const call = (t: Tensor, path: readonly string[], rest: readonly unknown[]) =>
-      fn(name(path), t, ...(rest as Tensor[]));
-    return applyLeaves(this, call, options, others) as this;
+    const call: LeafFunction = (t, path, rest) => fn(name(path), t, ...(rest as Tensor[])) as Tensor;
+    return applyOrNull(this, call, options, others) as this | null;
   }
   /** No entries; with `recurse` the nested collections, empty too. @torch TensorDict.empty */
   empty(recurse = false, options: EmptyOptions = {}): Td {

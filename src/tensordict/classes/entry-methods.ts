@@ -6,7 +6,7 @@ import { RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { keyPath } from "../core/keys.ts";
 import { applyNames } from "../core/names.ts";
-import { recordOf } from "../core/plain.ts";
+import { dictOf } from "../core/plain.ts";
 import { entriesOf, isNonTensor, isTensorCollection, type Td } from "../core/state.ts";
 import { catTensors, stackTensors, tensor } from "../core/tensor-ops.ts";
 import type { IndexPart, NestedKey, Schema } from "../core/types.ts";
@@ -28,7 +28,7 @@ import {
 } from "../ops/key-sets.ts";
 import { applyLeaves } from "../ops/pointwise.ts";
 import { type UpdateSource, updateTd } from "../ops/writes.ts";
-import { ScanMethods } from "./scan-methods.ts";
+import { PlainMethods } from "./plain-methods.ts";
 
 /** Options of `newTensor`. */
 export interface NewTensorOptions {
@@ -38,7 +38,7 @@ export interface NewTensorOptions {
 }
 
 /** Sorting, joining and choosing of entries. */
-export abstract class EntryMethods<S = Schema> extends ScanMethods<S> {
+export abstract class EntryMethods<S = Schema> extends PlainMethods<S> {
   /**
    * Takes the entries under several sets of keys apart: one collection for each, and one of what is left.
    * @param sets lists of keys, Maps or objects of keys and new names, or tests of a path and its entry; then the
@@ -258,7 +258,7 @@ export abstract class EntryMethods<S = Schema> extends ScanMethods<S> {
    * @torch TensorDict.to_namedtuple
    */
   toNamedtuple(): Record<string, unknown> {
-    return recordOf(this._td, (t) => t);
+    return dictOf(this._td, {});
   }
   /**
    * Typed arrays of its tensors' elements in plain objects: views of contiguous ones, copies of others.
@@ -269,7 +269,7 @@ export abstract class EntryMethods<S = Schema> extends ScanMethods<S> {
    * @torch TensorDict.numpy
    */
   numpy(): Record<string, unknown> {
-    return recordOf(this._td, (t) => t.detach().contiguous().typedArray());
+    return dictOf(this._td, { convertTensors: "numpy" });
   }
   /**
    * A shallow copy with other names of its batch dimensions: all of them, or a record of new names by old ones.

@@ -1,5 +1,6 @@
 // Methods that choose, remove and rename keys. Collections whose keys are known to the compiler have others afterwards.
 import { keyPath, missingKey } from "../core/keys.ts";
+import type { IsLeaf } from "../core/leaves.ts";
 import type { BaseOf, Changed, Excluded, Holder, KnownPath, PathsOf, Renamed, Selected } from "../core/path-types.ts";
 import { requireUnlocked, type Td } from "../core/state.ts";
 import type { Found, Inner, NestedKey, Schema } from "../core/types.ts";
@@ -72,11 +73,11 @@ export abstract class KeyMethods<S = Schema> extends ShapeMethods<S> {
     return excludeKeys(this._td, keys);
   }
   /** One level with joined keys. @torch TensorDict.flatten_keys */
-  flattenKeys(separator = ".", options: { inplace?: boolean } = {}): Td {
-    return flattenKeysTd(this._td, separator, options.inplace === true);
+  flattenKeys(separator = ".", options: { inplace?: boolean; isLeaf?: IsLeaf | null } = {}): Td {
+    return flattenKeysTd(this._td, separator, options.inplace === true, options.isLeaf ?? null);
   }
   /** Joined keys become levels again. @torch TensorDict.unflatten_keys */
-  unflattenKeys(separator = ".", options: { inplace?: boolean } = {}): Td {
+  unflattenKeys(separator = ".", options: { inplace?: boolean; isLeaf?: IsLeaf | null } = {}): Td {
     return unflattenKeysTd(this._td, separator, options.inplace === true);
   }
 }

@@ -239,7 +239,7 @@ export class NonTensorStack<V = unknown> extends Values {
     }
   }
   /** Nested arrays of the values. */
-  tolist(): NestedArray<V> {
+  override tolist(): NestedArray<V> {
     if (this.#parts !== null && this._stackDim === 0) return this.#parts.map((part) => part.tolist()) as NestedArray<V>;
     return nestedValues(this.values_, this._batchSize);
   }

@@ -117,7 +117,7 @@ export class NonTensorData<V = unknown> extends Values {
     return this._batchSize.length === 0 ? (this as Td) : this.toStack();
   }
   /** The value, in nested arrays of the batch's shape. */
-  tolist(): NestedArray<V> {
+  override tolist(): NestedArray<V> {
     return nestedValues(valuesOf(this) as V[], this._batchSize);
   }
 }

@@ -342,8 +342,13 @@ export class TensorDictParams<S extends Schema = Schema> extends TensorDictBase<
   override copy(): this {
     return this.wrap(this._wrapped.copy() as Td);
   }
-  override to(target?: DeviceLike | DTypeLike | Tensor | Td | ToOptions | null, options: ToOptions = {}): this {
-    const moved = this._wrapped.to(target, options) as Td;
+  override to(
+    target?: DeviceLike | DTypeLike | Tensor | Td | ToOptions | null,
+    dtype?: DTypeLike | ToOptions | null,
+    nonBlocking?: boolean | ToOptions,
+    options: ToOptions = {},
+  ): this {
+    const moved = this._wrapped.to(target, dtype, nonBlocking, options) as Td;
     return moved === this._wrapped ? this : this.wrap(rewrapped(moved, this._wrapped));
   }
   override toString(): string {

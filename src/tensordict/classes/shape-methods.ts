@@ -4,7 +4,6 @@ import type { DTypeLike } from "../../tensor/dtype.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { keyPath } from "../core/keys.ts";
-import { recordOf } from "../core/plain.ts";
 import { isSharedTensor } from "../core/shared.ts";
 import {
   entriesOf,
@@ -32,7 +31,8 @@ import {
   repeatInterleaveTd,
   tensorSplitTd,
 } from "../ops/rearranging.ts";
-import { expandTd, narrowTd, repeatTd, transposeTd } from "../ops/shape.ts";
+import { inPlace } from "../ops/rebinding.ts";
+import { expandTd, type InplaceOptions, narrowTd, repeatTd, transposeTd } from "../ops/shape.ts";
 import { EntryMethods } from "./entry-methods.ts";
 
 /** Options of `newZeros` and its like. */
@@ -136,8 +136,9 @@ export abstract class ShapeMethods<S = Schema> extends EntryMethods<S> {
    * ```
    * @torch TensorDict.repeat_interleave
    */
-  repeatInterleave(repeats: number | Tensor, dim?: number | null): this {
-    return own(repeatInterleaveTd(this._td, repeats, dim ?? null));
+  repeatInterleave(repeats: number | Tensor, dim?: number | null, options: InplaceOptions = {}): this {
+    const made = repeatInterleaveTd(this._td, repeats, dim ?? null);
+    return own(inPlace(this._td, "repeat_interleave", made, options.inplace));
   }
   /**
    * Another name of `expand`; a lazy stack becomes dense.
@@ -389,17 +390,6 @@ export abstract class ShapeMethods<S = Schema> extends EntryMethods<S> {
    */
   toTensordict(options: { retainNone?: boolean } = {}): Td {
     return denseCopy(this._td, options.retainNone ?? true);
-  }
-  /**
-   * Plain objects with the tensors themselves in them, and values that are no tensors as they are.
-   * @example
-   * ```ts
-   * new TensorDict({ a: arange(2), b: { c: "text" } }, []).toDict().b.c // text
-   * ```
-   * @torch TensorDict.to_dict
-   */
-  toDict(): Record<string, unknown> {
-    return recordOf(this._td, (t) => t);
   }
   /**
    * The same tensors without the values that are none.

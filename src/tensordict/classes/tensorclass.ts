@@ -161,12 +161,6 @@ function writeField(self: Td, key: string, value: unknown, type: FieldType): voi
     return;
   }
   const expected = isThunk(type) ? type() : type;
-  if (expected === Tensor && typeof value === "string") {
-    throw new TypeError(`field '${key}' of ${self._className} is a tensor, got a string`);
-  }
-  if (expected === String && typeof value !== "string" && !(value instanceof Collection) && !Array.isArray(value)) {
-    throw new TypeError(`field '${key}' of ${self._className} is a string, got ${typeof value}`);
-  }
   const wrap =
     expected === null && typeof value === "object" && !(value instanceof Tensor || value instanceof Collection);
   // A field of any type keeps objects and arrays as they are.

@@ -2,8 +2,7 @@
 import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
 import { checkOptions } from "../../tensor/checks.ts";
 import { take } from "../../tensor/scope-state.ts";
-import { badSource, isSource, sourceEntries, toEntry } from "../core/convert.ts";
-import { badKey } from "../core/keys.ts";
+import { badSource, initialEntries, isSource, putValue, toEntry } from "../core/convert.ts";
 import { lockTd } from "../core/locking.ts";
 import { adoptNames } from "../core/names.ts";
 import { CONSTRUCTOR } from "../core/signatures.ts";
@@ -23,6 +22,20 @@ import type { CollectionOptions, Entry, Schema, SchemaOf, SizeLike } from "../co
 import { fromConsolidated } from "../disk/consolidated-load.ts";
 import { type LoadOptions, loadTree, loadTreeAsync } from "../disk/memmap-load.ts";
 import type { FromH5Options } from "../disk/persistent-options.ts";
+import {
+  type DictSource,
+  type FromListOptions,
+  fromAnyValue,
+  fromDictTd,
+  fromListTd,
+  fromPytreeTd,
+  fromRecordTd,
+  fromSchemaTd,
+  fromTupleTd,
+  type MakeOptions,
+  type SchemaOptions,
+  type ShapesAndDTypes,
+} from "../ops/making.ts";
 import { fromModule, type ModuleLike } from "../ops/module.ts";
 import { catTds, lazyStackTds, maybeDenseStackTds, stackTds } from "../ops/stacking.ts";
 import { TensorDictBase } from "./base.ts";
@@ -71,9 +84,12 @@ class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
     this._map = new Map();
     if (source === undefined || source === null) return;
     if (inherit === null && !isSource(source)) throw badSource(source);
-    const pairs = inherit === null ? sourceEntries(source as Record<string, unknown>) : entriesOf(inherit);
+    const pairs = inherit === null ? initialEntries(source as Record<string, unknown>) : entriesOf(inherit);
     for (const [key, value] of pairs) {
-      if (typeof key !== "string") throw badKey(key);
+      if (typeof key !== "string") {
+        putValue(this as Td, key, value);
+        continue;
+      }
       const entry = toEntry(value, stateOf(this), key);
       this._map.set(key, entry);
       adoptNames(this, entry);
@@ -148,9 +164,89 @@ class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
   static fromModules(...modules: (ModuleLike | FromModulesOptions)[]): TensorDict {
     return fromModules(...modules) as TensorDict;
   }
-  /** A TensorDict with the entries of an object. @torch TensorDict.from_dict */
-  static fromDict(source: Record<string, unknown>, options: SizeLike | CollectionOptions = {}): TensorDict {
-    return new DenseTensorDict(source, options);
+  /** A TensorDict with the entries of an object or a Map. @torch TensorDict.from_dict */
+  static fromDict(inputDict: DictSource | Td, batchSize?: SizeLike | MakeOptions | null, options?: MakeOptions): Td {
+    const sizes = typeof batchSize === "number" || Array.isArray(batchSize);
+    const given = { ...(sizes ? { batchSize: batchSize as SizeLike } : (batchSize as MakeOptions)), ...options };
+    return fromDictTd(inputDict, given);
+  }
+  /**
+   * What a value becomes: see the function `fromAny`.
+   * @example
+   * ```ts
+   * TensorDict.fromAny([1, 2]) // tensor([1., 2.])
+   * ```
+   * @torch TensorDict.from_any
+   */
+  static fromAny(obj: unknown, options: MakeOptions = {}): unknown {
+    return fromAnyValue(obj, options);
+  }
+  /**
+   * A TensorDict with the items of a list, whose places are their keys.
+   * @example
+   * ```ts
+   * TensorDict.fromTuple([zeros(3), "text"]).keys() // [0, 1]
+   * ```
+   * @torch TensorDict.from_tuple
+   */
+  static fromTuple(obj: readonly unknown[], options: MakeOptions = {}): Td {
+    return fromTupleTd(obj, options);
+  }
+  /**
+   * A stack of TensorDicts made of the items of a list.
+   * @example
+   * ```ts
+   * TensorDict.fromList([{ a: 1, b: 2 }, { a: 3, b: 4 }]).get("a") // tensor([1., 3.])
+   * ```
+   * @torch TensorDict.from_list
+   */
+  static fromList(input: readonly (DictSource | Td)[], options: FromListOptions = {}): Td {
+    return fromListTd(input, options);
+  }
+  /**
+   * A TensorDict with the fields of a record.
+   * @example
+   * ```ts
+   * TensorDict.fromNamedtuple({ x: ones(2) }).get("x") // tensor([1., 1.])
+   * ```
+   * @torch TensorDict.from_namedtuple
+   */
+  static fromNamedtuple(namedTuple: object, options: MakeOptions = {}): Td {
+    return fromRecordTd(namedTuple, options, "from_namedtuple");
+  }
+  /**
+   * A TensorDict with the fields of an object of a class.
+   * @example
+   * ```ts
+   * TensorDict.fromDataclass(Object.create({}, { x: { value: ones(2), enumerable: true } })).keys() // [x]
+   * ```
+   * @torch TensorDict.from_dataclass
+   */
+  static fromDataclass(dataclass: object, options: MakeOptions = {}): Td {
+    return fromRecordTd(dataclass, options, "from_dataclass");
+  }
+  /**
+   * A TensorDict of a tree of lists and objects.
+   * @example
+   * ```ts
+   * TensorDict.fromPytree({ a: [zeros(1), ones(1)] }).get(["a", "1"]) // tensor([1.])
+   * ```
+   * @torch TensorDict.from_pytree
+   */
+  static fromPytree(pytree: unknown, options: MakeOptions = {}): Entry {
+    return fromPytreeTd(pytree, options);
+  }
+  /**
+   * Zeros of given shapes, behind the batch dimensions, and dtypes: in memory, in files or in shared memory.
+   * @example
+   * ```ts
+   * TensorDict.fromSchema({ obs: [[4], "float32"], action: [[], "int64"] }, { batchSize: [8] }).get("obs").shape
+   * // torch.Size([8, 4])
+   * ```
+   * @torch TensorDict.from_schema
+   */
+  static fromSchema(schema: ShapesAndDTypes, options: SchemaOptions = {}): Td {
+    return fromSchemaTd(schema, options);
   }
   /** Every key with the same value. @torch TensorDict.fromkeys */
   static fromkeys(keys: readonly string[], value: unknown = 0): TensorDict {

@@ -2,15 +2,25 @@
 import { Complex, Float, Int } from "../../tensor/complex.ts";
 import type { Device } from "../../tensor/device.ts";
 import { RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
-import type { Size } from "../../tensor/size.ts";
+import { type Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import { badKey, pythonString } from "./keys.ts";
+import { KeyThroughLeafError, keyPath, pythonString } from "./keys.ts";
 import { adoptNames, needsNames, refineNames, withPrefix } from "./names.ts";
 import type { NestedTensor } from "./nested.ts";
 import { settings } from "./settings.ts";
-import { Collection, isNested, isNonTensor, make, type NewState, stateOf, type Td, type ValueTd } from "./state.ts";
-import { tensor } from "./tensor-ops.ts";
-import type { Entry } from "./types.ts";
+import {
+  Collection,
+  isBranch,
+  isNested,
+  isNonTensor,
+  make,
+  type NewState,
+  stateOf,
+  type Td,
+  type ValueTd,
+} from "./state.ts";
+import { stackTensors, tensor } from "./tensor-ops.ts";
+import type { Entry, NestedKey } from "./types.ts";
 import { isUnbatched, likeEntry, ofBatch } from "./unbatched.ts";
 import { regularValues } from "./values.ts";
 
@@ -18,7 +28,7 @@ import { regularValues } from "./values.ts";
 const MAX_LEVELS = 500;
 
 /** True for values that stand for one number. */
-function isNumberLike(value: unknown): boolean {
+export function isNumberLike(value: unknown): boolean {
   switch (typeof value) {
     case "number":
     case "bigint":
@@ -31,7 +41,7 @@ function isNumberLike(value: unknown): boolean {
   }
 }
 
-function isNumberArray(value: readonly unknown[], depth = 0): boolean {
+export function isNumberArray(value: readonly unknown[], depth = 0): boolean {
   if (depth > 64) return false;
   return value.every((item) => (Array.isArray(item) ? isNumberArray(item, depth + 1) : isNumberLike(item)));
 }
@@ -62,13 +72,41 @@ export function fromSource(
     );
   }
   const td = make.tensordict(new Map(), state);
-  for (const [key, value] of sourceEntries(source)) {
-    if (typeof key !== "string") throw badKey(key);
-    const entry = toEntry(value, stateOf(td), key, depth + 1);
-    td._put(key, entry);
-    adoptNames(td, entry);
-  }
+  for (const [key, value] of initialEntries(source)) putValue(td, key, value, depth + 1);
   return td;
+}
+
+/** What a new collection is made of: as in Python, paths come behind the keys that are none. */
+export function initialEntries(source: Record<string, unknown> | ReadonlyMap<string, unknown>): [string, unknown][] {
+  if (!(source instanceof Map)) return Object.entries(source);
+  const isPlain = ([key]: [string, unknown]) => typeof key === "string";
+  const pairs: [string, unknown][] = [...source];
+  return [...pairs.filter(isPlain), ...pairs.filter((pair) => !isPlain(pair))];
+}
+
+/** Puts a value under the key of a source: a Map may have paths as keys, and levels on the way are made. */
+export function putValue(td: Td, key: unknown, value: unknown, depth = 0): void {
+  let at = td;
+  let last = key as string;
+  if (typeof key !== "string") {
+    const path = keyPath(key as NestedKey);
+    last = path[path.length - 1] as string;
+    for (const [i, part] of path.slice(0, -1).entries()) {
+      const next = at._own(part) ?? make.tensordict(new Map(), stateOf(at));
+      if (!isBranch(next)) throw throughLeaf(part, next, path[i + 1] as string);
+      if (at._own(part) === undefined) at._put(part, next);
+      at = next;
+    }
+  }
+  const entry = toEntry(value, stateOf(at), last, depth);
+  at._put(last, entry);
+  adoptNames(at, entry);
+}
+
+/** The error for a key that goes through what has no entries. */
+export function throughLeaf(key: string, entry: Entry, next: string): KeyThroughLeafError {
+  const what = entry instanceof Tensor ? "Tensor" : entry._className;
+  return new KeyThroughLeafError(`'${key}' is a ${what}, not a tensordict, so it has no entry '${next}'.`);
 }
 
 /** The entry that `value` becomes under `key` in a collection of that state. */
@@ -99,14 +137,19 @@ export function noValue(): RuntimeError {
 
 function arrayEntry(value: readonly unknown[], state: NewState, key: string): Entry {
   if (isNumberArray(value)) return placeTensor(tensor(value), state, key);
-  if (value.length > 0 && value.every((item) => item instanceof Tensor)) {
-    throw new TypeError(`an array of tensors is no value for key ${pythonString(key)}; stack them first`);
-  }
+  const tensors = value.filter((item) => item instanceof Tensor);
+  const stacked = tensors.length > 0 && tensors.length === value.length && stackable(tensors);
+  if (stacked) return placeTensor(stackTensors(tensors, 0), state, key);
   if (!settings.listToStack) return make.nonTensor(value, { ...state, names: null });
   // Each item of the array is one element of a batch dimension, and so on inwards as far as the arrays are regular.
   const { values, shape } = regularValues(value);
   if (!startsWith(shape, state.batchSize)) throw mismatch(state.batchSize, shape, key, false);
   return make.nonTensorStack(values, { ...state, batchSize: shape, names: null });
+}
+
+function stackable(tensors: readonly Tensor[]): boolean {
+  const first = tensors[0] as Tensor;
+  return tensors.every((t) => sameSizes(t._shape, first._shape) && t.device.equals(first.device));
 }
 
 /** The error for a value that does not begin with the batch size. */

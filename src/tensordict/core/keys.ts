@@ -121,6 +121,11 @@ export function pythonString(text: string): string {
   return quote + (quote === "'" ? body.replaceAll("'", "\\'") : body) + quote;
 }
 
+/** A path as a Python tuple. */
+export function keyTuple(path: readonly string[]): string {
+  return `(${path.map(pythonString).join(", ")}${path.length === 1 ? "," : ""})`;
+}
+
 /** A key as it appears in messages: a string, or a tuple. */
 export function keyText(path: readonly string[]): string {
   return path.length === 1 ? (path[0] as string) : `(${path.map(pythonString).join(", ")})`;

@@ -1,6 +1,7 @@
 // Kinds of arguments that only this room has.
 import * as texts from "../../../generated/texts.ts";
 import { isDict, isNumber, type RoomKinds } from "../../tensor/checks.ts";
+import { DType, isDTypeName } from "../../tensor/dtype.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { typeName } from "../../tensor/type-name.ts";
 import { isSource } from "./convert.ts";
@@ -44,6 +45,15 @@ export const TENSORDICT_KINDS: RoomKinds = {
     },
     moduleLike: ["Module", isModule],
     nested: ["NestedTensor", isNested],
+    sizeOrDtype: [
+      "int, list of ints or dtype",
+      (value) =>
+        Number.isSafeInteger(value) ||
+        (Array.isArray(value) && value.every(Number.isSafeInteger)) ||
+        value instanceof DType ||
+        (typeof value === "string" && isDTypeName(value)),
+    ],
+    record: ["an object", (value) => typeof value === "object" && value !== null && !Array.isArray(value)],
     map: ["dict or Map", (value) => isDict(value) || value instanceof Map],
     keyList: (op, name, value) => {
       if (typeof value === "string") return;
@@ -56,7 +66,7 @@ export const TENSORDICT_KINDS: RoomKinds = {
       for (const key of value) keyPath(key);
     },
   },
-  alsoObjects: ["map", "source", "operand", "moduleLike", "key", "keySet"],
+  alsoObjects: ["map", "record", "source", "operand", "moduleLike", "key", "keySet"],
 };
 
 function isModule(value: unknown): boolean {

@@ -2,7 +2,7 @@
 // `...` when it takes the rest), and after `|` the names of the options. src/tensor/checks.ts reads it.
 import { BACKGROUND, LAYOUT, REMOTE, WRITE } from "../../io/base/signatures.ts";
 
-const KEYS_UPDATE = "nonBlocking:bool keysToUpdate:keys";
+const KEYS_UPDATE = "nonBlocking:bool keysToUpdate:keyList";
 const LISTING = "includeNested?:bool leavesOnly?:bool | isLeaf:fn sort:bool";
 const MEMMAP = "copyExisting:bool numThreads:int existsok:bool robustKey:bool fsync:bool atomic:bool";
 const ARCHIVE = "archive:bool compression:any";
@@ -33,7 +33,13 @@ export const CONSTRUCTORS = {
   UnbatchedTensor: "data:any | batchSize:any",
 };
 
-const APPLY = "batchSize:any device:any names:names inplace:bool default:any filterEmpty:bool propagateLock:bool";
+const PLAIN = "convertTensors:any tolistFirst:bool retainNone:bool";
+const MAKE = `${STATE} lock:bool autoBatchSize:bool? batchDims:int?`;
+const SCHEMA = "batchSize:any device:any storage:string? prefix:text filename:text";
+
+const APPLY =
+  "batchSize:any device:any names:names inplace:bool default:any filterEmpty:bool? " +
+  "propagateLock:bool isLeaf:fn? callOnNested:bool";
 
 const EXTREMES = "dim?:int? | keepdim:bool returnIndices:bool";
 const CUMULATED = "dim:int | reduce:bool returnIndices:bool";
@@ -59,8 +65,8 @@ export const METHODS = {
   keys: LISTING,
   values: LISTING,
   items: LISTING,
-  update: `source:source | clone:bool inplace:bool ${KEYS_UPDATE}`,
-  update_: `source:source | clone:bool ${KEYS_UPDATE}`,
+  update: `source?:source | clone:bool inplace:bool ${KEYS_UPDATE}`,
+  update_: `source?:source | clone:bool ${KEYS_UPDATE}`,
   updateAt_: `source:source index:any | clone:bool ${KEYS_UPDATE}`,
   copy_: "source:td | nonBlocking:bool",
   del_: "key:key",
@@ -69,11 +75,13 @@ export const METHODS = {
   renameKey_: "oldKey:key newKey:key | safe:bool",
   select: "...keys:key | inplace:bool strict:bool",
   exclude: "...keys:key | inplace:bool",
-  flattenKeys: "separator?:string | inplace:bool",
+  flattenKeys: "separator?:string | inplace:bool isLeaf:fn?",
   unflattenKeys: "separator?:string | inplace:bool",
   clone: "recurse?:bool",
   copy: "",
-  to: "target?:target | device:any dtype:any batchSize:any nonBlocking:bool other:any inplace:bool",
+  to:
+    "target?:target dtype?:notDict nonBlocking?:bool | device:any batchSize:any other:any inplace:bool " +
+    "nonBlockingPin:bool numThreads:int",
   cpu: "",
   cuda: "index?:int",
   clearDevice_: "",
@@ -81,20 +89,20 @@ export const METHODS = {
   contiguous: "",
   detach: "",
   requiresGrad_: "requiresGrad?:bool",
-  view: "...size:size",
-  reshape: "...size:size",
+  view: "...size:sizeOrDtype | batchSize:any",
+  reshape: "...size:size | inplace:bool",
   expand: "...size:size",
   permute: "...dims:size",
   transpose: "dim0:int dim1:int",
   unsqueeze: "dim:int",
   squeeze: "dim?:int",
-  flatten: "startDim?:int endDim?:int",
-  unflatten: "dim:int unflattenedSize:ints",
+  flatten: "startDim?:int? endDim?:int? | inplace:bool",
+  unflatten: "dim:int unflattenedSize:ints | inplace:bool",
   split: "splitSize:intOrInts dim?:int",
   chunk: "chunks:int dim?:int",
   unbind: "dim?:int",
-  gather: "dim:int index:tensor | out:td sparseGrad:bool",
-  repeat: "...repeats:size",
+  gather: "dim:int index:tensor | out:td sparseGrad:bool inplace:bool",
+  repeat: "...repeats:size | inplace:bool",
   maskedSelect: "mask:tensor",
   movedim: "source:intOrInts destination:intOrInts",
   moveaxis: "source:intOrInts destination:intOrInts",
@@ -103,7 +111,7 @@ export const METHODS = {
   narrow: "dim:int start:int length:int",
   tensorSplit: "indicesOrSections:intOrInts dim?:int",
   flip: "...dims:size",
-  repeatInterleave: "repeats:intOrTensor dim?:int?",
+  repeatInterleave: "repeats:intOrTensor dim?:int? | inplace:bool",
   broadcastTo: "size:intOrInts",
   expandAs: "other:td",
   tile: "dims:intOrInts",
@@ -120,7 +128,18 @@ export const METHODS = {
   isShared: "",
   popitem: "",
   toTensordict: "| retainNone:bool",
-  toDict: "",
+  toDict: `| ${PLAIN}`,
+  tolist: `| ${PLAIN} convertNodes:bool`,
+  toPytree: "",
+  renameKeys: "mapping:map | strict:bool",
+  nonTensorItems: "includeNested?:bool",
+  getItemShape: "key:key",
+  isContiguous: "",
+  isFloatingPoint: "",
+  dataPtr: "",
+  autoDevice_: "",
+  detach_: "",
+  backward: "gradient?:td? | retainGraph:bool createGraph:bool",
   filterNonTensorData: "",
   toLazystack: "dim?:int",
   zeroGrad: "setToNone?:bool",
@@ -297,8 +316,19 @@ export const STATICS = {
   fromJson: `path:text | ${TABLE} lines:bool`,
   fromConsolidated: "filename:text",
   fromModule: "module:moduleLike | lock:bool",
+<<<<<<< HEAD
   fromModules: "...modules:moduleLike | asModule:bool lock:bool lazyStack:bool expandIdentical:bool",
   fromDict: `source:source batchSize?:any | ${STATE} lock:bool`,
+=======
+  fromDict: `inputDict:source batchSize?:any | ${MAKE}`,
+  fromAny: `obj:value | ${MAKE}`,
+  fromTuple: `obj:list | ${MAKE}`,
+  fromList: `input:list | ${MAKE} lazy:bool?`,
+  fromNamedtuple: `namedTuple:dict | ${MAKE}`,
+  fromDataclass: `dataclass:record | ${MAKE}`,
+  fromPytree: `pytree:value | ${MAKE}`,
+  fromSchema: `schema:dict | ${SCHEMA}`,
+>>>>>>> 9189acc (TensorDicts are made of lists, records, trees and printed texts and become them; isLeaf, in-place changes of shape, bytes as another dtype)
   fromkeys: "keys:list value?:any",
   stack: "input:tds dim?:int",
   lazyStack: "input:tds dim?:int",
@@ -339,7 +369,16 @@ export const FUNCTIONS = {
   maybeDenseStack: "items:tds dim?:int",
   loadMemmap: STATICS.loadMemmap,
   loadMemmapAsync: STATICS.loadMemmapAsync,
-  makeTensordict: `source:source | ${STATE} lock:bool`,
+  makeTensordict: `inputDict:source | ${MAKE}`,
+  fromDict: `inputDict:source | ${MAKE}`,
+  fromAny: STATICS.fromAny,
+  fromTuple: STATICS.fromTuple,
+  fromNamedtuple: STATICS.fromNamedtuple,
+  fromDataclass: STATICS.fromDataclass,
+  fromPytree: STATICS.fromPytree,
+  parseTensorDictString: "s:string",
+  defaultIsLeaf: "cls:fn",
+  isLeafNontensor: "cls:fn",
   pad: "tensordict:td padSize:ints value?:number",
   padSequence: "listOfTensordicts:tds | padDim:int paddingValue:any out:any returnMask:any paddingSide:any",
   unpadSequence: "padded:td mask?:tensorOrTd? | padDim:int",

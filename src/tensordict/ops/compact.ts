@@ -26,7 +26,7 @@ const isTensor = (entry: Entry | undefined): entry is AnyTensor => entry instanc
 const SHORT: Record<string, string> = { bool: "bool", bfloat16: "bf16", complex64: "c64", complex128: "c128" };
 
 /** Short name of a dtype: f32, i64, bf16, ... */
-function shortDtype(dtype: DType): string {
+export function shortDtype(dtype: DType): string {
   const known = SHORT[dtype.name];
   if (known !== undefined) return known;
   return dtype.name

@@ -3,6 +3,7 @@ import type { DeviceLike } from "../../tensor/device.ts";
 import { KeyError, ValueError } from "../../tensor/errors.ts";
 import { sameSizes } from "../../tensor/size.ts";
 import { keyPath, pythonString } from "../core/keys.ts";
+import { type IsLeaf, isLeafBy } from "../core/leaves.ts";
 import {
   Collection,
   entriesOf,
@@ -181,7 +182,7 @@ function rekeyMembers(lazy: LazyTd, inplace: boolean, rekey: (td: Td) => Td): Td
 }
 
 /** The entries of a tree under joined keys; `exact` when `unflattenKeys` gives the same tree back. */
-function flatEntries(td: Td, separator: string): { flat: Map<string, Entry>; exact: boolean } {
+function flatEntries(td: Td, separator: string, isLeaf: IsLeaf | null): { flat: Map<string, Entry>; exact: boolean } {
   const flat = new Map<string, Entry>();
   const paths = new Map<string, readonly string[]>();
   let exact = true;
@@ -189,7 +190,7 @@ function flatEntries(td: Td, separator: string): { flat: Map<string, Entry>; exa
     for (const [key, entry] of entriesOf(level)) {
       const path = [...prefix, key];
       if (key.includes(separator)) exact = false;
-      if (isBranch(entry)) {
+      if (isBranch(entry) && !(isLeaf !== null && isLeafBy(isLeaf, entry))) {
         visit(entry, path);
         continue;
       }
@@ -211,13 +212,13 @@ function flatEntries(td: Td, separator: string): { flat: Map<string, Entry>; exa
 }
 
 /** @torch TensorDict.flatten_keys */
-export function flattenKeysTd(td: Td, separator: string, inplace: boolean): Td {
+export function flattenKeysTd(td: Td, separator: string, inplace: boolean, isLeaf: IsLeaf | null = null): Td {
   const back = (view: Td) => unflattenKeysTd(view, separator, false);
   if (isLazy(td)) {
-    const result = rekeyMembers(td, inplace, (member) => flattenKeysTd(member, separator, false));
+    const result = rekeyMembers(td, inplace, (member) => flattenKeysTd(member, separator, false, isLeaf));
     return viewOf(td, result, back);
   }
-  const { flat, exact } = flatEntries(td, separator);
+  const { flat, exact } = flatEntries(td, separator, isLeaf);
   if (!inplace) return viewOf(td, make.tensordict(flat, stateOf(td)), back);
   replaceEntries(td, flat);
   remember(td, exact ? () => unflattenKeysTd(td, separator, true) : null);

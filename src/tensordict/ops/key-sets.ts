@@ -1,9 +1,9 @@
 // Splitting a collection by its keys, and joining several entries to one.
-import { KeyError, RuntimeError, TypeError } from "../../tensor/errors.ts";
+import { KeyError, RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { setBatch } from "../core/batch.ts";
-import { keyPath, missingKey } from "../core/keys.ts";
+import { keyPath, keyTuple, missingKey } from "../core/keys.ts";
 import {
   entriesOf,
   isBranch,
@@ -125,6 +125,49 @@ export function separatesTd(td: Td, keys: readonly NestedKey[], options: Separat
   filterEmptyTd(part);
   if (options.filterEmpty !== false) filterEmptyTd(td);
   return part;
+}
+
+/** Pairs of paths, none of which lies inside another one on its side. */
+function renamings(mapping: ReadonlyMap<NestedKey, NestedKey>): [readonly string[], readonly string[]][] {
+  const pairs = [...mapping].map(([a, b]): [readonly string[], readonly string[]] => [keyPath(a), keyPath(b)]);
+  for (const [side, name] of ["source", "destination"].entries()) {
+    const paths = pairs.map((pair) => pair[side] as readonly string[]);
+    for (const [i, path] of paths.entries()) {
+      for (const other of paths.slice(0, i)) {
+        if (startsWithPath(path, other) && path.length === other.length)
+          throw new ValueError(`The key ${keyTuple(path)} is a ${name} more than once.`);
+        if (startsWithPath(path, other) || startsWithPath(other, path)) {
+          throw new ValueError(
+            `The ${name}s ${keyTuple(other)} and ${keyTuple(path)} lie inside one another, so the result would depend on the ` +
+              "order of the mapping.",
+          );
+        }
+      }
+    }
+  }
+  return pairs;
+}
+
+const startsWithPath = (path: readonly string[], begin: readonly string[]) =>
+  begin.every((part, i) => path[i] === part);
+
+/** A collection of the same entries, some of them under other keys; all are renamed at once. */
+export function renameMany(td: Td, mapping: ReadonlyMap<NestedKey, NestedKey>, strict: boolean): Td {
+  const pairs = renamings(mapping);
+  const result = shallowTree(td);
+  const found: [readonly string[], Entry][] = [];
+  for (const [from, to] of pairs) {
+    const entry = findEntry(result, from);
+    if (entry === undefined && strict) requireEntry(td, from);
+    if (entry !== undefined) found.push([to, entry]);
+  }
+  for (const [from] of pairs) if (findEntry(result, from) !== undefined) deleteEntry(result, from);
+  for (const [to] of found) {
+    if (findEntry(result, to) !== undefined)
+      throw new ValueError(`The destination ${keyTuple(to)} is already present and is not renamed away.`);
+  }
+  for (const [to, entry] of found) setEntry(result, to, entry);
+  return result;
 }
 
 /** Makes empty collections on the way to a key, and one under it. */

@@ -2,6 +2,7 @@
 import * as texts from "../../../generated/texts.ts";
 import { Device, type DeviceLike, toDevice } from "../../tensor/device.ts";
 import { DType, isDTypeName, toDType } from "../../tensor/dtype.ts";
+import { TypeError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { typeName } from "../../tensor/type-name.ts";
 import { lockTd } from "../core/locking.ts";
@@ -13,12 +14,14 @@ import {
   isParams,
   isTensorCollection,
   make,
+  requireUnlocked,
   stateOf,
   type Td,
 } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
 import { likeEntry } from "../core/unbatched.ts";
 import { applyLeaves } from "./pointwise.ts";
+import { rebind } from "./rebinding.ts";
 
 /** What `to` understands. */
 export interface ToOptions {
@@ -31,6 +34,10 @@ export interface ToOptions {
   inplace?: boolean;
   /** Accepted for compatibility; transfers to the CPU are always complete. */
   nonBlocking?: boolean;
+  /** Accepted for compatibility: nothing is pinned. */
+  nonBlockingPin?: boolean;
+  /** Accepted for compatibility: conversions take as many threads as there are. */
+  numThreads?: number;
 }
 
 /** A copy of the tree; the tensors are copied too when `deep`. */
@@ -90,20 +97,20 @@ export function convertTd(td: Td, target: unknown, options: ToOptions): Td {
   let result = td;
   if (dtype !== null) result = applyLeaves(result, (t) => t.to(dtype), { nested: (entry) => entry.to(dtype) });
   if (device !== null && !(result._device?.equals(device) ?? false)) result = moveTd(result, device);
-  if (wanted.batchSize !== undefined) {
-    result = result._like(new Map(entriesOf(result)), stateOf(result));
-    result.batchSize = wanted.batchSize;
-  }
   if (wanted.inplace === true && result !== td) {
-    td.update(result);
-    td._device = result._device;
-    td.batchSize = result._batchSize;
-    return td;
+    requireUnlocked(td);
+    rebind(td, result);
+    result = td;
+  }
+  if (wanted.batchSize !== undefined) {
+    if (isLazy(td)) throw new TypeError("Cannot pass batch-size to a LazyStackedTensorDict.");
+    result.batchSize = wanted.batchSize;
   }
   if (td._locked && result !== td) lockTd(result);
   return result;
 }
 
+/** On another device. */
 function moveTd(td: Td, device: Device): Td {
   if (isLazy(td)) {
     return make.lazy(

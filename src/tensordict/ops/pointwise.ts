@@ -7,6 +7,7 @@ import { IndexError, KeyError, RuntimeError, TypeError } from "../../tensor/erro
 import { Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { fromSource, isSource, mismatch, startsWith, toEntry } from "../core/convert.ts";
+import { type IsLeaf, isLeafBy } from "../core/leaves.ts";
 import { lockTd } from "../core/locking.ts";
 import { fitNames } from "../core/names.ts";
 import { type NestedTensor, noNested } from "../core/nested.ts";
@@ -52,8 +53,15 @@ export interface ApplyOptions {
   names?: readonly (string | null)[] | null;
   /** Write results into the entries of this collection. */
   inplace?: boolean;
-  /** Leave out nested collections without entries. */
+  /**
+   * With true, collections without results are left out, and null is given when nothing is left. With false they
+   * stay. Without it those are left out that have leaves, for all of which the function gave nothing.
+   */
   filterEmpty?: boolean | null;
+  /** Which classes of entries the function is called with; tensors without it. */
+  isLeaf?: IsLeaf | null;
+  /** Call the function with nested collections instead of their entries. */
+  callOnNested?: boolean;
   /** Stands in for keys that another collection does not have. */
   default?: Tensor | Scalar | null;
   /** Lock the result where this collection is locked. */
@@ -78,15 +86,32 @@ export function applyLeaves(
   others: readonly Other[] = [],
   prefix: readonly string[] = [],
 ): Td {
+  return applyOrNull(td, fn, options, others, prefix) ?? td._like(new Map(), resultState(td, options, true));
+}
+
+/** `applyLeaves` that gives null when nothing is left of the tree. */
+export function applyOrNull(
+  td: Td,
+  fn: LeafFunction,
+  options: ApplyOptions,
+  others: readonly Other[] = [],
+  prefix: readonly string[] = [],
+): Td | null {
   const writes: Writes = [];
   const result = applyLevel(td, fn, options, others, prefix, writes);
   for (const write of writes) write();
-  return lockLike(td, result, options);
+  return result === null ? null : lockLike(td, result, options);
 }
 
 function lockLike(td: Td, result: Td, options: ApplyOptions): Td {
   if (options.propagateLock === true && td._locked && result !== td) lockTd(result);
   return result;
+}
+
+/** Whether the function is called with an entry that is no tensor. */
+function isCalled(entry: Entry, options: ApplyOptions): boolean {
+  if (options.callOnNested === true) return !isNonTensor(entry);
+  return options.isLeaf ? isLeafBy(options.isLeaf, entry) : false;
 }
 
 function applyLevel(
@@ -96,32 +121,50 @@ function applyLevel(
   others: readonly Other[],
   prefix: readonly string[],
   writes: Writes,
-): Td {
+): Td | null {
   if (isLazy(td)) return applyLazy(td, fn, options, others, prefix, writes);
   const state = resultState(td, options, prefix.length === 0);
   const entries = new Map<string, Entry>();
+  // Whether something came out, and whether something went in.
+  let kept = false;
+  let leaves = false;
   for (const [key, entry] of entriesOf(td)) {
     const path = [...prefix, key];
     const items = others.map((other) => otherEntry(other, key, options, entry));
-    if (entry instanceof Tensor) {
-      const result = fn(entry, path, items);
+    if (entry instanceof Tensor || isCalled(entry, options)) {
+      leaves = true;
+      const result = fn(entry as Tensor, path, items);
       if (result === null || result === undefined) continue;
-      if (options.inplace) planWrite(td, key, entry, result, writes);
+      kept = true;
+      if (options.inplace && entry instanceof Tensor) planWrite(td, key, entry, result, writes);
+      else if (options.inplace) writes.push(() => td._put(key, result));
       else if (fits(result, state) && !isUnbatched(entry)) entries.set(key, result);
-      else entries.set(key, toEntry(likeEntry(entry, result), { ...state, names: null }, key));
+      else entries.set(key, resultEntry(entry, result, state, key));
     } else if (isNested(entry)) {
       if (options.nested === undefined) throw noNested("this operation", key);
       entries.set(key, options.nested(entry));
+      kept = true;
     } else if (isNonTensor(entry)) {
-      const kept = options.values?.(entry) ?? entry;
-      entries.set(key, options.batchSize === undefined ? kept : rebatch(kept, state.batchSize));
+      kept = true;
+      const value = options.values?.(entry) ?? entry;
+      entries.set(key, options.batchSize === undefined ? value : rebatch(value, state.batchSize));
     } else {
       const inner = applyLevel(entry, fn, options, items as Td[], path, writes);
-      if (!options.filterEmpty || [...inner._keys()].length > 0 || [...entry._keys()].length === 0)
-        entries.set(key, inner);
+      leaves ||= !entry.isEmpty();
+      if (inner === null) continue;
+      kept = true;
+      entries.set(key, inner);
     }
   }
-  return options.inplace ? td : td._like(entries, state);
+  if (options.inplace) return td;
+  if (!kept && options.filterEmpty !== false && (options.filterEmpty === true || leaves)) return null;
+  return td._like(entries, state);
+}
+
+/** What a function gave, as an entry. */
+function resultEntry(entry: Entry, result: Tensor, state: NewState, key: string): Entry {
+  const made = entry instanceof Tensor && result instanceof Tensor ? likeEntry(entry, result) : result;
+  return toEntry(made, { ...state, names: null }, key);
 }
 
 function fits(result: unknown, state: NewState): boolean {
@@ -188,21 +231,18 @@ function applyLazy(
   others: readonly Other[],
   prefix: readonly string[],
   writes: Writes,
-): Td {
+): Td | null {
   if (options.batchSize !== undefined) return applyLevel(td.densify(), fn, options, others, prefix, writes);
   const parts = others.map((other) => unbindLike(other, td));
   const { names: _, ...inner } = options;
-  const members = td.members.map((member, i) =>
-    applyLevel(
-      member,
-      fn,
-      inner,
-      parts.map((part) => part[i] as Other),
-      prefix,
-      writes,
-    ),
-  );
+  const members = td.members
+    .map((member, i) => {
+      const items = parts.map((part) => part[i] as Other);
+      return applyLevel(member, fn, inner, items, prefix, writes);
+    })
+    .filter((member) => member !== null);
   if (options.inplace) return td;
+  if (members.length < td.members.length) return null;
   const result = make.lazy(members, td.stackDim, td.stackDimName);
   if (options.names !== undefined) result.names = options.names;
   return result;

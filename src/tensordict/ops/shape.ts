@@ -1,4 +1,7 @@
 // Shape operations: they act on the batch dimensions of every entry and leave the others alone.
+
+import { isDict } from "../../tensor/checks.ts";
+import { DType, type DTypeLike, toDType } from "../../tensor/dtype.ts";
 import { IndexError, NotImplementedError, RuntimeError, ValueError } from "../../tensor/errors.ts";
 import { numelOf, Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
@@ -18,11 +21,12 @@ import {
   type StackTd,
   stateOf,
   type Td,
+  toSize,
   type ValueTd,
   wrapBatchDim,
 } from "../core/state.ts";
 import { flatNumbers, tensor } from "../core/tensor-ops.ts";
-import type { Entry } from "../core/types.ts";
+import type { Entry, SizeLike } from "../core/types.ts";
 import { isUnbatched, ofBatch } from "../core/unbatched.ts";
 import { viewOf } from "../core/undo.ts";
 import {
@@ -36,8 +40,8 @@ import {
   unbindLazy,
   unsqueezeLazy,
 } from "./lazy-shape.ts";
+import { applyLeaves } from "./pointwise.ts";
 import { catTds, maybeDenseStackTds, stackOfValues } from "./stacking.ts";
-
 import { updateInPlace } from "./writes.ts";
 
 /** An operation on the first dimensions of a tensor. */
@@ -135,6 +139,38 @@ function lockLike(td: Td, result: Td): Td {
 /** Locked like its source, and written back into it at the end of a `using` block. */
 function viewed(td: Td, result: Td, inverse: (view: Td) => Td): Td {
   return viewOf(td, lockLike(td, result), inverse);
+}
+
+/** Options of changes of shape that a collection can make to itself. */
+export interface InplaceOptions {
+  /** Give this collection the result instead of making another one. */
+  inplace?: boolean;
+}
+
+/** Options of `view`. */
+export interface ViewOptions {
+  /** The batch size of the result; with a dtype it may have fewer dimensions. */
+  batchSize?: SizeLike | null;
+}
+
+type ViewArgument = number | readonly number[] | DTypeLike | ViewOptions;
+
+/** Another batch size over the same memory, or another dtype for the same bytes. */
+export function viewAs(td: Td, args: readonly ViewArgument[]): Td {
+  const last = args.at(-1);
+  const options = isDict(last) ? (last as ViewOptions) : {};
+  const [first] = args;
+  const { batchSize } = options;
+  if (first instanceof DType || typeof first === "string") {
+    const size = batchSize === undefined || batchSize === null ? {} : { batchSize: toSize(batchSize) };
+    return lockLike(
+      td,
+      applyLeaves(td, (t) => t.view(toDType(first)), size),
+    );
+  }
+  const sizes = isDict(last) ? args.slice(0, -1) : args;
+  const flat = sizes.length === 1 && Array.isArray(sizes[0]) ? sizes[0] : sizes;
+  return viewTd(td, flat.length === 0 && batchSize ? toSize(batchSize) : (flat as readonly number[]), false);
 }
 
 /** @torch TensorDict.view and TensorDict.reshape */
@@ -422,13 +458,19 @@ export function unbindTd(td: Td, dim: number): Td[] {
   );
 }
 
+/** How `gather` works. */
+export interface GatherOptions extends InplaceOptions {
+  /** Receives the result. */
+  out?: Td | null;
+  /** Not there for collections. */
+  sparseGrad?: boolean;
+}
+
 /** Picks along one batch dimension; the index has the rank of the batch. @torch TensorDict.gather */
-export function gatherTd(
-  td: Td,
-  dim: number,
-  index: Tensor,
-  options: { out?: Td | null; sparseGrad?: boolean } = {},
-): Td {
+export function gatherTd(td: Td, dim: number, index: Tensor, options: GatherOptions = {}): Td {
+  if (options.inplace === true && options.out) {
+    throw new ValueError("`out` and `inplace=True` are mutually exclusive in gather.");
+  }
   if (options.sparseGrad === true) {
     throw new NotImplementedError("sparse_grad=True not implemented for torch.gather(tensordict, ...)");
   }

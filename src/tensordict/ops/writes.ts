@@ -3,8 +3,8 @@
 import { KeyError, RuntimeError, ValueError } from "../../tensor/errors.ts";
 import { sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import { badSource, isSource, noValue, sourceEntries, toEntry, toValues } from "../core/convert.ts";
-import { InplaceWriteError, KeyThroughLeafError, keyPath, keyText, missingKey } from "../core/keys.ts";
+import { badSource, isSource, noValue, sourceEntries, throughLeaf, toEntry, toValues } from "../core/convert.ts";
+import { InplaceWriteError, keyPath, keyText, keyTuple, missingKey } from "../core/keys.ts";
 import { childrenOf } from "../core/locking.ts";
 import { adoptNames } from "../core/names.ts";
 import { noNested } from "../core/nested.ts";
@@ -38,12 +38,6 @@ export function allOrNothing(plan: (writes: Writes) => void): void {
   const writes: Writes = [];
   plan(writes);
   for (const write of writes) write();
-}
-
-/** The error for a key that goes through what has no entries. */
-export function throughLeaf(key: string, entry: Entry, next: string): KeyThroughLeafError {
-  const what = entry instanceof Tensor ? "Tensor" : entry._className;
-  return new KeyThroughLeafError(`'${key}' is a ${what}, not a tensordict, so it has no entry '${next}'.`);
 }
 
 /** The error for a value that does not fit into the entry it should overwrite. */
@@ -288,7 +282,9 @@ function planUpdateInPlace(td: Td, source: UpdateSource, select: Selection, writ
   for (const [path, value, inner] of pairs) {
     const own = findOutline(td, path);
     if (own === undefined) {
-      if (!select.add) throw new KeyError(`The key ${path.join(".")} was not found in the dest tensordict.`);
+      // As in Python, keys that were chosen are tuples.
+      const name = select.only === null ? keyText(path) : keyTuple(path);
+      if (!select.add) throw new KeyError(`The key ${name} was not found in the dest tensordict.`);
       planSet(td, path, inner === null ? value : partOf(value as UpdateSource, inner), writes);
     } else if (isBranch(own) && (isBranch(value) || isSource(value))) {
       planUpdateInPlace(own, value, { ...select, only: inner }, writes);
@@ -306,13 +302,14 @@ export interface UpdateOptions {
   /** Write into entries that are there already. */
   inplace?: boolean;
   /** Of the source, these keys only. */
-  keysToUpdate?: readonly NestedKey[] | null;
+  keysToUpdate?: NestedKey | readonly NestedKey[] | null;
   /** Accepted for compatibility; transfers to the CPU are always complete. */
   nonBlocking?: boolean;
 }
 
-function selected(keys: readonly NestedKey[] | null | undefined): Selection["only"] {
-  return keys === null || keys === undefined ? null : keys.map(keyPath);
+function selected(keys: UpdateOptions["keysToUpdate"]): Selection["only"] {
+  if (keys === null || keys === undefined) return null;
+  return typeof keys === "string" ? [[keys]] : keys.map(keyPath);
 }
 
 function requireBatch(td: Td, source: unknown): void {
@@ -327,7 +324,7 @@ function requireBatch(td: Td, source: unknown): void {
 }
 
 /** What of a source `keysToUpdate` leaves. */
-export function selectedPart(source: UpdateSource, keys: readonly NestedKey[] | null | undefined): UpdateSource {
+export function selectedPart(source: UpdateSource, keys: UpdateOptions["keysToUpdate"]): UpdateSource {
   return keys === null || keys === undefined ? source : partOf(source, selected(keys));
 }
 

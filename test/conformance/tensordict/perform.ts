@@ -167,6 +167,20 @@ function construct(step: Step, args: unknown[], options: Record<string, unknown>
   return new Class(fields, rest);
 }
 
+/** Python's make_tensordict takes entries by name beside its options: here they are one object. */
+const MAKE_OPTIONS = new Set(["batch_size", "device", "auto_batch_size"]);
+
+function makeTensordict(step: Step, options: Record<string, unknown> | undefined): unknown {
+  const names = Object.keys(step.kw ?? {});
+  const part = (own: boolean) =>
+    Object.fromEntries(
+      names
+        .filter((name) => MAKE_OPTIONS.has(name) === own)
+        .map((name) => [own ? camel(name) : name, options?.[camel(name)]]),
+    );
+  return lib.tensordict.makeTensordict(part(false), part(true));
+}
+
 /** The result of a call, whose arguments are decoded already. */
 export function perform(step: Step, args: unknown[], options: Record<string, unknown> | undefined): unknown {
   const all = options === undefined ? args : [...args, options];
@@ -192,6 +206,7 @@ export function perform(step: Step, args: unknown[], options: Record<string, unk
     case "new":
       return construct(step, args, options);
     case "func":
+      if (step.m === "tensordict.make_tensordict" && args.length === 0) return makeTensordict(step, options);
       return functionOf(step.m)(...all);
     case "op":
       return operator(step.m, step, args);
@@ -203,5 +218,6 @@ export function perform(step: Step, args: unknown[], options: Record<string, unk
 }
 
 export function arguments_(scene: Scene, step: Step): [unknown[], Record<string, unknown> | undefined] {
-  return [scene.values(step.a, dataPlace(step)), scene.options(step.kw, step.m)];
+  const entries = step.k === "new" && step.c === "TensorDictParams" && step.a.length === 0;
+  return [scene.values(step.a, dataPlace(step)), scene.options(step.kw, step.m, entries)];
 }

@@ -84,9 +84,10 @@ export class Scene {
     return made;
   }
 
-  options(kw: Record<string, Encoded> | undefined, method = ""): Record<string, unknown> | undefined {
+  options(kw: Record<string, Encoded> | undefined, method = "", data = false): Record<string, unknown> | undefined {
     if (kw === undefined || Object.keys(kw).length === 0) return undefined;
-    const values = this.values(Object.values(kw));
+    const given = Object.values(kw);
+    const values = data ? given.map((v) => this.value(v, true)) : this.values(given);
     return Object.fromEntries(Object.keys(kw).map((key, i) => [KEYED.has(method) ? key : camel(key), values[i]]));
   }
 
