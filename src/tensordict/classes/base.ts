@@ -33,6 +33,7 @@ import type {
 import { lastUndo, rememberLock } from "../core/undo.ts";
 import type { LoadOptions } from "../disk/memmap-load.ts";
 import { findEntry, listEntries, listing, requireEntry, tensorsOf } from "../ops/access.ts";
+import { type GatherOptions, gatherTd } from "../ops/gathering.ts";
 import { writeIndex, writePart } from "../ops/index-writes.ts";
 import { indexTd, isKey, isSlice } from "../ops/indexing.ts";
 import { type EmptyOptions, emptyTd, withOptions } from "../ops/key-ops.ts";
@@ -371,8 +372,8 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends KeyMetho
     return shape.unbindTd(this, dim) as this[];
   }
   /** The batch elements at the places of `index`. @torch TensorDict.gather */
-  gather(dim: number, index: Tensor, options: shape.GatherOptions = {}): this {
-    return inPlace(this, "gather", shape.gatherTd(this, dim, index, options), options.inplace);
+  gather(dim: number, index: Tensor, options: GatherOptions = {}): this {
+    return inPlace(this, "gather", gatherTd(this, dim, index, options), options.inplace);
   }
   /** Copies along the batch dimensions. @torch TensorDict.repeat */
   repeat(...repeats: (number | readonly number[] | shape.InplaceOptions)[]): this {

@@ -7,12 +7,12 @@ import { FORMS } from "../core/signatures.ts";
 import type { Td } from "../core/state.ts";
 import type { Schema } from "../core/types.ts";
 import { changeTensors, requireEntry, tensorsOf } from "../ops/access.ts";
+import { compareTd } from "../ops/comparing.ts";
 import {
   allAnyTd,
   applyLeaves,
   type BinaryFunction,
   binaryTd,
-  compareTd,
   type LeafFunction,
   type Operand,
   reduceTd,

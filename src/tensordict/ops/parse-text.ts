@@ -124,7 +124,7 @@ function detailed(r: Reader, depth: number): Td {
     const start = r.at;
     const field = r.take(FIELD);
     if (field === null) throw noFields(r.text.slice(start));
-    const [, key, type] = field as unknown as [string, string, string];
+    const [, key = "", type = ""] = field;
     entries.set(key, detailedValue(r, type, r.text.slice(start, r.at), depth));
     r.next(",");
     if (isClass) state = r.take(STATE);
@@ -138,7 +138,7 @@ function detailed(r: Reader, depth: number): Td {
   if (state === null) throw new ValueError("Batch size not found in the string");
   // What follows says how it was stored or stacked; it ends with the parenthesis.
   r.take(/[^()]*\)/y);
-  const [, batch, device] = state as unknown as [string, string, string];
+  const [, batch, device = "None"] = state;
   return collection(entries, sizes(batch), device === "None" ? null : toDevice(device));
 }
 
@@ -154,8 +154,8 @@ function detailedValue(r: Reader, type: string, begin: string, depth: number): E
 }
 
 /**
- * A TensorDict with the keys, shapes, dtypes, devices and batch sizes of a printed one, in the compact or in the detailed
- * form. All elements are zero, as the text has none.
+ * A TensorDict with the keys, shapes, dtypes, devices and batch sizes of a printed one, in the compact or in the
+ * detailed form. All elements are zero, as the text has none.
  * @throws ValueError for fields that are neither tensors nor TensorDicts
  * @example
  * ```ts

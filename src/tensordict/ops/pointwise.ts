@@ -1,6 +1,5 @@
 // Arithmetic, comparisons, reductions and functions over all tensors of a tree.
 
-import { isNumber } from "../../tensor/checks.ts";
 import type { Scalar } from "../../tensor/complex.ts";
 import type { DeviceLike } from "../../tensor/device.ts";
 import { IndexError, KeyError, RuntimeError, TypeError } from "../../tensor/errors.ts";
@@ -28,7 +27,6 @@ import {
   type ValueTd,
   wrapBatchDim,
 } from "../core/state.ts";
-import { full, tensor } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
 import { entryOf, isUnbatched, likeEntry } from "../core/unbatched.ts";
 import { tensorsOf } from "./access.ts";
@@ -257,7 +255,8 @@ function unbindLike(other: Other, lazy: LazyTd): readonly Other[] {
 /** The other operand of an operation: a tree, or one value for every tensor. */
 export type Operand = Td | Tensor | Scalar | Record<string, unknown>;
 
-function requireSameKeys(a: Td, b: Td): void {
+/** Shared with comparisons. */
+export function requireSameKeys(a: Td, b: Td): void {
   const first = new Set(a._keys());
   const second = new Set(b._keys());
   const onlyFirst = [...first].filter((key) => !second.has(key));
@@ -273,13 +272,14 @@ function requireSameKeys(a: Td, b: Td): void {
 /** What is done to two tensors. */
 export type BinaryFunction = (a: Tensor, b: unknown) => Tensor;
 
-function operand(other: Operand, td: Td): unknown {
+/** Shared with comparisons. */
+export function operand(other: Operand, td: Td): unknown {
   if (isSource(other)) return fromSource(other as Record<string, unknown>, stateOf(td, { names: null }));
   return other;
 }
 
 /** The batch size that two batches have together; an error where they do not fit. */
-function broadcastBatch(own: Size, other: readonly number[]): Size {
+export function broadcastBatch(own: Size, other: readonly number[]): Size {
   const rank = Math.max(own.length, other.length);
   const out: number[] = [];
   for (let i = 1; i <= rank; i++) {
@@ -299,7 +299,7 @@ function broadcastBatch(own: Size, other: readonly number[]): Size {
 const sizeOf = (side: Other): readonly number[] => (side instanceof Tensor ? side._shape : side._batchSize);
 
 /** One side grown to a batch. */
-function grow<T extends Other>(side: T, batch: Size): T {
+export function grow<T extends Other>(side: T, batch: Size): T {
   return (sameSizes(sizeOf(side), batch) ? side : side.expand([...batch])) as T;
 }
 
@@ -382,51 +382,6 @@ export function rehearseAll(
     return null;
   };
   applyLevel(td, trial, {}, others, [], []);
-}
-
-/** What `eq` and `ne` of a number give for values, as in Python: a TensorDict without entries. */
-function nothingIn(entry: Td): Td {
-  return make.tensordict(new Map(), stateOf(entry));
-}
-
-/** Comparison of a tree; wrapped values compare as a whole. */
-export function compareTd(td: Td, other: unknown, fn: BinaryFunction, equal: boolean | null): Td | boolean {
-  const right = operand(other as Operand, td);
-  if (isTensorCollection(right)) {
-    const batch = broadcastBatch(td._batchSize, right._batchSize);
-    return compareTrees(grow(td, batch), grow(right, batch), fn, equal);
-  }
-  if (right instanceof Tensor || isNumber(right)) {
-    return binaryTd(td, right as Operand, fn, equal === null ? {} : { values: nothingIn });
-  }
-  if (equal === null) throw new RuntimeError(`a tensordict cannot be compared with ${typeof other}`);
-  return !equal;
-}
-
-function compareTrees(td: Td, other: Td, fn: BinaryFunction, equal: boolean | null): Td {
-  if (isLazy(td)) {
-    const right = other.unbind(td.stackDim);
-    const members = td.members.map((member, i) => compareTrees(member, right[i] as Td, fn, equal));
-    return make.lazy(members, td.stackDim, td.stackDimName);
-  }
-  requireSameKeys(td, other);
-  const entries = new Map<string, Entry>();
-  for (const [key, a] of entriesOf(td)) {
-    const b = other._own(key) as Entry;
-    if (a instanceof Tensor) entries.set(key, likeEntry(a, fn(a, b)));
-    else if (isNested(a)) throw noNested("a comparison", key);
-    else if (isNonTensor(a)) entries.set(key, compareValues(a, b, equal));
-    else entries.set(key, compareTrees(a, b as Td, fn, equal));
-  }
-  return td._like(entries, stateOf(td));
-}
-
-function compareValues(a: ValueTd, b: Entry, equal: boolean | null): Tensor {
-  if (!isNonTensor(b)) return full([...a._batchSize], equal === false);
-  const left = valuesOf(a);
-  const right = valuesOf(b);
-  const same = left.map((value, i) => Bun.deepEquals(value, right[i]) === (equal !== false));
-  return same.length === 0 ? full([...a._batchSize], true) : tensor(same).reshape([...a._batchSize]);
 }
 
 /** `all` and `any` of the tensors: one boolean, or a tree when a batch dimension is named. */

@@ -27,7 +27,8 @@ export function inPlace<T>(td: Td, op: string, made: Td, inplace: boolean | unde
   if (inplace !== true) return made as T;
   if (isLazy(td)) {
     throw new RuntimeError(
-      `${op}(inplace=True) is not supported on LazyStackedTensorDict; call .to_tensordict() first or use inplace=False.`,
+      `${op}(inplace=True) is not supported on LazyStackedTensorDict; call .to_tensordict() first or use ` +
+        "inplace=False.",
     );
   }
   requireUnlocked(td);

@@ -2,7 +2,7 @@
 
 import { isDict } from "../../tensor/checks.ts";
 import { DType, type DTypeLike, toDType } from "../../tensor/dtype.ts";
-import { IndexError, NotImplementedError, RuntimeError, ValueError } from "../../tensor/errors.ts";
+import { IndexError, RuntimeError, ValueError } from "../../tensor/errors.ts";
 import { numelOf, Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { lockTd } from "../core/locking.ts";
@@ -42,7 +42,6 @@ import {
 } from "./lazy-shape.ts";
 import { applyLeaves } from "./pointwise.ts";
 import { catTds, maybeDenseStackTds, stackOfValues } from "./stacking.ts";
-import { updateInPlace } from "./writes.ts";
 
 /** An operation on the first dimensions of a tensor. */
 export interface ShapeOp {
@@ -456,48 +455,6 @@ export function unbindTd(td: Td, dim: number): Td[] {
       lazy: (lazy) => unbindLazy(lazy, at, i)[0] as Td,
     }),
   );
-}
-
-/** How `gather` works. */
-export interface GatherOptions extends InplaceOptions {
-  /** Receives the result. */
-  out?: Td | null;
-  /** Not there for collections. */
-  sparseGrad?: boolean;
-}
-
-/** Picks along one batch dimension; the index has the rank of the batch. @torch TensorDict.gather */
-export function gatherTd(td: Td, dim: number, index: Tensor, options: GatherOptions = {}): Td {
-  if (options.inplace === true && options.out) {
-    throw new ValueError("`out` and `inplace=True` are mutually exclusive in gather.");
-  }
-  if (options.sparseGrad === true) {
-    throw new NotImplementedError("sparse_grad=True not implemented for torch.gather(tensordict, ...)");
-  }
-  const made = gathered(td, dim, index);
-  if (options.out === undefined || options.out === null) return made;
-  updateInPlace(options.out, made);
-  return options.out;
-}
-
-function gathered(td: Td, dim: number, index: Tensor): Td {
-  if (index.ndim === 0 || index._shape[0] === 0) throw new RuntimeError("Cannot use torch.gather with an empty index");
-  const rank = td._batchSize.length;
-  const at = wrapBatchDim(dim, rank);
-  if (at === null) throw new RuntimeError(`Cannot gather tensordict with shape ${td._batchSize} along dim ${dim}.`);
-  if (index.ndim !== rank) {
-    throw new RuntimeError(`the index has ${index.ndim} dimensions, the batch ${rank}: they must be the same`);
-  }
-  const wide = (shape: readonly number[]) => [...index._shape, ...shape.slice(rank)];
-  return applyShape(td, {
-    tensor: (t) => {
-      let full = index;
-      for (let i = rank; i < t._shape.length; i++) full = full.unsqueeze(-1);
-      return t.gather(at, full.expand(wide(t._shape)));
-    },
-    size: wide,
-    names: (names) => names,
-  });
 }
 
 /** Repeats the batch. @torch TensorDict.repeat */
