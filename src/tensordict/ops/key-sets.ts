@@ -138,8 +138,8 @@ function renamings(mapping: ReadonlyMap<NestedKey, NestedKey>): [readonly string
           throw new ValueError(`The key ${keyTuple(path)} is a ${name} more than once.`);
         if (startsWithPath(path, other) || startsWithPath(other, path)) {
           throw new ValueError(
-            `The ${name}s ${keyTuple(other)} and ${keyTuple(path)} lie inside one another, so the result would depend ` +
-              "on the order of the mapping.",
+            `The ${name}s ${keyTuple(other)} and ${keyTuple(path)} lie inside one another, so the result would ` +
+              "depend on the order of the mapping.",
           );
         }
       }
