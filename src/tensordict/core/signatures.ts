@@ -316,10 +316,7 @@ export const STATICS = {
   fromJson: `path:text | ${TABLE} lines:bool`,
   fromConsolidated: "filename:text",
   fromModule: "module:moduleLike | lock:bool",
-<<<<<<< HEAD
   fromModules: "...modules:moduleLike | asModule:bool lock:bool lazyStack:bool expandIdentical:bool",
-  fromDict: `source:source batchSize?:any | ${STATE} lock:bool`,
-=======
   fromDict: `inputDict:source batchSize?:any | ${MAKE}`,
   fromAny: `obj:value | ${MAKE}`,
   fromTuple: `obj:list | ${MAKE}`,
@@ -328,7 +325,6 @@ export const STATICS = {
   fromDataclass: `dataclass:record | ${MAKE}`,
   fromPytree: `pytree:value | ${MAKE}`,
   fromSchema: `schema:dict | ${SCHEMA}`,
->>>>>>> 9189acc (TensorDicts are made of lists, records, trees and printed texts and become them; isLeaf, in-place changes of shape, bytes as another dtype)
   fromkeys: "keys:list value?:any",
   stack: "input:tds dim?:int",
   lazyStack: "input:tds dim?:int",
