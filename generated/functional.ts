@@ -6482,6 +6482,101 @@ export function unflatten(...args: unknown[]): Tensor {
   return A.call<Tensor>("unflatten", T__unflatten, args);
 }
 
+const T__unique: A.Overload[] = [
+  { fn: O.unique, args: [["self","Tensor",REQUIRED], ["sorted","Bool",true], ["dim","Int?",null]], positional: 2, out: 0 },
+  { fn: O.unique_inverse, args: [["self","Tensor",REQUIRED], ["sorted","Bool",true], ["returnInverse","Bool",REQUIRED], ["returnCounts","Bool",false], ["dim","Int?",null]], positional: 5, out: 0 },
+  { fn: O.unique_counts, args: [["self","Tensor",REQUIRED], ["sorted","Bool",true], ["returnCounts","Bool",REQUIRED], ["dim","Int?",null]], positional: 2, out: 0 },
+];
+/**
+ * The different elements in ascending order, or with a dimension the different slices along it;
+ * `sorted` changes nothing. A NaN equals nothing.
+ * The same in a list, with where each element of the tensor is among them (`returnInverse`) and how
+ * often each of them occurs (`returnCounts`).
+ * The same in a list, with where each element of the tensor is among them (`returnInverse`) and how
+ * often each of them occurs (`returnCounts`).
+ * @throws NotImplementedError for complex tensors
+ * @throws RuntimeError for dimensions of size zero
+ * @example
+ * ```ts
+ * tensor([3, 1, 3]).unique() // tensor([1., 3.])
+ * ```
+ * @torch torch.unique
+ */
+export function unique(self: Tensor, sorted: boolean, options?: { dim?: number | null; axis?: number | null }): Tensor;
+/** The different elements in ascending order, or with a dimension the different slices along it. @torch torch.unique */
+export function unique(self: Tensor, options?: { sorted?: boolean; dim?: number | null; axis?: number | null }): Tensor;
+/** The different elements in ascending order, or with a dimension the different slices along it. @torch torch.unique */
+export function unique(options: { input: Tensor; sorted?: boolean; dim?: number | null; axis?: number | null }): Tensor;
+/** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
+export function unique(self: Tensor, sorted: boolean, returnInverse: boolean, returnCounts: boolean, dim: number | null): Tensor[];
+/** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
+export function unique(self: Tensor, sorted: boolean, returnInverse: boolean, returnCounts: boolean, options?: { dim?: number | null; axis?: number | null }): Tensor[];
+/** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
+export function unique(self: Tensor, sorted: boolean, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
+/** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
+export function unique(self: Tensor, sorted: boolean, options: { returnInverse: boolean; returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
+/** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
+export function unique(self: Tensor, options: { sorted?: boolean; returnInverse: boolean; returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
+/** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
+export function unique(options: { input: Tensor; sorted?: boolean; returnInverse: boolean; returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
+/** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
+export function unique(self: Tensor, sorted: boolean, options: { returnCounts: boolean; dim?: number | null; axis?: number | null }): Tensor[];
+/** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
+export function unique(self: Tensor, options: { sorted?: boolean; returnCounts: boolean; dim?: number | null; axis?: number | null }): Tensor[];
+/** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
+export function unique(options: { input: Tensor; sorted?: boolean; returnCounts: boolean; dim?: number | null; axis?: number | null }): Tensor[];
+export function unique(...args: unknown[]): Tensor | Tensor[] {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.unique(args[0], true, null);
+  if (args.length === 2 && args[0] instanceof Tensor && typeof args[1] === "boolean") return O.unique(args[0], args[1], null);
+  if (args.length === 3 && args[0] instanceof Tensor && typeof args[1] === "boolean" && typeof args[2] === "boolean") return O.unique_inverse(args[0], args[1], args[2], false, null);
+  if (args.length === 4 && args[0] instanceof Tensor && typeof args[1] === "boolean" && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.unique_inverse(args[0], args[1], args[2], args[3], null);
+  return A.call<Tensor | Tensor[]>("unique", T__unique, args);
+}
+
+const T__uniqueConsecutive: A.Overload[] = [
+  { fn: O.unique_consecutive, args: [["self","Tensor",REQUIRED], ["dim","Int?",null]], positional: 1, out: 0 },
+  { fn: O.unique_consecutive_inverse, args: [["self","Tensor",REQUIRED], ["returnInverse","Bool",REQUIRED], ["returnCounts","Bool",false], ["dim","Int?",null]], positional: 4, out: 0 },
+  { fn: O.unique_consecutive_counts, args: [["self","Tensor",REQUIRED], ["returnCounts","Bool",REQUIRED], ["dim","Int?",null]], positional: 1, out: 0 },
+];
+/**
+ * The first of each run of equal elements, or with a dimension of equal slices along it. A NaN equals
+ * nothing.
+ * The same in a list, with where each element of the tensor is among them (`returnInverse`) and how
+ * often each of them occurs (`returnCounts`).
+ * The same in a list, with where each element of the tensor is among them (`returnInverse`) and how
+ * often each of them occurs (`returnCounts`).
+ * @throws NotImplementedError for complex tensors
+ * @throws RuntimeError for dimensions of size zero
+ * @example
+ * ```ts
+ * tensor([1, 1, 2, 1]).uniqueConsecutive() // tensor([1., 2., 1.])
+ * ```
+ * @torch torch.unique_consecutive
+ */
+export function uniqueConsecutive(self: Tensor, options?: { dim?: number | null; axis?: number | null }): Tensor;
+/** The first of each run of equal elements, or with a dimension of equal slices along it. @torch torch.unique_consecutive */
+export function uniqueConsecutive(options: { input: Tensor; dim?: number | null; axis?: number | null }): Tensor;
+/** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique_consecutive */
+export function uniqueConsecutive(self: Tensor, returnInverse: boolean, returnCounts: boolean, dim: number | null): Tensor[];
+/** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique_consecutive */
+export function uniqueConsecutive(self: Tensor, returnInverse: boolean, returnCounts: boolean, options?: { dim?: number | null; axis?: number | null }): Tensor[];
+/** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique_consecutive */
+export function uniqueConsecutive(self: Tensor, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
+/** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique_consecutive */
+export function uniqueConsecutive(self: Tensor, options: { returnInverse: boolean; returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
+/** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique_consecutive */
+export function uniqueConsecutive(options: { input: Tensor; returnInverse: boolean; returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
+/** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique_consecutive */
+export function uniqueConsecutive(self: Tensor, options: { returnCounts: boolean; dim?: number | null; axis?: number | null }): Tensor[];
+/** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique_consecutive */
+export function uniqueConsecutive(options: { input: Tensor; returnCounts: boolean; dim?: number | null; axis?: number | null }): Tensor[];
+export function uniqueConsecutive(...args: unknown[]): Tensor | Tensor[] {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.unique_consecutive(args[0], null);
+  if (args.length === 2 && args[0] instanceof Tensor && typeof args[1] === "boolean") return O.unique_consecutive_inverse(args[0], args[1], false, null);
+  if (args.length === 3 && args[0] instanceof Tensor && typeof args[1] === "boolean" && typeof args[2] === "boolean") return O.unique_consecutive_inverse(args[0], args[1], args[2], null);
+  return A.call<Tensor | Tensor[]>("uniqueConsecutive", T__uniqueConsecutive, args);
+}
+
 const T__unsqueeze: A.Overload[] = [
   { fn: O.unsqueeze, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 0 },
 ];

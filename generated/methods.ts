@@ -4428,6 +4428,64 @@ export interface TensorMethods {
   /** Fills with uniform random numbers in [from, to). @torch torch.uniform_ */
   uniform_(options?: { from?: number; to?: number; generator?: Generator | null }): this;
   /**
+   * The different elements in ascending order, or with a dimension the different slices along it;
+   * `sorted` changes nothing. A NaN equals nothing.
+   * The same in a list, with where each element of the tensor is among them (`returnInverse`) and how
+   * often each of them occurs (`returnCounts`).
+   * The same in a list, with where each element of the tensor is among them (`returnInverse`) and how
+   * often each of them occurs (`returnCounts`).
+   * @throws NotImplementedError for complex tensors
+   * @throws RuntimeError for dimensions of size zero
+   * @example
+   * ```ts
+   * tensor([3, 1, 3]).unique() // tensor([1., 3.])
+   * ```
+   * @torch torch.unique
+   */
+  unique(sorted: boolean, options?: { dim?: number | null; axis?: number | null }): Tensor;
+  /** The different elements in ascending order, or with a dimension the different slices along it. @torch torch.unique */
+  unique(options?: { sorted?: boolean; dim?: number | null; axis?: number | null }): Tensor;
+  /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
+  unique(sorted: boolean, returnInverse: boolean, returnCounts: boolean, dim: number | null): Tensor[];
+  /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
+  unique(sorted: boolean, returnInverse: boolean, returnCounts: boolean, options?: { dim?: number | null; axis?: number | null }): Tensor[];
+  /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
+  unique(sorted: boolean, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
+  /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
+  unique(sorted: boolean, options: { returnInverse: boolean; returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
+  /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
+  unique(options: { sorted?: boolean; returnInverse: boolean; returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
+  /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
+  unique(sorted: boolean, options: { returnCounts: boolean; dim?: number | null; axis?: number | null }): Tensor[];
+  /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
+  unique(options: { sorted?: boolean; returnCounts: boolean; dim?: number | null; axis?: number | null }): Tensor[];
+  /**
+   * The first of each run of equal elements, or with a dimension of equal slices along it. A NaN equals
+   * nothing.
+   * The same in a list, with where each element of the tensor is among them (`returnInverse`) and how
+   * often each of them occurs (`returnCounts`).
+   * The same in a list, with where each element of the tensor is among them (`returnInverse`) and how
+   * often each of them occurs (`returnCounts`).
+   * @throws NotImplementedError for complex tensors
+   * @throws RuntimeError for dimensions of size zero
+   * @example
+   * ```ts
+   * tensor([1, 1, 2, 1]).uniqueConsecutive() // tensor([1., 2., 1.])
+   * ```
+   * @torch torch.unique_consecutive
+   */
+  uniqueConsecutive(options?: { dim?: number | null; axis?: number | null }): Tensor;
+  /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique_consecutive */
+  uniqueConsecutive(returnInverse: boolean, returnCounts: boolean, dim: number | null): Tensor[];
+  /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique_consecutive */
+  uniqueConsecutive(returnInverse: boolean, returnCounts: boolean, options?: { dim?: number | null; axis?: number | null }): Tensor[];
+  /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique_consecutive */
+  uniqueConsecutive(returnInverse: boolean, options?: { returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
+  /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique_consecutive */
+  uniqueConsecutive(options: { returnInverse: boolean; returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
+  /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique_consecutive */
+  uniqueConsecutive(options: { returnCounts: boolean; dim?: number | null; axis?: number | null }): Tensor[];
+  /**
    * With a new dimension of size one.
    * A view: it shares the memory of the tensor.
    * @example
@@ -5570,6 +5628,12 @@ export function installMethods(prototype: Tensor): void {
   };
   p.uniform_ = function (this: Tensor, ...args: unknown[]) {
     return (M.uniform_ as A.Unchecked)(this, ...args);
+  };
+  p.unique = function (this: Tensor, ...args: unknown[]) {
+    return (F.unique as A.Unchecked)(this, ...args);
+  };
+  p.uniqueConsecutive = function (this: Tensor, ...args: unknown[]) {
+    return (F.uniqueConsecutive as A.Unchecked)(this, ...args);
   };
   p.unsqueeze = function (this: Tensor, ...args: unknown[]) {
     return (F.unsqueeze as A.Unchecked)(this, ...args);

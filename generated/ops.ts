@@ -5459,6 +5459,42 @@ export function sum_to_size(self: Tensor, size: readonly number[]): Tensor {
   return $C.sumToSize(self, size);
 }
 
+const O_unique: $A.Operator = { name: "unique", publicName: "unique", overload: "", kind: "composite", run: unique, args: ["self","sorted","dim"], devices: null, madeOn: null };
+export function unique(self: Tensor, sorted: boolean, dim: number | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_unique, [self, sorted, dim]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.unique(self, sorted, dim);
+}
+
+const O_unique_inverse: $A.Operator = { name: "unique", publicName: "unique", overload: "inverse", kind: "composite", run: unique_inverse, args: ["self","sorted","returnInverse","returnCounts","dim"], devices: null, madeOn: null };
+export function unique_inverse(self: Tensor, sorted: boolean, returnInverse: boolean, returnCounts: boolean, dim: number | null): Tensor[] {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_unique_inverse, [self, sorted, returnInverse, returnCounts, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  return $C.uniqueInverse(self, sorted, returnInverse, returnCounts, dim);
+}
+
+const O_unique_counts: $A.Operator = { name: "unique", publicName: "unique", overload: "counts", kind: "composite", run: unique_counts, args: ["self","sorted","returnCounts","dim"], devices: null, madeOn: null };
+export function unique_counts(self: Tensor, sorted: boolean, returnCounts: boolean, dim: number | null): Tensor[] {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_unique_counts, [self, sorted, returnCounts, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  return $C.uniqueCounts(self, sorted, returnCounts, dim);
+}
+
+const O_unique_consecutive: $A.Operator = { name: "unique_consecutive", publicName: "uniqueConsecutive", overload: "", kind: "composite", run: unique_consecutive, args: ["self","dim"], devices: null, madeOn: null };
+export function unique_consecutive(self: Tensor, dim: number | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_unique_consecutive, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.uniqueConsecutive(self, dim);
+}
+
+const O_unique_consecutive_inverse: $A.Operator = { name: "unique_consecutive", publicName: "uniqueConsecutive", overload: "inverse", kind: "composite", run: unique_consecutive_inverse, args: ["self","returnInverse","returnCounts","dim"], devices: null, madeOn: null };
+export function unique_consecutive_inverse(self: Tensor, returnInverse: boolean, returnCounts: boolean, dim: number | null): Tensor[] {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_unique_consecutive_inverse, [self, returnInverse, returnCounts, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  return $C.uniqueConsecutiveInverse(self, returnInverse, returnCounts, dim);
+}
+
+const O_unique_consecutive_counts: $A.Operator = { name: "unique_consecutive", publicName: "uniqueConsecutive", overload: "counts", kind: "composite", run: unique_consecutive_counts, args: ["self","returnCounts","dim"], devices: null, madeOn: null };
+export function unique_consecutive_counts(self: Tensor, returnCounts: boolean, dim: number | null): Tensor[] {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_unique_consecutive_counts, [self, returnCounts, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  return $C.uniqueConsecutiveCounts(self, returnCounts, dim);
+}
+
 const O_view_as_real: $A.Operator = { name: "view_as_real", publicName: "viewAsReal", overload: "", kind: "view", run: view_as_real, args: ["self"], devices: null, madeOn: null };
 export function view_as_real(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_view_as_real, [self]); if (r !== $A.PROCEED) return r as Tensor; }

@@ -1844,6 +1844,16 @@ export function polygammaOrder(op: string | undefined): RuntimeError {
   return new RuntimeError(`polygamma(n, x) does not support negative n.`, { op, code: "runtime" });
 }
 
+/** Number of zero sized dimensions is more than one, so unique cannot be applied  */
+export function uniqueOfNothing(op: string | undefined): RuntimeError {
+  return new RuntimeError(`Number of zero sized dimensions is more than one, so unique cannot be applied `, { op, code: "empty" });
+}
+
+/** There are 0 sized dimensions, and they aren't selected, so unique cannot be applied */
+export function uniqueOfEmpty(op: string | undefined): RuntimeError {
+  return new RuntimeError(`There are 0 sized dimensions, and they aren't selected, so unique cannot be applied`, { op, code: "empty" });
+}
+
 /** order must be non-negative but got {n} */
 export function diffOrder(op: string | undefined, n: Part): RuntimeError {
   return new RuntimeError(`order must be non-negative but got ${part(n)}`, { op, code: "runtime" });

@@ -323,5 +323,28 @@ def norms(call):
     call("norm", "f", exact, 1 + 2j)
 
 
+def different(call):
+    x = torch.tensor([[3, 1, 3, 2], [3, 3, 1, 1], [3, 1, 3, 2]])
+    runs = torch.tensor([1, 1, 2, 2, 2, 1, 3])
+    asked = ({}, {"return_inverse": True}, {"return_counts": True}, {"return_inverse": True, "return_counts": True})
+    for dtype in [torch.bool, *INTEGERS, *FLOATS, *COMPLEX]:
+        call("unique", "m", x.to(dtype))
+        call("unique", "f", x.to(dtype), dim=0)
+        call("unique_consecutive", "f", runs.to(dtype), return_counts=True)
+        call("unique_consecutive", "m", x.to(dtype), dim=1)
+    for kw in asked:
+        for one in (x, x.t(), x[:, ::2], x[0].expand(3, 4), torch.zeros(0, 3), torch.zeros(2, 0, 0), torch.tensor(3.0), runs,
+                    torch.tensor([NAN, 1, NAN, 1, INF, -INF]), torch.tensor([[1.0, NAN], [1.0, NAN], [0.0, 0.0]])):
+            call("unique", "f", one, **kw)
+            call("unique_consecutive", "f", one, **kw)
+            for dim in (0, -1, 1, 5):
+                # torch's order of slices with a NaN is that of its algorithm.
+                if not (one.ndim == 1 and one.isnan().any()):
+                    call("unique", "m", one, dim=dim, **kw)
+                call("unique_consecutive", "m", one, dim=dim, **kw)
+    call("unique", "f", x, True, True, True, 1)
+    call("unique_consecutive", "f", x, True, True, 0)
+
+
 SECTIONS = [rearranged, sums_of_exponentials, running_extremes, one_bound, rounded, distances, reals, quantiles, searches, sets, signs,
-            differences, special_functions, norms]
+            differences, special_functions, norms, different]

@@ -71,7 +71,7 @@ inner ger addmv addr addbmm baddbmm
 roll rot90 fliplr flipud logsumexp cummax cummin clamp_min clamp_max isreal logaddexp logaddexp2
 floor ceil trunc fix round frac l1_loss smooth_l1_loss huber_loss quantile nanquantile
 isin searchsorted bucketize diff nansum nanmean sign sgn expm1 reciprocal rsqrt
-erf erfc erfinv lgamma digamma sinc xlogy polygamma norm
+erf erfc erfinv lgamma digamma sinc xlogy polygamma norm unique unique_consecutive
 """.split()
 
 # The module has more of these names: deprecated twins, and an `unfold` that is another operator.

@@ -9,4 +9,5 @@ export * from "./composites-pointwise.ts";
 export * from "./composites-quantile.ts";
 export * from "./composites-reduction.ts";
 export * from "./composites-storage.ts";
+export * from "./composites-unique.ts";
 export * from "./composites-views.ts";

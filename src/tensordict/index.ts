@@ -173,6 +173,7 @@ export function makeTensordict(inputDict: DictSource, options: MakeOptions = {})
   return fromDictTd(inputDict, options);
 }
 
+export { type DuplicateOptions, removeDuplicates } from "./ops/sets.ts";
 export {
   expandAsRight,
   expandRight,

@@ -85,6 +85,18 @@ export const texts = [
     text: "polygamma(n, x) does not support negative n.",
   },
   {
+    name: "uniqueOfNothing",
+    error: "RuntimeError",
+    code: "empty",
+    text: "Number of zero sized dimensions is more than one, so unique cannot be applied ",
+  },
+  {
+    name: "uniqueOfEmpty",
+    error: "RuntimeError",
+    code: "empty",
+    text: "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied",
+  },
+  {
     name: "diffOrder",
     error: "RuntimeError",
     code: "runtime",

@@ -5,8 +5,10 @@ import { ValueError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { isTensorCollection, type Td } from "../core/state.ts";
 import { LOSSES, METHODS, MODELLED, OF_BOTH } from "../core/torch-names.ts";
+import type { NestedKey } from "../core/types.ts";
 import type { Alternative } from "./choosing.ts";
 import { applyLeaves, elementwiseTd, type Operand } from "./pointwise.ts";
+import { isinTd } from "./sets.ts";
 
 type Options = Record<string, unknown> | null;
 
@@ -23,6 +25,11 @@ function loss(td: Td, target: unknown, rest: readonly unknown[], options: Option
   const one = (t: Tensor, _path: readonly string[], [other]: readonly unknown[]) =>
     again(t, other, ...rest, { ...given(options), reduction }) as Tensor;
   return applyLeaves(td, one, reduction === "none" ? {} : { batchSize: [] }, [target as Td]);
+}
+
+function isinOn(td: Td, reference: Td, rest: readonly unknown[], named: Record<string, unknown>): Tensor {
+  const [key = named.key, dim = named.dim] = rest;
+  return isinTd(td, reference, key as NestedKey, dim as number | undefined);
 }
 
 /** Calls on collections, for `setFunctionTaker`. */
@@ -43,6 +50,7 @@ export const ON_COLLECTIONS: FunctionTaker = {
       const td = first as Td & Record<string, (...values: unknown[]) => unknown>;
       if (MODELLED.has(name)) return applyLeaves(td, (t) => again(t, ...list.slice(1), ...tail) as Tensor);
       if (LOSSES.has(name)) return loss(td, second, rest, options, again);
+      if (name === "isin" && isTensorCollection(second)) return isinOn(td, second, rest, named);
       return METHODS.has(name) ? td[name]?.(...list.slice(1), ...tail) : undefined;
     }
     if (name === "where" && first instanceof Tensor) {

@@ -1,0 +1,149 @@
+/** Different elements, and runs of equal ones, written with other operators. None of it has a gradient. */
+import * as O from "../../generated/ops.ts";
+import * as texts from "../../generated/texts.ts";
+import { CPU } from "../tensor/device.ts";
+import { bool, int64 } from "../tensor/dtype.ts";
+import { type Tensor, wrapDim } from "../tensor/tensor.ts";
+
+/** What is asked for beside the elements. */
+interface Request {
+  readonly name: "unique" | "unique_consecutive";
+  readonly inverse: boolean;
+  readonly counts: boolean;
+  readonly dim: number | null;
+}
+
+/** The list that was asked for; the elements alone where nothing else was. */
+function answer(request: Request, values: Tensor, inverse: () => Tensor, counts: () => Tensor): Tensor[] {
+  const list = [values];
+  if (request.inverse) list.push(inverse());
+  if (request.counts) list.push(counts());
+  return list.length > 1 ? list : (values as Tensor & Tensor[]);
+}
+
+const whole = (t: Tensor, ...shape: number[]): Tensor => t.newZeros(shape, { dtype: int64 });
+
+/** True where an element, or a row, is not the one before. */
+function starts(rows: Tensor): Tensor {
+  const n = rows._shape[0] as number;
+  const changed = rows.narrow(0, 1, n - 1).ne(rows.narrow(0, 0, n - 1));
+  const differs = changed._shape.length > 1 ? changed.any(1) : changed;
+  return O.cat([rows.newOnes([1], { dtype: bool }), differs], 0);
+}
+
+/** Which run each element lies in, at the place that it had before it was put in order. */
+function runsOf(first: Tensor, order: Tensor | null): Tensor {
+  const run = first.cumsum(0).sub(1);
+  return order === null ? run : whole(run, run._numel).scatter(0, order, run);
+}
+
+/** How long each run is. */
+function lengthsOf(first: Tensor): Tensor {
+  const at = first.nonzero().flatten();
+  return O.cat([at, whole(at, 1).add(first._numel)], 0).diff();
+}
+
+function refuse(self: Tensor, kernel: string): void {
+  if (self.dtype.category === 3 || self.dtype.name.startsWith("float8")) {
+    throw texts.notImplementedFor("unique", kernel, self.dtype.scalarType);
+  }
+}
+
+function ofElements(self: Tensor, request: Request): Tensor[] {
+  refuse(self, "unique");
+  const x = self.flatten();
+  if (x._numel === 0) {
+    return answer(
+      request,
+      x.clone(),
+      () => whole(x, ...self._shape),
+      () => whole(x, 0),
+    );
+  }
+  const sorted = request.name === "unique" ? x.sort({ stable: true }) : null;
+  const values = sorted?.values ?? x;
+  const first = starts(values);
+  return answer(
+    request,
+    values.maskedSelect(first),
+    () => runsOf(first, sorted?.indices ?? null).view(self._shape),
+    () => lengthsOf(first),
+  );
+}
+
+/** An order of rows: by their first element, among equal ones by their second, and so on. */
+function lexicographic(rows: Tensor): Tensor {
+  let order = O.arange(rows._shape[0] as number, int64, CPU, false);
+  if (rows.device.type !== "cpu") order = order.to(rows.device);
+  for (let k = (rows._shape[1] as number) - 1; k >= 0; k--) {
+    const column = rows.select(1, k).indexSelect(0, order);
+    order = order.indexSelect(0, column.argsort({ stable: true }));
+  }
+  return order;
+}
+
+function ofSlices(self: Tensor, given: number, request: Request): Tensor[] {
+  refuse(self, request.name === "unique" || self._shape.length > 1 ? "unique_dim" : "unique");
+  if (self._shape.length === 0) throw texts.dimOfScalar("unique", given);
+  const dim = wrapDim(given, self._shape.length, "unique");
+  const n = self._shape[dim] as number;
+  const zeros = self._shape.filter((size) => size === 0).length;
+  if (n === 0 && zeros > 1) throw texts.uniqueOfNothing("unique");
+  if (n > 0 && zeros > 0) throw texts.uniqueOfEmpty("unique");
+  const none = (): Tensor => whole(self, 0);
+  if (n === 0) return answer(request, self.clone(), none, none);
+  // Slices lie one after the other, in the result too.
+  const moved = self.movedim(dim, 0).contiguous();
+  const rows = moved.view(n, -1);
+  const order = request.name === "unique" ? lexicographic(rows) : null;
+  const first = starts(order === null ? rows : rows.indexSelect(0, order));
+  const at = order === null ? first.nonzero().flatten() : order.maskedSelect(first);
+  return answer(
+    request,
+    moved.indexSelect(0, at).movedim(0, dim),
+    () => runsOf(first, order),
+    () => lengthsOf(first),
+  );
+}
+
+function find(given: Tensor, request: Request): Tensor[] {
+  const self = given.detach();
+  return request.dim === null ? ofElements(self, request) : ofSlices(self, request.dim, request);
+}
+
+const one = (found: Tensor[]): Tensor => found as Tensor[] & Tensor;
+
+export function unique(self: Tensor, _sorted: boolean, dim: number | null): Tensor {
+  return one(find(self, { name: "unique", inverse: false, counts: false, dim }));
+}
+
+export function uniqueInverse(
+  self: Tensor,
+  _sorted: boolean,
+  inverse: boolean,
+  counts: boolean,
+  dim: number | null,
+): Tensor[] {
+  return find(self, { name: "unique", inverse, counts, dim });
+}
+
+export function uniqueCounts(self: Tensor, _sorted: boolean, counts: boolean, dim: number | null): Tensor[] {
+  return find(self, { name: "unique", inverse: false, counts, dim });
+}
+
+export function uniqueConsecutive(self: Tensor, dim: number | null): Tensor {
+  return one(find(self, { name: "unique_consecutive", inverse: false, counts: false, dim }));
+}
+
+export function uniqueConsecutiveInverse(
+  self: Tensor,
+  inverse: boolean,
+  counts: boolean,
+  dim: number | null,
+): Tensor[] {
+  return find(self, { name: "unique_consecutive", inverse, counts, dim });
+}
+
+export function uniqueConsecutiveCounts(self: Tensor, counts: boolean, dim: number | null): Tensor[] {
+  return find(self, { name: "unique_consecutive", inverse: false, counts, dim });
+}
