@@ -23,8 +23,8 @@ export const ops = [
     kwargs: { dim: ["Int?", null] },
     impl: "composites.unique",
     doc:
-      "The different elements in ascending order, or with a dimension the different slices along it; `sorted` changes " +
-      "nothing. A NaN equals nothing.",
+      "The different elements in ascending order, or with a dimension the different slices along it; `sorted` " +
+      "changes nothing. A NaN equals nothing.",
     throws: refusals,
     example: "tensor([3, 1, 3]).unique() // tensor([1., 3.])",
   },

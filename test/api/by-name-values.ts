@@ -50,6 +50,7 @@ export const VALUES: Readonly<Record<string, () => unknown>> = {
   ...DISTRIBUTION_VALUES,
   ...MODULE_VALUES,
   key: () => "a",
+  "removeDuplicates.input": () => dense(),
   oldKey: () => "a",
   newKey: () => "z",
   value: () => zeros(2, 3),

@@ -382,7 +382,7 @@ export const FUNCTIONS = {
   groupBy: "tensordict:td key:key",
   mergeTensordicts: "tensordicts:tds | callbackExist:fn",
   expandRight: "tensor:tensor shape:ints",
-  removeDuplicates: "td:td key:key dim?:int | returnIndices:bool",
+  removeDuplicates: "input:td key:key dim?:int | returnIndices:bool",
   expandAsRight: "tensor:tensorOrTd dest:tensorOrTd",
   toShared: "value:tensorOrTd",
   fromShared: "shared:any",

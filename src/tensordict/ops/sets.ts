@@ -45,39 +45,39 @@ function batchDim(td: Td, dim: number, what: string): number {
  * @torch tensordict.utils.remove_duplicates
  */
 export function removeDuplicates(
-  td: Td,
+  input: Td,
   key: NestedKey,
   dim?: number,
   options?: DuplicateOptions & { returnIndices?: false },
 ): Td;
 export function removeDuplicates(
-  td: Td,
+  input: Td,
   key: NestedKey,
   dim: number,
   options: DuplicateOptions & { returnIndices: true },
 ): [found: Td, indices: Tensor];
 export function removeDuplicates(
-  td: Td,
+  input: Td,
   key: NestedKey,
   dim = 0,
   options: DuplicateOptions = {},
 ): Td | [found: Td, indices: Tensor] {
-  [td, key, dim = 0, options = {}] = inOrder<[Td, NestedKey, number, DuplicateOptions]>(
+  [input, key, dim = 0, options = {}] = inOrder<[Td, NestedKey, number, DuplicateOptions]>(
     "removeDuplicates",
     FUNCTIONS.removeDuplicates,
     arguments,
   );
-  const entry = td.get(key, null);
+  const entry = input.get(key, null);
   if (entry === null) throw new KeyError(`The key '${keyText(key)}' does not exist in the TensorDict.`);
   if (!(entry instanceof Tensor)) {
     throw new KeyError(`The key '${keyText(key)}' does not point to a tensor in the TensorDict.`);
   }
-  const at = batchDim(td, dim, "a TensorDict");
+  const at = batchDim(input, dim, "a TensorDict");
   const [, inverse, counts] = entry.unique({ returnInverse: true, returnCounts: true, dim: at }) as Tensor[];
   // The first element of each value, in a stable order of the values.
   const order = argsort(inverse as Tensor, { stable: true });
   const before = (counts as Tensor).cumsum(0).sub(counts as Tensor);
-  const found = td.at(...new Array<Slice>(at).fill(ALL), order.indexSelect(0, before)) as Td;
+  const found = input.at(...new Array<Slice>(at).fill(ALL), order.indexSelect(0, before)) as Td;
   return options.returnIndices === true ? [found, inverse as Tensor] : found;
 }
 
