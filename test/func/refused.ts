@@ -10,6 +10,8 @@ export const REFUSED: Readonly<Record<string, string>> = {
   item: "the element leaves the tensors",
   argwhere: DYNAMIC,
   nonzero: DYNAMIC,
+  unique: DYNAMIC,
+  unique_consecutive: DYNAMIC,
   bernoulli: RANDOM,
   cauchy: RANDOM,
   exponential: RANDOM,
