@@ -8,6 +8,8 @@ export interface NumberColumn {
   array: NodeJS.TypedArray;
   /** The sizes of one row; nothing for one number. */
   inner: readonly number[];
+  /** The order in which the dimensions of a row are meant, where it is another. */
+  order?: readonly number[] | null;
   /** One byte a row, 0 where the row has no value; null when all have one. */
   valid: Uint8Array | null;
 }

@@ -1,11 +1,20 @@
-// TensorDicts from tables and to them: CSV and JSON files.
+// TensorDicts from tables and to them: CSV, JSON and Parquet files, Arrow tables.
 
+import { arrowOfColumns } from "../../io/tables/arrow.ts";
+import type { ArrowTable } from "../../io/tables/arrow-read.ts";
 import type { Columns } from "../../io/tables/columns.ts";
 import { type CsvOptions, readCsv } from "../../io/tables/csv-read.ts";
 import { type CsvWriteOptions, csvTexts } from "../../io/tables/csv-write.ts";
 import { jsonTexts, readJson } from "../../io/tables/json-tables.ts";
+import {
+  type ParquetOptions,
+  type ParquetWriteOptions,
+  parquetOfColumns,
+  readParquetFile,
+} from "../../io/tables/parquet.ts";
 import { TableFile } from "../../io/tables/table-file.ts";
 import type { Classes, Schema } from "../core/types.ts";
+import { type ArrowSource, columnsOfBatch, type FromArrowOptions, tdOfArrow } from "../disk/arrow-tables.ts";
 import { columnsOfTd, type FromTableOptions, type ToTableOptions, tdOfColumns } from "../disk/tables.ts";
 import { ElementMethods } from "./element-methods.ts";
 
@@ -20,6 +29,12 @@ export interface FromJsonOptions extends FromTableOptions {
   /** The file has one record a line. */
   lines?: boolean;
 }
+
+/** Options of `fromParquet`. */
+export interface FromParquetOptions extends FromTableOptions, ParquetOptions {}
+
+/** Options of `toParquet`. */
+export interface ToParquetOptions extends ToTableOptions, ParquetWriteOptions {}
 
 /** Options of `toJson`. */
 export interface ToJsonOptions extends ToTableOptions {
@@ -62,6 +77,73 @@ export abstract class TableMethods<S = Schema> extends ElementMethods<S> {
   static fromJson<T extends Schema = Schema>(path: string, options: FromJsonOptions = {}): Classes<T>["tensordict"] {
     const columns = first(readJson(path, options.lines === true));
     return tdOfColumns(columns, options, "from_json") as Classes<T>["tensordict"];
+  }
+  /**
+   * Reads a Parquet file with one entry for each column: numbers with their dtypes, float64 with NaN where whole
+   * numbers are missing, times as int64 nanoseconds, lists of one size as tensors of more dimensions, and values,
+   * one for each row, for everything else. The npm packages parquet-wasm and apache-arrow have to be installed.
+   * @throws FormatError for a file that is none
+   * @example
+   * ```ts
+   * new TensorDict({ obs: arange(3), done: ones(3).bool() }, [3]).toParquet("data.parquet");
+   * TensorDict.fromParquet("data.parquet", { columns: ["obs"] }).get("obs") // tensor([0, 1, 2])
+   * ```
+   * @torch TensorDict.from_parquet
+   */
+  static fromParquet<T extends Schema = Schema>(
+    path: string,
+    options: FromParquetOptions = {},
+  ): Classes<T>["tensordict"] {
+    return tdOfColumns(readParquetFile(path, options), options, "from_parquet") as Classes<T>["tensordict"];
+  }
+  /**
+   * An Arrow table with one entry for each column: a table or a record batch of apache-arrow, which has to be
+   * installed, the bytes of an Arrow file or stream, or the path of one. Numbers of a table of one part are tensors
+   * over its memory; lists of one size have more dimensions, other lists of numbers are nested tensors, structs nested
+   * TensorDicts, and everything else values, one for each row. What buffers have to hold is checked, but apache-arrow
+   * itself verifies no file: read only those that you trust.
+   * @throws ValueError for rows without a value; `nulls: "fill"` gives them NaN, 0 or null, `nulls: "mask"` marks them
+   * @example
+   * ```ts
+   * const table = new TensorDict({ x: tensor([1, 2]), obs: { y: ones(2, 3) } }, [2]).toArrow();
+   * TensorDict.fromArrow(table).get(["obs", "y"]).shape // torch.Size([2, 3])
+   * ```
+   * @torch tensordict.from_arrow
+   */
+  static fromArrow<T extends Schema = Schema>(
+    table: ArrowSource,
+    options: FromArrowOptions = {},
+  ): Classes<T>["tensordict"] {
+    return tdOfArrow(table, options) as Classes<T>["tensordict"];
+  }
+  /**
+   * A table of apache-arrow with one column for each entry, over the memory of contiguous tensors: tensors of more
+   * dimensions are columns of fixed shape, nested TensorDicts structs, nested tensors lists.
+   * @throws ValueError for a batch of more or fewer dimensions than one
+   * @example
+   * ```ts
+   * String(new TensorDict({ a: arange(2), b: { c: ones(2) } }, [2]).toArrow().schema)
+   * // Schema<{ 0: a: Int64, 1: b: Struct<{c:Float32}> }>
+   * ```
+   * @torch tensordict.to_arrow
+   */
+  toArrow(): ArrowTable {
+    return arrowOfColumns(columnsOfBatch(this._td));
+  }
+  /**
+   * Writes a Parquet file with one column for each entry, as `toCsv` does. The file is made in memory and takes its
+   * name when it is complete.
+   * @throws ValueError as `toCsv`
+   * @example
+   * ```ts
+   * new TensorDict({ a: arange(2), b: { c: ones(2) } }, [2]).toParquet("data.parquet", { separator: "." });
+   * TensorDict.fromParquet("data.parquet", { separator: "." }).get(["b", "c"]) // tensor([1., 1.])
+   * ```
+   * @torch TensorDict.to_parquet
+   */
+  toParquet(path: string, options: ToParquetOptions = {}): void {
+    const bytes = parquetOfColumns(columnsOfTd(this._td, options.separator ?? null, true), options);
+    TableFile.replace(path, options.fsync === true, (file) => file.write(bytes));
   }
   /**
    * Writes a CSV file with one column for each entry: tensors of one dimension and values. The file is replaced when it

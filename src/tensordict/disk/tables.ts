@@ -80,7 +80,9 @@ export function tensorOf(column: Extract<Column, { kind: "numbers" }>, rows: num
   const { array, dtype, inner } = column;
   const flat = fromTypedArray(array);
   const typed = flat.dtype.name === dtype ? flat : flat.view(dtype as never);
-  return inner.length === 0 ? typed : typed.view([rows, ...inner]);
+  if (inner.length === 0) return typed;
+  const shaped = typed.view([rows, ...inner]);
+  return column.order ? shaped.permute([0, ...column.order.map((dim) => dim + 1)]) : shaped;
 }
 
 function entryOf(column: Column, rows: number, state: NewState, dtype: DTypeLike | null): Entry {
@@ -158,7 +160,7 @@ function flatten(td: Td, separator: string | null, prefix: string, into: Map<str
 }
 
 /** A TensorDict as columns of one number or one value a row. */
-export function columnsOfTd(td: Td, separator: string | null): Columns {
+export function columnsOfTd(td: Td, separator: string | null, halves = false): Columns {
   const flat = new Map<string, Entry>();
   flatten(td, separator, "", flat);
   let rows: number | null = td._batchSize[0] ?? null;
@@ -184,7 +186,7 @@ export function columnsOfTd(td: Td, separator: string | null): Columns {
   for (const [key, entry] of flat) {
     const tensor = tensors.get(key);
     if (tensor !== undefined) {
-      const floats = tensor.dtype.name === "float16" ? tensor.float() : tensor;
+      const floats = tensor.dtype.name === "float16" && !halves ? tensor.float() : tensor;
       columns.set(key, columnOfTensor(floats));
     } else if (isNonTensor(entry)) {
       columns.set(key, { kind: "values", values: rowValues(entry, count), valid: null });

@@ -1,0 +1,372 @@
+// Arrow tables: columns over the buffers of a table, which are checked before they are used.
+import { ValueError } from "../../tensor/errors.ts";
+import { FormatError } from "../base/errors.ts";
+import { type Column, type NumberColumn, numbers } from "./columns.ts";
+import { columnOfValues } from "./json-tables.ts";
+
+/** What of the package's objects is used here. */
+export interface ArrowType {
+  typeId: number;
+  bitWidth?: number;
+  isSigned?: boolean;
+  precision?: number;
+  listSize?: number;
+  unit?: number;
+  children?: ArrowField[] | null;
+  toString(): string;
+}
+export interface ArrowField {
+  name: string;
+  type: ArrowType;
+  metadata: ReadonlyMap<string, string>;
+}
+export interface ArrowData {
+  type: ArrowType;
+  length: number;
+  offset: number;
+  nullCount: number;
+  values: NodeJS.TypedArray | undefined;
+  valueOffsets: Int32Array | BigInt64Array | undefined;
+  nullBitmap: Uint8Array | undefined;
+  children: ArrowData[];
+  dictionary?: { data: readonly ArrowData[] };
+}
+export interface ArrowBatch {
+  numRows: number;
+  data: ArrowData;
+}
+export interface ArrowTable {
+  schema: { fields: ArrowField[] };
+  numRows: number;
+  batches: readonly ArrowBatch[];
+}
+
+const KIND = { int: 2, float: 3, bool: 6, timestamp: 10, list: 12, struct: 13, fixedList: 16, largeList: 21 } as const;
+/** What reads a value of a type that is none of these. */
+export type ValueReader = (data: ArrowData) => unknown[];
+
+/** How columns are read. */
+export interface ArrowReading {
+  /** Whether rows without a value are allowed; their columns say which. */
+  nulls: "raise" | "fill" | "mask";
+  /** As pyarrow gives columns to NumPy: times are int64 nanoseconds, whole numbers with gaps float64, lists values. */
+  numpy: boolean;
+  values: ValueReader;
+  path?: string;
+}
+
+const MAX_DEPTH = 64;
+/** Rows that need no buffer. */
+const MOST_EMPTY = 2 ** 20;
+
+function bad(what: string, path?: string): FormatError {
+  return new FormatError(`its Arrow data is not valid: ${what}`, path);
+}
+
+/** The dtype of numbers; null for everything else. */
+function dtypeOf({ typeId, bitWidth, isSigned, precision }: ArrowType): string | null {
+  if (typeId === KIND.int) return `${isSigned ? "int" : "uint"}${bitWidth}`;
+  if (typeId === KIND.float) return ["float16", "float32", "float64"][precision as number] ?? null;
+  return typeId === KIND.bool ? "bool" : null;
+}
+
+/** Whether rows of a type are numbers of one shape. */
+function isTensorType(type: ArrowType): boolean {
+  if (type.typeId !== KIND.fixedList) return dtypeOf(type) !== null;
+  return isTensorType((type.children as ArrowField[])[0]?.type as ArrowType);
+}
+
+/** Bits as bytes, one for each row. */
+function bytesOfBits(bits: Uint8Array, offset: number, length: number, path?: string): Uint8Array {
+  if (bits.length * 8 < offset + length) throw bad(`${bits.length} bytes hold no ${length} bits`, path);
+  const bytes = new Uint8Array(length);
+  for (let i = 0; i < length; i++) {
+    const at = offset + i;
+    bytes[i] = ((bits[at >> 3] as number) >> (at & 7)) & 1;
+  }
+  return bytes;
+}
+
+/** One column, or one field of a column. */
+export class ArrowColumns {
+  constructor(private readonly reading: ArrowReading) {}
+
+  private valid(data: ArrowData): Uint8Array | null {
+    const { nullBitmap, nullCount, offset, length } = data;
+    if (nullCount === 0) return null;
+    if (nullBitmap === undefined || nullBitmap.length === 0) {
+      return nullCount >= length && length > 0 ? new Uint8Array(length) : null;
+    }
+    return bytesOfBits(nullBitmap, offset, length, this.reading.path);
+  }
+
+  private numbers(data: ArrowData): NumberColumn {
+    const { values, length, offset, type } = data;
+    const dtype = dtypeOf(type) as string;
+    if (values === undefined || length === 0) {
+      if (length > 0) throw bad("a column has no buffer", this.reading.path);
+      return numbers(dtype, emptyOf(dtype));
+    }
+    if (dtype === "bool") return numbers(dtype, bytesOfBits(values as Uint8Array, offset, length, this.reading.path));
+    if (values.length < length) {
+      throw bad(`a buffer of ${values.length} elements holds no ${length} rows`, this.reading.path);
+    }
+    return numbers(dtype, values.length === length ? values : (values.subarray(0, length) as NodeJS.TypedArray));
+  }
+
+  /** A file may claim any number of rows: its buffers have to hold them. */
+  private checkLength(data: ArrowData, depth = 0): void {
+    const { length, values, valueOffsets, children, type, nullBitmap } = data;
+    if (depth > MAX_DEPTH) throw bad("it is nested too deeply", this.reading.path);
+    const held = Math.max(
+      values === undefined ? 0 : values.length * (type.typeId === KIND.bool ? 8 : 1),
+      (valueOffsets?.length ?? 0) - 1,
+      (nullBitmap?.length ?? 0) * 8,
+      ...children.map((child) => child.length),
+      MOST_EMPTY,
+    );
+    if (!(length >= 0 && length <= held)) throw bad(`its buffers hold no ${length} rows`, this.reading.path);
+    if (valueOffsets !== undefined && children.length === 0) {
+      let last = 0;
+      for (let i = 0; i < Math.min(valueOffsets.length, length + 1); i++) {
+        const at = Number(valueOffsets[i]);
+        if (at < last || at > (values?.length ?? 0))
+          throw bad("the offsets of a text lead outside of it", this.reading.path);
+        last = at;
+      }
+      if (length > 0 && valueOffsets.length < length + 1) throw bad("texts have no offsets", this.reading.path);
+    }
+    for (const child of children) this.checkLength(child, depth + 1);
+  }
+
+  /** Numbers of one shape, those of rows without a value too. */
+  private tensor(data: ArrowData, field: ArrowField | null, depth = 0): NumberColumn {
+    if (depth > MAX_DEPTH) throw bad("it is nested too deeply", this.reading.path);
+    if (data.type.typeId !== KIND.fixedList) return this.filled({ ...this.numbers(data), valid: this.valid(data) });
+    const size = data.type.listSize as number;
+    const [child] = data.children as [ArrowData];
+    if (!Number.isSafeInteger(size) || size < 0 || child.length < data.length * size) {
+      throw bad(`${child?.length} elements are no ${data.length} lists of ${size}`, this.reading.path);
+    }
+    const items = this.tensor(child, null, depth + 1);
+    const used = data.length * size * items.inner.reduce((n, one) => n * one, 1);
+    const array = items.array.length === used ? items.array : (items.array.subarray(0, used) as NodeJS.TypedArray);
+    const inner = shapeOf(field, size, this.reading.path) ?? [size];
+    this.refuseInner(items.valid?.subarray(0, data.length * size) ?? null);
+    const { dtype } = items;
+    const order = field === null ? null : permutationOf(field);
+    return this.filled({
+      ...{ kind: "numbers", dtype, array, inner: [...inner, ...items.inner], order, valid: this.valid(data) },
+    });
+  }
+
+  private refuseInner(valid: Uint8Array | null): void {
+    if (this.reading.nulls === "raise" && valid?.includes(0)) throw new InnerNulls(count(valid));
+  }
+
+  /** Rows without a value have NaN or 0. */
+  private filled(column: NumberColumn): NumberColumn {
+    const { valid, array, dtype } = column;
+    if (valid === null || this.reading.nulls === "raise") return column;
+    const copy = array.slice() as NodeJS.TypedArray;
+    const row = column.inner.reduce((n, one) => n * one, 1);
+    const none = dtype.startsWith("float") ? (dtype === "float16" ? 0x7e00 : Number.NaN) : 0;
+    for (let i = 0; i < valid.length; i++) {
+      if (valid[i] === 0) copy.fill((dtype.endsWith("int64") ? 0n : none) as never, i * row, (i + 1) * row);
+    }
+    return { ...column, array: copy };
+  }
+
+  /** Where each list begins, counted from the first. */
+  private offsets(data: ArrowData): { offsets: Float64Array; start: number; stop: number } {
+    const { valueOffsets: given, length } = data;
+    const offsets = new Float64Array(length + 1);
+    if (given === undefined || given.length < length + 1) {
+      if (length > 0) throw bad("a list has no offsets", this.reading.path);
+      return { offsets, start: 0, stop: 0 };
+    }
+    const start = Number(given[0]);
+    let last = start;
+    for (let i = 0; i <= length; i++) {
+      const at = Number(given[i]);
+      if (!(at >= last)) throw bad("the offsets of a list go backwards", this.reading.path);
+      offsets[i] = at - start;
+      last = at;
+    }
+    if (start < 0 || last > (data.children[0] as ArrowData).length) {
+      throw bad("the offsets of a list lead outside of it", this.reading.path);
+    }
+    return { offsets, start, stop: last };
+  }
+
+  /** Reads one column. */
+  column(data: ArrowData, field: ArrowField, path: readonly string[], depth = 0): Column {
+    if (depth > MAX_DEPTH) throw bad("it is nested too deeply", this.reading.path);
+    const { type } = data;
+    const valid = this.valid(data);
+    this.checkLength(data);
+    if (type.typeId === KIND.struct && this.reading.numpy) {
+      return { kind: "values", values: this.reading.values(data), valid: null };
+    }
+    if (type.typeId === KIND.struct) {
+      const fields = new Map<string, Column>();
+      for (const [i, inner] of (type.children as ArrowField[]).entries()) {
+        const child = data.children[i] as ArrowData;
+        if (fields.has(inner.name))
+          throw bad(`two fields have the name ${JSON.stringify(inner.name)}`, this.reading.path);
+        if (child.length < data.length) throw bad("a field is shorter than its column", this.reading.path);
+        fields.set(inner.name, withParent(this.column(child, inner, [...path, inner.name], depth + 1), valid));
+      }
+      for (const [name, inner] of fields) this.check(inner, [...path, name]);
+      return { kind: "struct", fields, valid };
+    }
+    const made = this.leaf(data, field, valid, path);
+    if (depth === 0) this.check(made, path);
+    return made;
+  }
+
+  private leaf(data: ArrowData, field: ArrowField, valid: Uint8Array | null, path: readonly string[]): Column {
+    const { type } = data;
+    if (this.reading.numpy) return this.forNumpy(data, field, valid);
+    this.check({ kind: "values", values: [], valid }, path);
+    try {
+      if (isTensorType(type)) return this.tensor(data, field);
+      const isList = type.typeId === KIND.list || type.typeId === KIND.largeList;
+      if (isList && isTensorType((type.children as ArrowField[])[0]?.type as ArrowType)) {
+        const { offsets, start, stop } = this.offsets(data);
+        const [child] = data.children as [ArrowData];
+        const items = this.tensor(child, null);
+        const row = items.inner.reduce((n, one) => n * one, 1);
+        const array = items.array.subarray(start * row, stop * row) as NodeJS.TypedArray;
+        this.refuseInner(items.valid?.subarray(start, stop) ?? null);
+        for (let i = 0; i < (valid?.length ?? 0); i++) {
+          if (valid?.[i] === 0 && offsets[i] !== offsets[i + 1])
+            throw bad("a list without a value has elements", this.reading.path);
+        }
+        return { kind: "ragged", values: { ...items, array, valid: null }, offsets, valid };
+      }
+    } catch (error) {
+      if (error instanceof InnerNulls) throw nullError(path, error.count);
+      throw error;
+    }
+    return { kind: "values", values: this.reading.values(data), valid };
+  }
+
+  private forNumpy(data: ArrowData, field: ArrowField, valid: Uint8Array | null): Column {
+    const { type } = data;
+    const dtype = dtypeOf(type);
+    if (dtype !== null && valid === null) return this.numbers(data);
+    if (dtype !== null && dtype !== "bool") {
+      const { array } = this.numbers(data);
+      if (dtype.startsWith("float")) return this.filled({ kind: "numbers", dtype, array, inner: [], valid });
+      const floats = Float64Array.from(array as ArrayLike<number>, Number);
+      return numbers(
+        "float64",
+        floats.map((value, i) => (valid?.[i] === 0 ? Number.NaN : value)),
+      );
+    }
+    if (type.typeId === KIND.timestamp) {
+      const times = this.times(data);
+      const least = -(2n ** 63n);
+      return valid === null
+        ? times
+        : numbers(
+            "int64",
+            (times.array as BigInt64Array).map((time, i) => (valid[i] === 0 ? least : time)),
+          );
+    }
+    if (type.typeId === KIND.fixedList && isTensorType(type) && valid === null) {
+      const made = this.tensor(data, field);
+      if (made.valid === null) return made;
+    }
+    const values = this.reading.values(data);
+    const isList = [KIND.list, KIND.largeList, KIND.fixedList].includes(type.typeId as never);
+    return isList ? columnOfValues(values) : { kind: "values", values, valid: null };
+  }
+
+  /** Nanoseconds since 1970. */
+  private times(data: ArrowData): NumberColumn {
+    const { values, length, type } = data;
+    if (!(values instanceof BigInt64Array) || values.length < length) throw bad("a column of times", this.reading.path);
+    const factor = 10n ** BigInt(9 - 3 * (type.unit as number));
+    return numbers("int64", factor === 1n ? values.subarray(0, length) : values.map((time) => time * factor));
+  }
+
+  private check(column: Column, path: readonly string[]): void {
+    if (this.reading.nulls !== "raise" || this.reading.numpy || column.kind === "struct") return;
+    if (column.valid?.includes(0)) throw nullError(path, count(column.valid));
+  }
+}
+
+class InnerNulls extends Error {
+  constructor(readonly count: number) {
+    super();
+  }
+}
+
+function count(valid: Uint8Array): number {
+  return valid.reduce((n, one) => n + (one === 0 ? 1 : 0), 0);
+}
+
+function nullError(path: readonly string[], nulls: number): ValueError {
+  const key = `(${path.map((part) => `'${part}'`).join(", ")}${path.length === 1 ? "," : ""})`;
+  return new ValueError(
+    `The Arrow column ${key} has ${nulls} null value(s). Pass nulls='fill' to fill them, or nulls='mask' to also ` +
+      "get a mask entry.",
+  );
+}
+
+/** A row without a value has none in any of its fields. */
+function withParent(column: Column, parent: Uint8Array | null): Column {
+  if (parent === null) return column;
+  const valid =
+    column.valid === null ? parent : parent.map((one, i) => one & ((column.valid as Uint8Array)[i] as number));
+  if (column.kind !== "struct") return { ...column, valid };
+  const fields = new Map([...column.fields].map(([name, inner]) => [name, withParent(inner, parent)]));
+  return { kind: "struct", fields, valid };
+}
+
+function emptyOf(dtype: string): NodeJS.TypedArray {
+  if (dtype === "int64") return new BigInt64Array(0);
+  if (dtype === "uint64") return new BigUint64Array(0);
+  const makers: Record<string, () => NodeJS.TypedArray> = {
+    int8: () => new Int8Array(0),
+    int16: () => new Int16Array(0),
+    int32: () => new Int32Array(0),
+    uint16: () => new Uint16Array(0),
+    float16: () => new Uint16Array(0),
+    uint32: () => new Uint32Array(0),
+    float32: () => new Float32Array(0),
+    float64: () => new Float64Array(0),
+  };
+  return makers[dtype]?.() ?? new Uint8Array(0);
+}
+
+/** The shape of one row that a column of tensors says it has; null for lists. */
+function shapeOf(field: ArrowField | null, size: number, path?: string): number[] | null {
+  if (field?.metadata.get("ARROW:extension:name") !== "arrow.fixed_shape_tensor") return null;
+  let said: unknown;
+  try {
+    said = JSON.parse(field.metadata.get("ARROW:extension:metadata") ?? "");
+  } catch (error) {
+    throw new FormatError("the shape of a column of tensors is no JSON", path, error);
+  }
+  const shape = (said as { shape?: unknown } | null)?.shape;
+  const isShape = Array.isArray(shape) && shape.length < 64 && shape.every((n) => Number.isSafeInteger(n) && n >= 0);
+  if (!isShape || shape.reduce((n, one) => n * one, 1) !== size) {
+    throw new FormatError(`the shape ${JSON.stringify(shape)} of a column of tensors has no ${size} elements`, path);
+  }
+  return shape;
+}
+
+/** In which order the dimensions of a row are meant; null for that of its elements. */
+export function permutationOf(field: ArrowField): number[] | null {
+  if (field.metadata.get("ARROW:extension:name") !== "arrow.fixed_shape_tensor") return null;
+  const { shape, permutation } = JSON.parse(field.metadata.get("ARROW:extension:metadata") ?? "{}");
+  if (permutation === undefined || permutation === null) return null;
+  const order = Array.isArray(permutation) ? [...permutation].sort((a, b) => a - b) : [];
+  if (order.length !== shape.length || order.some((dim, i) => dim !== i)) {
+    throw new FormatError(`${JSON.stringify(permutation)} is no order of ${shape.length} dimensions`);
+  }
+  return permutation.every((dim: number, i: number) => dim === i) ? null : permutation;
+}
