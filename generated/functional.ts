@@ -854,9 +854,9 @@ export function bitwiseOr(self: Tensor | Scalar, other: Tensor | Scalar, options
 /** The bitwise or of integers or bools. @torch torch.bitwise_or */
 export function bitwiseOr(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
 /** Of a collection. */
-export function bitwiseOr<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }]): C;
+export function bitwiseOr<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar] | [options: { other: C | Tensor | Scalar }]): C;
 /** Of a collection. */
-export function bitwiseOr<C extends Td>(options: { input: C; other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }): C;
+export function bitwiseOr<C extends Td>(options: { input: C; other: C | Tensor | Scalar }): C;
 /** Of a collection. */
 export function bitwiseOr<C extends Td>(input: Tensor | Scalar, other: C): C;
 /** The bitwise or of integers or bools. @torch torch.bitwise_or */
@@ -896,9 +896,9 @@ export function bitwiseXor(self: Tensor | Scalar, other: Tensor | Scalar, option
 /** The bitwise exclusive or of integers or bools. @torch torch.bitwise_xor */
 export function bitwiseXor(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
 /** Of a collection. */
-export function bitwiseXor<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }]): C;
+export function bitwiseXor<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar] | [options: { other: C | Tensor | Scalar }]): C;
 /** Of a collection. */
-export function bitwiseXor<C extends Td>(options: { input: C; other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }): C;
+export function bitwiseXor<C extends Td>(options: { input: C; other: C | Tensor | Scalar }): C;
 /** Of a collection. */
 export function bitwiseXor<C extends Td>(input: Tensor | Scalar, other: C): C;
 /** The bitwise exclusive or of integers or bools. @torch torch.bitwise_xor */
@@ -1121,9 +1121,7 @@ export function clamp(self: Tensor, min: Scalar | null, options?: { max?: Scalar
 /** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clamp(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
 /** Of a collection. */
-export function clamp<C extends Td>(input: C, ...rest: [min: C | Tensor | Scalar | null, max: C | Tensor | Scalar | null] | [min: C | Tensor | Scalar | null, options?: { max?: C | Tensor | Scalar | null }] | [options?: { min?: C | Tensor | Scalar | null; max?: C | Tensor | Scalar | null }]): C;
-/** Of a collection. */
-export function clamp<C extends Td>(options: { input: C; min?: C | Tensor | Scalar | null; max?: C | Tensor | Scalar | null }): C;
+export function clamp<C extends Td>(input: C, min: C | Tensor | Scalar | null, max?: C | Tensor | Scalar | null): C;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clamp(options: { input: Tensor; min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
 export function clamp(...args: unknown[]): Tensor {
@@ -3715,9 +3713,9 @@ export function mean(self: Tensor, dim: number | readonly number[] | null, optio
 /** The mean over one or several dimensions. @torch torch.mean */
 export function mean(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** Of a collection. */
-export function mean<C extends Td>(input: C, ...rest: [dim: number, options?: { keepdim?: boolean; dtype?: DTypeLike | null }] | [options?: { dim?: number; keepdim?: boolean; dtype?: DTypeLike | null }]): C;
+export function mean<C extends Td>(input: C, ...rest: [dim: number, options?: { keepdim?: boolean }] | [options?: { dim?: number; keepdim?: boolean }]): C;
 /** Of a collection. */
-export function mean<C extends Td>(options: { input: C; dim?: number; keepdim?: boolean; dtype?: DTypeLike | null }): C;
+export function mean<C extends Td>(options: { input: C; dim?: number; keepdim?: boolean }): C;
 /** The mean over one or several dimensions. @torch torch.mean */
 export function mean(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function mean(...args: unknown[]): Tensor {
@@ -5844,9 +5842,9 @@ export function std(self: Tensor, unbiased: boolean, options?: { out?: Tensor })
 /** The standard deviation of all elements. @torch torch.std */
 export function std(self: Tensor, options?: { unbiased?: boolean; out?: Tensor }): Tensor;
 /** Of a collection. */
-export function std<C extends Td>(input: C, ...rest: [dim: number, options?: { keepdim?: boolean; correction?: number }] | [options?: { dim?: number; keepdim?: boolean; correction?: number }]): C;
+export function std<C extends Td>(input: C, ...rest: [dim: number, options?: { keepdim?: boolean }] | [options?: { dim?: number; keepdim?: boolean }]): C;
 /** Of a collection. */
-export function std<C extends Td>(options: { input: C; dim?: number; keepdim?: boolean; correction?: number }): C;
+export function std<C extends Td>(options: { input: C; dim?: number; keepdim?: boolean }): C;
 /** The standard deviation of all elements. @torch torch.std */
 export function std(options: { input: Tensor; unbiased?: boolean; out?: Tensor }): Tensor;
 export function std(...args: unknown[]): Tensor {
@@ -6000,9 +5998,9 @@ export function sum(self: Tensor, dim: number | readonly number[] | null, option
 /** The sum over one or several dimensions. @torch torch.sum */
 export function sum(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** Of a collection. */
-export function sum<C extends Td>(input: C, ...rest: [dim: number, options?: { keepdim?: boolean; dtype?: DTypeLike | null }] | [options?: { dim?: number; keepdim?: boolean; dtype?: DTypeLike | null }]): C;
+export function sum<C extends Td>(input: C, ...rest: [dim: number, options?: { keepdim?: boolean }] | [options?: { dim?: number; keepdim?: boolean }]): C;
 /** Of a collection. */
-export function sum<C extends Td>(options: { input: C; dim?: number; keepdim?: boolean; dtype?: DTypeLike | null }): C;
+export function sum<C extends Td>(options: { input: C; dim?: number; keepdim?: boolean }): C;
 /** The sum over one or several dimensions. @torch torch.sum */
 export function sum(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function sum(...args: unknown[]): Tensor {
@@ -6639,9 +6637,9 @@ function var_of(self: Tensor, unbiased: boolean, options?: { out?: Tensor }): Te
 /** The variance of all elements. @torch torch.var */
 function var_of(self: Tensor, options?: { unbiased?: boolean; out?: Tensor }): Tensor;
 /** Of a collection. */
-function var_of<C extends Td>(input: C, ...rest: [dim: number, options?: { keepdim?: boolean; correction?: number }] | [options?: { dim?: number; keepdim?: boolean; correction?: number }]): C;
+function var_of<C extends Td>(input: C, ...rest: [dim: number, options?: { keepdim?: boolean }] | [options?: { dim?: number; keepdim?: boolean }]): C;
 /** Of a collection. */
-function var_of<C extends Td>(options: { input: C; dim?: number; keepdim?: boolean; correction?: number }): C;
+function var_of<C extends Td>(options: { input: C; dim?: number; keepdim?: boolean }): C;
 /** The variance of all elements. @torch torch.var */
 function var_of(options: { input: Tensor; unbiased?: boolean; out?: Tensor }): Tensor;
 function var_of(...args: unknown[]): Tensor {

@@ -97,10 +97,7 @@ const FORMS: Readonly<Record<string, Form>> = {
   split: parted("splitSize", INTS),
   chunk: parted("chunks"),
   tensorSplit: parted("indicesOrSections", INTS),
-  var: { ...reduced, options: [...(reduced.options ?? []), ["correction?", "number"]] },
-  std: { ...reduced, options: [...(reduced.options ?? []), ["correction?", "number"]] },
-  mean: { ...reduced, options: [...(reduced.options ?? []), ["dtype?", "DTypeLike | null"]] },
-  sum: { ...reduced, options: [...(reduced.options ?? []), ["dtype?", "DTypeLike | null"]] },
+  ...Object.fromEntries(["var", "std", "mean", "sum"].map((name) => [name, reduced])),
   logsumexp: { args: [["dim?", `${INTS} | null`]], options: [["keepdim?", "boolean"]] },
   softmax: {
     args: [
@@ -109,18 +106,12 @@ const FORMS: Readonly<Record<string, Form>> = {
     ],
   },
   ...Object.fromEntries(["add", "sub"].map((name) => [name, scaled])),
-  ...Object.fromEntries(
-    ["bitwiseAnd", "bitwiseOr", "bitwiseXor", "clampMax", "clampMin", "div", "logicalAnd"].map((name) => [name, other]),
-  ),
+  ...Object.fromEntries(["bitwiseAnd", "clampMax", "clampMin", "div", "logicalAnd"].map((name) => [name, other])),
   ...Object.fromEntries(["maximum", "minimum", "mul", "pow"].map((name) => [name, other])),
+  bitwiseOr: { args: other.args },
+  bitwiseXor: { args: other.args },
   addcdiv: three,
   addcmul: three,
-  clamp: {
-    args: [
-      ["min?", `${OPERAND} | null`],
-      ["max?", `${OPERAND} | null`],
-    ],
-  },
   lerp: {
     args: [
       ["end", OPERAND],
@@ -166,6 +157,8 @@ export function onCollections(name: string): string[] {
       `${self}(condition: Tensor, input: Tensor | Scalar, other: C): C`,
     ];
   }
+  // An object of bounds is a dictionary of them.
+  if (name === "clamp") return [`${self}(input: C, min: ${OPERAND} | null, max?: ${OPERAND} | null): C`];
   if (!known) return [];
   const form = FORMS[name] ?? none;
   const result = form.several ? "C[]" : "C";

@@ -208,6 +208,7 @@ export const CALLS: Readonly<Record<string, (word: Any) => unknown>> = {
   "AddStateIndependentNormalScale.scaleMapping": (word) =>
     new loose.tensordict.nn.AddStateIndependentNormalScale([1], { scaleMapping: word })(ones(1)),
   "mappings.key": (word) => loose.tensordict.nn.mappings(word),
+  "padSequence.paddingSide": (word) => tensordict.padSequence([td(), td()], { paddingSide: word }),
   "stackFromTensordict.sorted": (word) => td().select("a").stackFromTensordict(0, { sorted: word }),
   ...Object.fromEntries(
     ["sub", "mul", "div", "pow", "maximum", "minimum", "logicalAnd", "bitwiseAnd", "clampMax"].map((name) => [

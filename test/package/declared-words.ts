@@ -16,7 +16,7 @@ const isOptions = (type: ts.Type): boolean =>
   type.getProperties().length < 40;
 
 /** Words that are shapes of data, or that the language's own types have. */
-const OTHER = /\.(kind|name|scalarType|cppName|layout)$|^toLocale/;
+const OTHER = /\.(kind|name|scalarType|cppName|layout|rest)$|^toLocale/;
 
 /** `method.argument` of everything that the file exports. */
 export function declaredWords(file: string): string[] {

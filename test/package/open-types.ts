@@ -117,6 +117,7 @@ export const REASONS: readonly (readonly [why: string, names: readonly string[]]
     "a class of any constructor; a field that is declared as nothing in particular",
     ["AnyClass", "DistributionClass", "ValueOf"],
   ],
+  ["what is collated or grouped by may be of any kind", ["collate", "groupBy.values"]],
   ["a transform takes functions of any arguments, and they are those of the new function", ["vmap", "functionalCall"]],
   [
     "what a module takes and gives is its own business, and so is what hooks see of it",
@@ -134,6 +135,10 @@ export const REASONS: readonly (readonly [why: string, names: readonly string[]]
       "ProbabilisticOptions.distributionKwargs",
       "ProbabilisticTensorDictModule.distributionKwargs",
       "TensorDictModule.methodKwargs",
+      "Having",
+      "Inputs",
+      "Unchecked",
+      "WrittenBy",
       "TensorDictModuleBase.isTdmoduleCompatible",
       "TensorDictModuleOptions.methodKwargs",
       "asTensordictModule",

@@ -49,7 +49,10 @@ export const ON_COLLECTIONS: FunctionTaker = {
     if (isTensorCollection(first)) {
       const td = first as Td & Record<string, (...values: unknown[]) => unknown>;
       if (MODELLED.has(name)) return applyLeaves(td, (t) => again(t, ...list.slice(1), ...tail) as Tensor);
-      if (LOSSES.has(name)) return loss(td, second, rest, options, again);
+      if (LOSSES.has(name)) {
+        const { target = second, ...others } = named;
+        return loss(td, target, rest, others, again);
+      }
       if (name === "isin" && isTensorCollection(second)) return isinOn(td, second, rest, named);
       return METHODS.has(name) ? td[name]?.(...list.slice(1), ...tail) : undefined;
     }

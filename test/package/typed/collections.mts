@@ -183,7 +183,7 @@ const alike = [
   torch.fullLike(pair, 2),
   torch.add(pair, 1),
   torch.sub(1, pair),
-  torch.clamp(pair, { min: 0 }),
+  torch.clamp(pair, 0),
   torch.mean(pair, 0),
   torch.exp({ input: pair }),
   torch.where(ones(2, 3).gt(0), pair, 0),
