@@ -10,8 +10,8 @@ import { FUNCTIONS } from "./core/signatures.ts";
 import type { Td } from "./core/state.ts";
 import type { Schema } from "./core/types.ts";
 import { type LoadOptions, loadTree, loadTreeAsync } from "./disk/memmap-load.ts";
+import { type IntoOptions, type LazyStackOptions, lazyStackOrInto, maybeDenseStackOrInto } from "./ops/join-out.ts";
 import { type DictSource, fromDictTd, type MakeOptions } from "./ops/making.ts";
-import { lazyStackTds, maybeDenseStackTds } from "./ops/stacking.ts";
 
 export { type PackOptions, packMemmap, refreshArchiveChecksums, unpackMemmap } from "../io/memmap/archive-tools.ts";
 export { type ArchiveCompression, isMemmapArchive } from "../io/memmap/memmap-archive.ts";
@@ -80,8 +80,10 @@ export { asTensordictModule } from "./nn/module.ts";
 export { assertClose, assertClose as assertAllcloseTd } from "./ops/assert-close.ts";
 export { type CollateOptions, collate } from "./ops/collating.ts";
 export { groupBy } from "./ops/grouping.ts";
+export { cat, denseStackTds, stack } from "./ops/join-out.ts";
 export type { DictSource, FromListOptions, MakeOptions, SchemaOptions, ShapesAndDTypes } from "./ops/making.ts";
 export { fromModule, type ModuleLike, toModule } from "./ops/module.ts";
+export { padTd as pad } from "./ops/pad.ts";
 export {
   type ByKey,
   type PadSequenceOptions,
@@ -91,7 +93,7 @@ export {
 } from "./ops/padding.ts";
 export { parseTensorDictString } from "./ops/parse-text.ts";
 export type { ApplyOptions } from "./ops/pointwise.ts";
-export { catTds as cat, denseStack, denseStack as denseStackTds, stackTds as stack } from "./ops/stacking.ts";
+export { denseStack } from "./ops/stacking.ts";
 export type { LoadStateOptions, StateDictOptions, TensorState } from "./ops/state-dict.ts";
 export { PersistentTensorDict, TensorDict, TensorDictBase };
 
@@ -110,9 +112,9 @@ function checked(op: keyof typeof FUNCTIONS, args: ArrayLike<unknown>): any[] {
  * ```
  * @torch tensordict.lazy_stack
  */
-export function lazyStack<C extends Td>(list: readonly C[], dim = 0): C {
-  [list, dim = 0] = checked("lazyStack", arguments);
-  return lazyStackTds(list, dim) as C;
+export function lazyStack<C extends Td>(list: readonly C[], dim = 0, options: LazyStackOptions = {}): C {
+  [list, dim = 0, options = {}] = checked("lazyStack", arguments);
+  return lazyStackOrInto(list, dim, options) as C;
 }
 
 /**
@@ -124,9 +126,9 @@ export function lazyStack<C extends Td>(list: readonly C[], dim = 0): C {
  * ```
  * @torch tensordict.maybe_dense_stack
  */
-export function maybeDenseStack<C extends Td>(list: readonly C[], dim = 0): C {
-  [list, dim = 0] = checked("maybeDenseStack", arguments);
-  return maybeDenseStackTds(list, dim) as C;
+export function maybeDenseStack<C extends Td>(list: readonly C[], dim = 0, options: IntoOptions = {}): C {
+  [list, dim = 0, options = {}] = checked("maybeDenseStack", arguments);
+  return maybeDenseStackOrInto(list, dim, options) as C;
 }
 
 /**
@@ -179,5 +181,4 @@ export {
   expandRight,
   type MergeCallback,
   mergeTensordicts,
-  padTd as pad,
 } from "./ops/utils.ts";

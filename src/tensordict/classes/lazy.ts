@@ -1,6 +1,5 @@
 // A stack that keeps its members apart: entries are stacked when they are read, and may differ in shape.
 
-import { slice } from "../../api/indexing-parse.ts";
 import { checkedArguments } from "../../tensor/checks.ts";
 import type { DeviceLike } from "../../tensor/device.ts";
 import { RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
@@ -25,10 +24,12 @@ import {
   toNames,
   toSize,
 } from "../core/state.ts";
-import { stackTensors, zeros } from "../core/tensor-ops.ts";
+import { stackTensors } from "../core/tensor-ops.ts";
 import type { Entry, NestedKey, Schema, SizeLike } from "../core/types.ts";
 import { isUnbatched, ofBatch } from "../core/unbatched.ts";
-import { failedToStack, firstUnbatched, lazyStackTds, maybeDenseStackTds, stackDensely } from "../ops/stacking.ts";
+import { type IntoOptions, type LazyStackOptions, lazyStackOrInto, maybeDenseStackOrInto } from "../ops/join-out.ts";
+import { padded } from "../ops/ragged.ts";
+import { failedToStack, firstUnbatched, lazyStackTds, stackDensely } from "../ops/stacking.ts";
 import { allOrNothing, planSet } from "../ops/writes.ts";
 import { TensorDictBase } from "./base.ts";
 
@@ -104,7 +105,9 @@ function lazyArguments(args: readonly unknown[]): [readonly Td[], LazyOptions] {
 /** Throws for what cannot become a member of a stack. */
 function requireMember(lazy: LazyTd, td: unknown): asserts td is Td {
   if (!isTensorCollection(td)) {
-    throw new TypeError(`Expected new value to be TensorDictBase instance but got <class '${typeName(td)}'> instead.`);
+    throw new TypeError(
+      `Expected new value to be TensorDictBase instance but got <class '${td instanceof Tensor ? "torch.Tensor" : typeName(td)}'> instead.`,
+    );
   }
   const [first] = lazy._members;
   if (first === undefined) return;
@@ -168,8 +171,8 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
    * ```
    * @torch LazyStackedTensorDict.lazy_stack
    */
-  static lazyStack(list: readonly Td[], dim = 0): Td {
-    return lazyStackTds(list, dim);
+  static lazyStack(list: readonly Td[], dim = 0, options: LazyStackOptions = {}): Td {
+    return lazyStackOrInto(list, dim, options);
   }
   /**
    * Dense where all members agree, lazy elsewhere.
@@ -180,8 +183,8 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
    * ```
    * @torch LazyStackedTensorDict.maybe_dense_stack
    */
-  static maybeDenseStack(list: readonly Td[], dim = 0): Td {
-    return maybeDenseStackTds(list, dim);
+  static maybeDenseStack(list: readonly Td[], dim = 0, options: IntoOptions = {}): Td {
+    return maybeDenseStackOrInto(list, dim, options);
   }
 
   get _kind(): "lazy" {
@@ -202,7 +205,8 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
   *_keys(): Iterable<string> {
     const [first, ...others] = this._members;
     if (first === undefined) return;
-    for (const key of first._keys()) if (others.every((td) => td._own(key) !== undefined)) yield key;
+    const held = others.map((td) => new Set(td._keys()));
+    for (const key of first._keys()) if (held.every((keys) => keys.has(key))) yield key;
   }
 
   _own(key: string): Entry | undefined {
@@ -236,15 +240,7 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
   getRagged(key: NestedKey, options: LazyGetOptions = {}): Tensor[] | Tensor {
     const tensors = this._members.map((td): Tensor => td.at(key));
     if (options.asList) return tensors;
-    const rank = Math.max(...tensors.map((t) => t.ndim));
-    if (!tensors.every((t) => t.ndim === rank)) throw new RuntimeError("only tensors of the same rank can be padded");
-    const shape = Array.from({ length: rank }, (_, i) => Math.max(...tensors.map((t) => t._shape[i] as number)));
-    const padded = tensors.map((t) => {
-      const out = zeros(shape, { dtype: t.dtype }).fill_(options.paddingValue ?? 0);
-      out.at(t._shape.map((n) => slice(0, n))).copy_(t);
-      return out;
-    });
-    return stackTensors(padded, this.stackDim);
+    return padded(tensors, options, this.stackDim);
   }
 
   _put(key: string, entry: Entry): void {

@@ -57,7 +57,8 @@ function contentOf(args: readonly unknown[]): Content {
     return { flat: first, parts: null, state: second as NewState, stackDim: 0 };
   }
   const last = args.at(-1);
-  const options = args.length > 1 && isDict(last) ? last : {};
+  const named = isDict(last) && (args.length > 1 || Object.hasOwn(last, "stackDim"));
+  const options = named ? last : {};
   checkOptions("NonTensorStack", "stackDim:int batchSize:any", options);
   const { stackDim = 0 } = options as { stackDim?: number };
   const given = last === options ? args.slice(0, -1) : args;
@@ -237,6 +238,13 @@ export class NonTensorStack<V = unknown> extends Values {
       else if (list.every((value) => Bun.deepEquals(value, list[0], true))) part.value_ = list[0];
       else parts[i] = new NonTensorStack<unknown>(list, stateOf(part)) as ValueTd;
     }
+  }
+  /** @internal Other members in the place of its own. */
+  _setParts(parts: readonly ValueTd[]): void {
+    this.#parts = [...parts];
+    this.#flat = null;
+    this._batchSize = stackState(parts, this._stackDim).batchSize;
+    this._onChange?.();
   }
   /** Nested arrays of the values. */
   override tolist(): NestedArray<V> {

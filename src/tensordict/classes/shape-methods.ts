@@ -20,6 +20,7 @@ import type { Entry, IndexPart, NestedKey, Schema, SizeLike } from "../core/type
 import { likeEntry } from "../core/unbatched.ts";
 import { deleteEntry, requireEntry, tensorsOf } from "../ops/access.ts";
 import { withoutValues } from "../ops/key-ops.ts";
+import { type PadOptions, padTd } from "../ops/pad.ts";
 import { applyLeaves } from "../ops/pointwise.ts";
 import {
   atLeastTd,
@@ -149,7 +150,8 @@ export abstract class ShapeMethods<S = Schema> extends EntryMethods<S> {
    * @torch TensorDict.broadcast_to
    */
   broadcastTo(size: SizeLike): this {
-    return own(expandTd(this._td, typeof size === "number" ? [size] : size));
+    const td = isLazy(this._td) ? this._td.densify() : this._td;
+    return own(expandTd(td, typeof size === "number" ? [size] : size, true));
   }
   /**
    * Every entry expanded to the shape of another collection's.
@@ -173,6 +175,17 @@ export abstract class ShapeMethods<S = Schema> extends EntryMethods<S> {
    */
   tile(dims: SizeLike): this {
     return own(repeatTd(this._td, typeof dims === "number" ? [dims] : dims));
+  }
+  /**
+   * Padded along the batch dimensions: two numbers for each of them, before and after; see the function `pad`.
+   * @example
+   * ```ts
+   * new TensorDict({ a: ones(2) }, [2]).pad([0, 1]).get("a") // tensor([1., 1., 0.])
+   * ```
+   * @torch TensorDict.pad
+   */
+  pad(padSize: readonly number[], value = 0, options: PadOptions = {}): this {
+    return own(padTd(this._td, padSize, value, options));
   }
   /**
    * At least one batch dimension.

@@ -23,6 +23,14 @@ import { fromConsolidated } from "../disk/consolidated-load.ts";
 import { type LoadOptions, loadTree, loadTreeAsync } from "../disk/memmap-load.ts";
 import type { FromH5Options } from "../disk/persistent-options.ts";
 import {
+  cat,
+  type IntoOptions,
+  type LazyStackOptions,
+  lazyStackOrInto,
+  maybeDenseStackOrInto,
+  stack,
+} from "../ops/join-out.ts";
+import {
   type DictSource,
   type FromListOptions,
   fromAnyValue,
@@ -37,7 +45,6 @@ import {
   type ShapesAndDTypes,
 } from "../ops/making.ts";
 import { fromModule, type ModuleLike } from "../ops/module.ts";
-import { catTds, lazyStackTds, maybeDenseStackTds, stackTds } from "../ops/stacking.ts";
 import { TensorDictBase } from "./base.ts";
 import { type FromModulesOptions, fromModules } from "./from-modules.ts";
 import type { PersistentTensorDict } from "./persistent.ts";
@@ -253,20 +260,20 @@ class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
     return new DenseTensorDict(new Map(keys.map((key) => [key, value])));
   }
   /** TensorDicts side by side along a new batch dimension, in tensors of their own. @torch TensorDict.stack */
-  static stack<C extends Td>(list: readonly C[], dim = 0): C {
-    return stackTds(list, dim) as C;
+  static stack<C extends Td>(list: readonly C[], dim = 0, options: IntoOptions = {}): C {
+    return stack(list, dim, options) as C;
   }
   /** TensorDicts side by side along a new batch dimension, without a copy. @torch TensorDict.lazy_stack */
-  static lazyStack<C extends Td>(list: readonly C[], dim = 0): C {
-    return lazyStackTds(list, dim) as C;
+  static lazyStack<C extends Td>(list: readonly C[], dim = 0, options: LazyStackOptions = {}): C {
+    return lazyStackOrInto(list, dim, options) as C;
   }
   /** A stack in tensors of its own where all entries fit, else without a copy. @torch TensorDict.maybe_dense_stack */
-  static maybeDenseStack<C extends Td>(list: readonly C[], dim = 0): C {
-    return maybeDenseStackTds(list, dim) as C;
+  static maybeDenseStack<C extends Td>(list: readonly C[], dim = 0, options: IntoOptions = {}): C {
+    return maybeDenseStackOrInto(list, dim, options) as C;
   }
   /** TensorDicts one after the other along a batch dimension. @torch TensorDict.cat */
-  static cat<C extends Td>(list: readonly C[], dim = 0): C {
-    return catTds(list, dim) as C;
+  static cat<C extends Td>(list: readonly C[], dim = 0, options: IntoOptions = {}): C {
+    return cat(list, dim, options) as C;
   }
 }
 

@@ -204,7 +204,7 @@ function moved(value: Tensor, device: Device | null): Tensor {
 function placeCollection(value: Td, state: NewState, key: string): Td {
   const batch = state.batchSize;
   if (value._kind === "nonTensor" && value._batchSize.length < batch.length) {
-    return value._like(new Map(), stateOf(value, { batchSize: batch }));
+    return value._like(new Map(), stateOf(value, { batchSize: batch, device: state.device ?? value._device }));
   }
   let result = value;
   if (!startsWith(value._batchSize, batch)) {

@@ -66,7 +66,7 @@ function loosen(td: Collection): void {
 
 /** Unlocks the whole tree; refused inside a locked one. */
 export function unlockTd(td: Collection): void {
-  if (!isLockedTd(td)) return;
+  if (!isLockedTd(td) && !isLazy(td)) return;
   try {
     unlockUnder(td, null);
     loosen(td);

@@ -39,7 +39,7 @@ const SCHEMA = "batchSize:any device:any storage:string? prefix:text filename:te
 
 const APPLY =
   "batchSize:any device:any names:names inplace:bool default:any filterEmpty:bool? " +
-  "propagateLock:bool isLeaf:fn? callOnNested:bool";
+  "propagateLock:bool isLeaf:fn? callOnNested:bool out:td?";
 
 const EXTREMES = "dim?:int? | keepdim:bool returnIndices:bool";
 const CUMULATED = "dim:int | reduce:bool returnIndices:bool";
@@ -86,7 +86,7 @@ export const METHODS = {
   cuda: "index?:int",
   clearDevice_: "",
   clearDevice: "",
-  contiguous: "",
+  contiguous: "| canonical:bool inplace:bool",
   detach: "",
   requiresGrad_: "requiresGrad?:bool",
   view: "...size:sizeOrDtype | batchSize:any",
@@ -114,6 +114,7 @@ export const METHODS = {
   repeatInterleave: "repeats:intOrTensor dim?:int? | inplace:bool",
   broadcastTo: "size:intOrInts",
   expandAs: "other:td",
+  pad: "padSize:ints value?:number | inplace:bool safe:bool",
   tile: "dims:intOrInts",
   atleast1d: "",
   atleast2d: "",
@@ -330,10 +331,10 @@ export const STATICS = {
   fromPytree: `pytree:value | ${MAKE}`,
   fromSchema: `schema:dict | ${SCHEMA}`,
   fromkeys: "keys:list value?:any",
-  stack: "input:tds dim?:int",
-  lazyStack: "input:tds dim?:int",
-  maybeDenseStack: "input:tds dim?:int",
-  cat: "input:tds dim?:int",
+  stack: "input:tds dim?:int | out:td?",
+  lazyStack: "input:tds dim?:int | out:td? stackDimName:string? strictShape:bool",
+  maybeDenseStack: "input:tds dim?:int | out:td?",
+  cat: "input:tds dim?:int | out:td?",
 };
 
 /** Functions. */
@@ -354,9 +355,10 @@ export const FUNCTIONS = {
   asNestedTensor: "ts:notDict | dtype:any device:any",
   toPaddedTensor: "input:nested padding:number outputSize?:ints?",
   assertClose: "actual:td expected:td rtol?:number? atol?:number? equalNan?:bool msg?:text",
-  stack: "tensors:tds dim?:int",
+  stack: "tensors:tds dim?:int | out:td?",
   denseStack: "tdList:tds dim?:int",
-  cat: "tensors:tds dim?:int",
+  denseStackTds: "tdList:any dim?:int?",
+  cat: "tensors:tds dim?:int | out:td?",
   fromModule: "module:moduleLike | lock:bool",
   fromModules: "...modules:moduleLike | asModule:bool lock:bool lazyStack:bool expandIdentical:bool",
   toModule: "tensordict:td module:moduleLike | preserveModuleState:bool",
@@ -365,8 +367,8 @@ export const FUNCTIONS = {
   tensorclass: "fields:dict | pythonName:string",
   registerTensorClass: "target:fn",
   unravelKeyList: "keys:keys",
-  lazyStack: "items:tds dim?:int",
-  maybeDenseStack: "items:tds dim?:int",
+  lazyStack: "items:tds dim?:int | out:td? stackDimName:string? strictShape:bool",
+  maybeDenseStack: "items:tds dim?:int | out:td?",
   loadMemmap: STATICS.loadMemmap,
   loadMemmapAsync: STATICS.loadMemmapAsync,
   makeTensordict: `inputDict:source | ${MAKE}`,
@@ -379,7 +381,7 @@ export const FUNCTIONS = {
   parseTensorDictString: "s:string",
   defaultIsLeaf: "cls:fn",
   isLeafNontensor: "cls:fn",
-  pad: "tensordict:td padSize:ints value?:number",
+  pad: "tensordict:td padSize:ints value?:number | inplace:bool safe:bool",
   padSequence: "listOfTensordicts:tds | padDim:int paddingValue:any out:any returnMask:any paddingSide:any",
   unpadSequence: "padded:td mask?:tensorOrTd? | padDim:int",
   collate: "batch:any | padKeys:any nestedKeys:any maskKey:any",

@@ -152,7 +152,13 @@ export function isClassTd(td: Collection): td is ClassTd {
 /** Makes collections; filled by the classes, so that operations need not import them. */
 export const make = {} as {
   tensordict(entries: Map<string, Entry>, state: NewState): Classes<Schema>["tensordict"];
-  lazy(members: Td[], stackDim: number, name: string | null): LazyTd;
+  /** A lazy stack; of what members it would have only where there are none. */
+  lazy(
+    members: Td[],
+    stackDim: number,
+    name: string | null,
+    none?: { batchSize: readonly number[]; device: Device | null },
+  ): LazyTd;
   nonTensor(value: unknown, state: NewState, className?: string): Classes<unknown>["nonTensor"];
   nonTensorStack(values: readonly unknown[], state: NewState, stackDim?: number): Classes<unknown>["nonTensorStack"];
   nested(tensors: readonly Tensor[]): Entry;

@@ -48,15 +48,30 @@ export function deleteEntry(td: Td, key: NestedKey): void {
 
 /** Renames an entry, which moves to the end. */
 export function renameKey(td: Td, before: NestedKey, after: NestedKey, safe: boolean): void {
+  if (isLazy(td) && td.members.length > 0) {
+    // Every member is asked before one of them is changed.
+    const members = new Set(td.members);
+    for (const member of members) checkRename(member, before, after, safe);
+    requireUnlocked(td);
+    for (const member of members) renameKey(member, before, after, safe);
+    return;
+  }
+  checkRename(td, before, after, safe);
+  if (keyText(keyPath(before)) === keyText(keyPath(after))) return;
   const entry = requireEntry(td, before);
+  setEntry(td, after, entry);
+  deleteEntry(td, before);
+}
+
+/** Throws for a key that cannot be renamed. */
+function checkRename(td: Td, before: NestedKey, after: NestedKey, safe: boolean): void {
+  if (isLazy(td)) for (const member of td.members) checkRename(member, before, after, safe);
+  else requireEntry(td, before);
   if (safe && findEntry(td, after) !== undefined) {
     throw new KeyError(`key ${keyText(keyPath(after))} already present in TensorDict.`);
   }
   requireUnlocked(td);
   requireUnlocked(resolvePath(td, keyPath(before))[0]);
-  if (keyText(keyPath(before)) === keyText(keyPath(after))) return;
-  setEntry(td, after, entry);
-  deleteEntry(td, before);
 }
 
 /** A path and the entry under it. */

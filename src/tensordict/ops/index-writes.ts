@@ -3,7 +3,7 @@ import { type IndexPart, Slice } from "../../api/indexing-parse.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import { isSource, sourceEntries, toEntry, toValues } from "../core/convert.ts";
+import { fromSource, isSource, sourceEntries, toEntry, toValues } from "../core/convert.ts";
 import { badKey, keyPath } from "../core/keys.ts";
 import { noNested } from "../core/nested.ts";
 import { rehearseSetAt } from "../core/rehearsal.ts";
@@ -25,7 +25,15 @@ import type { Classes, Entry, NestedKey } from "../core/types.ts";
 import { isUnbatched } from "../core/unbatched.ts";
 import { indexedSize, normalize, tensorIndex } from "./indexing.ts";
 import { valuesOf } from "./stacking.ts";
-import { allOrNothing, planInto, requireOutline, requirePlace, resolvePath, type Writes } from "./writes.ts";
+import {
+  allOrNothing,
+  planInto,
+  planUpdateInPlace,
+  requireOutline,
+  requirePlace,
+  resolvePath,
+  type Writes,
+} from "./writes.ts";
 
 type Index = readonly unknown[];
 
@@ -41,10 +49,50 @@ export function writeIndex(td: Td, index: unknown, value: unknown): void {
 
 function planIndex(td: Td, index: Index, value: unknown, writes: Writes, fromArray = false): void {
   const parts = normalize(index, td._batchSize.length, fromArray);
+  if (isLazy(td) && (isBranch(value) || isSource(value)) && planParts(td, parts, value, writes)) return;
   if (isNonTensor(td)) planOwnValues(td, parts, value, writes);
   else if (isBranch(value)) planEntries(td, parts, entriesOf(value), writes);
   else if (isSource(value)) planEntries(td, parts, sourceEntries(value), writes);
   else planFill(td, parts, value, writes);
+}
+
+/** Which members an index names by itself: numbers and slices, or a list or a mask of members beside slices. */
+function namesMembers(lazy: LazyTd, parts: Index): boolean {
+  const own = parts[lazy.stackDim];
+  const listed = own instanceof Tensor ? own.ndim === 1 : Array.isArray(own);
+  return parts.every(
+    (part, dim) => (isBasic(part) && !(listed && typeof part === "number")) || (listed && dim === lazy.stackDim),
+  );
+}
+
+/** Plans writing a collection member by member; false where the index or the collection is not made for it. */
+function planParts(
+  td: LazyTd,
+  parts: Index,
+  value: Td | Record<string, unknown> | ReadonlyMap<string, unknown>,
+  writes: Writes,
+): boolean {
+  if (!namesMembers(td, parts)) return false;
+  const size = Size.fromList(indexedSize(td._batchSize, parts));
+  if (isSource(value) && sourceEntries(value).some(([key]) => typeof key !== "string")) return false;
+  const whole = isSource(value) ? fromSource(value, stateOf(td, { batchSize: size, names: null })) : value;
+  const { picked, one, inner, dim } = splitIndex(td, parts);
+  let pieces: readonly Td[];
+  if (one && sameSizes(whole._batchSize, size)) pieces = [whole];
+  else if (!one && whole._batchSize[dim] === picked.length && whole._batchSize.length > dim)
+    pieces = whole.unbind(dim) as Td[];
+  else return false;
+  for (const [i, at] of picked.entries()) {
+    const member = td.members[at] as Td;
+    if (inner.every(isAll)) planUpdateInPlace(member, pieces[i] as Td, { only: null, add: true }, writes);
+    else planIndex(member, inner, pieces[i], writes);
+  }
+  return true;
+}
+
+function isAll(part: unknown): boolean {
+  if (!(part instanceof Slice)) return part === ":";
+  return part.start === null && part.stop === null && (part.step ?? 1) === 1;
 }
 
 /** Writes into part of an existing entry; the index may reach beyond the batch. */
@@ -243,6 +291,8 @@ function blankFor(td: Td, index: Index, item: unknown, key: string): Entry {
   }
   if (isNested(entry)) throw noNested("writing a part", key);
   if (isNonTensor(entry)) {
+    // As in Python, one value becomes that of the whole batch.
+    if (entry._kind === "nonTensor") return entry._like(new Map(), stateOf(td, { names: null }));
     const stack = make.nonTensor(null, stateOf(td, { names: null })).toStack();
     stack._assignAt(index, entry);
     return stack;

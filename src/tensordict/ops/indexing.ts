@@ -140,11 +140,22 @@ function indexedNames(names: DimNames, index: readonly unknown[]): DimNames {
 
 function lazyIndex(td: StackTd, index: readonly unknown[]): Td | null {
   const { stackDim, members } = td;
+  const [mask] = index;
+  if (index.length === 1 && mask instanceof Tensor && mask.dtype.name === "bool" && mask.ndim > stackDim) {
+    const picked = (mask.nonzero() as Tensor).tolist() as number[][];
+    return picked.length === 0
+      ? null
+      : make.stack(
+          picked.map((at) => indexTd(td as Td, at)),
+          0,
+          null,
+        );
+  }
   // Only plain numbers and slices say by themselves which dimension they are about.
   if (index.some((part) => typeof part !== "number" && typeof part !== "string" && !isSliceObject(part))) return null;
   const own = index[stackDim];
   const rest = [...index.slice(0, stackDim), ...index.slice(stackDim + 1)];
-  const inner = (member: Td) => (rest.length === 0 ? member : indexTd(member, rest));
+  const inner = (member: Td) => (rest.every(isWhole) ? member : indexTd(member, rest));
   const before = index.slice(0, stackDim).filter((part) => typeof part === "number").length;
   if (own === undefined) return make.stack(members.map(inner), stackDim - before, td.stackDimName);
   const positions = tensor(members.map((_, i) => i)).at([own as IndexPart]);
@@ -177,6 +188,7 @@ function nestedPart(entry: NestedTensor, parts: readonly unknown[]): Entry | nul
 /** Python's `td[index]`: the parts of the index, or one array of them. */
 export function indexTd(td: Td, given: readonly unknown[]): Td {
   const index = given.length === 1 && Array.isArray(given[0]) ? (given[0] as unknown[]) : given;
+  if (index.length === 1 && index[0] === "...") return td;
   const parts = normalize(index, td._batchSize.length, index !== given) as IndexPart[];
   const [first] = parts;
   return applyShape(td, {

@@ -5,7 +5,7 @@ import { TypeError } from "../../tensor/errors.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { FUNCTIONS } from "../core/signatures.ts";
 import { isTensorCollection, type Td } from "../core/state.ts";
-import { catTds, stackTds } from "./stacking.ts";
+import { cat as catTds, type IntoOptions, stack as stackTds } from "./join-out.ts";
 
 /** How tensors are joined: the dimension, and a tensor for the result. */
 export interface JoinOptions {
@@ -33,7 +33,7 @@ function readOnce(list: readonly unknown[]): readonly unknown[] {
 
 function joinTds(
   op: string,
-  join: (list: readonly Td[], dim: number) => Td,
+  join: (list: readonly Td[], dim: number, options?: IntoOptions) => Td,
   list: readonly unknown[],
   args: unknown[],
 ) {
@@ -41,8 +41,8 @@ function joinTds(
   if (odd !== undefined) {
     throw new TypeError(`${op}() expects only tensordicts next to a tensordict`, { op });
   }
-  const [tds, dim = 0] = checkedArguments(op, FUNCTIONS.stack, [list, ...args]);
-  return join(tds as readonly Td[], dim as number);
+  const [tds, dim = 0, options = {}] = checkedArguments(op, FUNCTIONS.stack, [list, ...args]);
+  return join(tds as readonly Td[], dim as number, options as IntoOptions);
 }
 
 /**
@@ -59,7 +59,11 @@ function joinTds(
  */
 export function stack(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
 export function stack(tensors: readonly Tensor[], options?: JoinOptions): Tensor;
-export function stack<C extends Td>(tensordicts: readonly C[], dim?: number | { dim?: number }): C;
+export function stack<C extends Td>(
+  tensordicts: readonly C[],
+  dim?: number | (IntoOptions & { dim?: number }),
+  options?: IntoOptions,
+): C;
 export function stack(tensors: ByName): Tensor;
 export function stack<C extends Td>(tensordicts: { tensors: readonly C[]; dim?: number }): C;
 export function stack(given: unknown, ...rest: unknown[]): unknown {
@@ -83,7 +87,11 @@ export function stack(given: unknown, ...rest: unknown[]): unknown {
  */
 export function cat(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
 export function cat(tensors: readonly Tensor[], options?: JoinOptions): Tensor;
-export function cat<C extends Td>(tensordicts: readonly C[], dim?: number | { dim?: number }): C;
+export function cat<C extends Td>(
+  tensordicts: readonly C[],
+  dim?: number | (IntoOptions & { dim?: number }),
+  options?: IntoOptions,
+): C;
 export function cat(tensors: ByName): Tensor;
 export function cat<C extends Td>(tensordicts: { tensors: readonly C[]; dim?: number }): C;
 export function cat(given: unknown, ...rest: unknown[]): unknown {

@@ -60,7 +60,23 @@ export function selectKeys(td: Td, list: readonly (NestedKey | KeyOptions)[]): T
     if (entry === undefined) continue;
     copyPath(td, result, keyPath(key), entry);
   }
-  return options.inplace ? replaceEntries(td, new Map(entriesOf(result))) : result;
+  return options.inplace ? keepEntries(td, result) : result;
+}
+
+/** Takes the entries away that another tree of the same form has not; nested collections stay the objects they are. */
+function keepEntries(td: Td, kept: Td): Td {
+  requireUnlocked(td);
+  const entries = new Map<string, Entry>();
+  const inner: [Td, Td][] = [];
+  for (const [key, entry] of entriesOf(kept)) {
+    const own = td._own(key) as Entry;
+    const nested = isBranch(own) && isBranch(entry) && own !== entry && !isLazy(own);
+    if (nested) inner.push([own, entry]);
+    entries.set(key, nested ? own : entry);
+  }
+  for (const [own] of inner) requireUnlocked(own);
+  for (const [own, entry] of inner) keepEntries(own, entry);
+  return replaceEntries(td, entries);
 }
 
 function emptyLike(td: Td): Td {

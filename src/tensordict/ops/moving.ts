@@ -1,8 +1,10 @@
 // Copies, casts and moves between devices.
 import * as texts from "../../../generated/texts.ts";
+import { contiguousFormat } from "../../dispatch/memory-format.ts";
 import { Device, type DeviceLike, toDevice } from "../../tensor/device.ts";
 import { DType, isDTypeName, toDType } from "../../tensor/dtype.ts";
 import { TypeError } from "../../tensor/errors.ts";
+import { contiguousStrides } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { typeName } from "../../tensor/type-name.ts";
 import { lockTd } from "../core/locking.ts";
@@ -13,6 +15,7 @@ import {
   isNonTensor,
   isParams,
   isTensorCollection,
+  type LazyTd,
   make,
   requireUnlocked,
   stateOf,
@@ -59,10 +62,42 @@ export function cloneTd(td: Td, deep: boolean): Td {
   return td._like(entries, stateOf(td));
 }
 
+/** Options of `contiguous`. */
+export interface ContiguousOptions {
+  /** Dimensions of size one have the strides of fresh tensors, too. */
+  canonical?: boolean;
+  /** Give the collection itself the contiguous tensors. */
+  inplace?: boolean;
+}
+
+function isCanonical(t: Tensor): boolean {
+  const fresh = contiguousStrides(t._shape);
+  return t._strides.every((stride, dim) => stride === fresh[dim]);
+}
+
 /** Contiguous tensors; a lazy stack becomes a dense TensorDict. @torch TensorDict.contiguous */
-export function contiguousTd(td: Td): Td {
-  const dense = isLazy(td) ? td.densify() : td;
-  return applyLeaves(dense, (t) => t.contiguous(), { nested: (entry) => entry });
+export function contiguousTd(td: Td, options: ContiguousOptions = {}): Td {
+  const whole = options.inplace !== true && isLazy(td) ? td.densify() : td;
+  const change = (t: Tensor) => {
+    const made = t.contiguous();
+    return options.canonical === true && !isCanonical(made) ? made.clone({ memoryFormat: contiguousFormat }) : made;
+  };
+  const result = applyLeaves(whole, change, { nested: (entry) => entry });
+  if (options.inplace !== true) return result;
+  replaceTensors(td, result);
+  return td;
+}
+
+/** Puts the tensors of another tree of the same form in the place of those of `td`. */
+function replaceTensors(td: Td, other: Td): void {
+  if (isLazy(td)) {
+    for (const [i, member] of td.members.entries()) replaceTensors(member, (other as LazyTd).members[i] as Td);
+    return;
+  }
+  for (const [key, entry] of entriesOf(td)) {
+    if (entry instanceof Tensor) td._put(key, other._own(key) as Tensor);
+    else if (isTensorCollection(entry) && !isNonTensor(entry)) replaceTensors(entry, other._own(key) as Td);
+  }
 }
 
 /** The same elements without history. @torch TensorDict.detach */

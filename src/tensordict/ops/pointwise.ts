@@ -31,6 +31,7 @@ import type { Entry } from "../core/types.ts";
 import { entryOf, isUnbatched, likeEntry } from "../core/unbatched.ts";
 import { tensorsOf } from "./access.ts";
 import { alignTds, type Fallback } from "./aligning.ts";
+import { planResults } from "./apply-out.ts";
 import { valuesOf } from "./stacking.ts";
 import { misfit, type Writes } from "./writes.ts";
 
@@ -51,6 +52,8 @@ export interface ApplyOptions {
   names?: readonly (string | null)[] | null;
   /** Write results into the entries of this collection. */
   inplace?: boolean;
+  /** A collection that gets the results as its entries. */
+  out?: Td | null;
   /**
    * With true, collections without results are left out, and null is given when nothing is left. With false they
    * stay. Without it those are left out that have leaves, for all of which the function gave nothing.
@@ -96,8 +99,11 @@ export function applyOrNull(
   prefix: readonly string[] = [],
 ): Td | null {
   const writes: Writes = [];
-  const result = applyLevel(td, fn, options, others, prefix, writes);
+  const { out = null, ...rest } = options;
+  const result = applyLevel(td, fn, out === null ? options : rest, others, prefix, writes);
+  if (out !== null && result !== null) planResults(out, result, options, writes);
   for (const write of writes) write();
+  if (out !== null) return out;
   return result === null ? null : lockLike(td, result, options);
 }
 

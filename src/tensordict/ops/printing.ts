@@ -1,7 +1,6 @@
 // How collections print: the detailed form, field by field, and the compact one.
 import { Buffer as ModuleBuffer } from "../../nn/parameter.ts";
 import type { Device } from "../../tensor/device.ts";
-import type { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import type { NestedTensor } from "../core/nested.ts";
 import { pythonRepr } from "../core/python-repr.ts";
@@ -16,6 +15,7 @@ import {
   isNested,
   isNonTensor,
   type LazyTd,
+  outlineOf,
   outlinesOf,
   shapeOf,
   type Td,
@@ -97,33 +97,47 @@ function isAnyTensor(entry: Entry): entry is AnyTensor {
   return entry instanceof Tensor || isNested(entry);
 }
 
-/** Shape of a stack of differing tensors: -1 where they differ; null when even their ranks do. */
-function raggedShape(tensors: readonly AnyTensor[], stackDim: number): number[] | null {
-  const [first, ...others] = tensors.map(shapeOf) as [Size, ...Size[]];
-  if (!others.every((shape) => shape.length === first.length)) return null;
-  const inner = first.map((n, i) => (others.every((shape) => shape[i] === n) ? n : -1));
-  return [...inner.slice(0, stackDim), tensors.length, ...inner.slice(stackDim)];
+/** Members that are no lazy stacks, of those that are in their place. */
+function membersOf(td: LazyTd): Td[] {
+  return td.members.flatMap((member) => (isLazy(member) ? membersOf(member) : [member]));
 }
 
+/** Shape of a stack of differing tensors: -1 where they differ; null when even their ranks do. */
+function stackedShape(td: Td, key: string): number[] | null {
+  if (!isLazy(td)) return [...shapeOf(outlineOf(td, key) as Entry)];
+  const shapes = td.members.map((member) => stackedShape(member, key));
+  const [first, ...others] = shapes;
+  if (first === undefined || first === null) return null;
+  if (!others.every((shape) => shape !== null && shape.length === first.length)) return null;
+  const inner = first.map((n, i) => (others.every((shape) => shape?.[i] === n) ? n : -1));
+  return [...inner.slice(0, td.stackDim), td.members.length, ...inner.slice(td.stackDim)];
+}
+
+type Field = Entry | { tensors: AnyTensor[]; shape: number[] | null } | { kinds: string[] };
+
 interface LazyFields {
-  common: [string, Entry | { tensors: AnyTensor[] } | { kinds: string[] }][];
-  exclusive: [number, [string, Entry][]][];
+  common: [string, Field][];
+  exclusive: [number, [string, Field][]][];
+}
+
+/** What an entry of a stack prints as: its tensors are not stacked for it. */
+function fieldOf(td: Td, key: string): Field {
+  if (!isLazy(td)) return outlineOf(td, key) as Entry;
+  const entries = membersOf(td).map((member) => outlineOf(member, key) as Entry);
+  if (entries.every(isAnyTensor)) return { tensors: entries, shape: stackedShape(td, key) };
+  // Tensors in some members and not in others cannot be stacked.
+  if (entries.some(isAnyTensor)) return { kinds: [...new Set(entries.map(className))] };
+  return td._own(key) as Entry;
 }
 
 function lazyFields(td: LazyTd): LazyFields {
   const common: LazyFields["common"] = [];
   const shared = new Set(td._keys());
-  for (const key of shared) {
-    const entries = td.members.map((member) => member._own(key) as Entry);
-    if (entries.every(isAnyTensor)) common.push([key, { tensors: entries as AnyTensor[] }]);
-    // Tensors in some members and not in others cannot be stacked.
-    else if (entries.some(isAnyTensor)) common.push([key, { kinds: [...new Set(entries.map(className))] }]);
-    else common.push([key, td._own(key) as Entry]);
-  }
+  for (const key of shared) common.push([key, fieldOf(td, key)]);
   const exclusive: LazyFields["exclusive"] = [];
   for (const [i, member] of td.members.entries()) {
-    const own = [...entriesOf(member)].filter(([key]) => !shared.has(key));
-    if (own.length > 0) exclusive.push([i, own]);
+    const own = [...member._keys()].filter((key) => !shared.has(key));
+    if (own.length > 0) exclusive.push([i, own.map((key) => [key, fieldOf(member, key)])]);
   }
   return { common, exclusive };
 }
@@ -133,16 +147,16 @@ function className(entry: Entry): string {
   return isNested(entry) ? tensorClassName(entry._values) : entry._className;
 }
 
-function fieldText(entry: LazyFields["common"][number][1], stackDim: number): string {
+function fieldText(entry: Field, stackDim: number): string {
   if (entry instanceof Tensor) return tensorText(entry, entry._shape);
   if (isNested(entry)) return tensorText(entry._values, entry._batchSize);
   if (entry instanceof Collection) return detailed(entry as Td);
   if ("kinds" in entry) return `[${entry.kinds.join(", ")}]`;
   const first = entry.tensors[0] as AnyTensor;
-  const shape = raggedShape(entry.tensors, stackDim);
+  const { shape } = entry;
   const { print } = settings;
   const reads = print.showGrad || print.showIsContiguous || print.showIsView || print.showStorageSize || print.plain;
-  if (reads && shape !== null && !shape.includes(-1)) {
+  if (reads && shape !== null && !shape.includes(-1) && shape.length === shapeOf(first).length + 1) {
     const stacked = stackTensors(
       entry.tensors.map((one) => (isNested(one) ? one._values : one)),
       stackDim,

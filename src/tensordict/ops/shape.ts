@@ -191,8 +191,8 @@ export function viewTd(td: Td, shape: readonly number[], copy: boolean): Td {
   return copy ? lockLike(td, result) : viewed(td, result, (view) => view.view([...batch]) as Td);
 }
 
-/** @torch TensorDict.expand */
-export function expandTd(td: Td, shape: readonly number[]): Td {
+/** With `oneValue`, one value for all elements stays one. @torch TensorDict.expand */
+export function expandTd(td: Td, shape: readonly number[], oneValue = false): Td {
   const batch = td._batchSize;
   const extra = shape.length - batch.length;
   const target = shape.map((n, i) => (n === -1 && i >= extra ? (batch[i - extra] as number) : n));
@@ -213,7 +213,7 @@ export function expandTd(td: Td, shape: readonly number[]): Td {
     size,
     names: (names) => (names === null ? null : [...new Array<null>(extra).fill(null), ...names]),
     lazy: (lazy) => expandLazy(lazy, size(lazy._batchSize)),
-    value: (value) => expandValue(value, size(value._batchSize)),
+    ...(oneValue ? {} : { value: (value: ValueTd) => expandValue(value, size(value._batchSize)) }),
   });
   return isLazy(td) ? result : lockLike(td, result);
 }
@@ -411,7 +411,7 @@ export function splitTd(td: Td, sizes: number | readonly number[], dim: number):
   const total = td._batchSize[at] as number;
   if (typeof sizes === "number") {
     if (!Number.isSafeInteger(sizes) || sizes <= 0) {
-      throw new RuntimeError(`split_size must be a positive integer, but got ${sizes}.`);
+      throw new ValueError(`TensorDict.split: split_size must be positive, got ${sizes}.`);
     }
     const parts: Td[] = [];
     for (let start = 0; start < total; start += sizes)
@@ -420,13 +420,19 @@ export function splitTd(td: Td, sizes: number | readonly number[], dim: number):
   }
   if (sizes.reduce((a, b) => a + b, 0) !== total || sizes.some((n) => !Number.isSafeInteger(n) || n < 0)) {
     throw new RuntimeError(
-      `split_with_sizes expects split_sizes to sum exactly to ${total} (input tensor's size at dimension ${at}), ` +
-        `but got split_sizes=[${sizes.join(", ")}]`,
+      `Split method expects split_size to sum exactly to ${total}, but got sum([${sizes.join(", ")}]) = ` +
+        sizes.reduce((a, b) => a + b, 0),
     );
   }
   let start = 0;
   return sizes.map((n) => {
     start += n;
+    if (n === 0 && isLazy(td) && td.stackDim === at) {
+      return make.lazy([], at, td.stackDimName, {
+        batchSize: td._batchSize.filter((_, i) => i !== at),
+        device: td._device,
+      });
+    }
     return lockLike(td, narrowTd(td, at, start - n, n));
   });
 }

@@ -280,17 +280,8 @@ export function maybeDenseStackTds(list: readonly Td[], dim: number): Td {
   return stackLevel(list, dim, { misfit: incompatible, maybe: true });
 }
 
-/**
- * Stacks as the settings say.
- * @example
- * ```ts
- * tensordict.stack([new TensorDict({ a: ones(2) }, []), new TensorDict({ a: zeros(2) },
- *   [])]).batchSize // torch.Size([2])
- * ```
- * @torch torch.stack of TensorDicts
- */
+/** Stacks as the settings say. @torch torch.stack of TensorDicts */
 export function stackTds(list: readonly Td[], dim = 0): Td {
-  [list, dim = 0] = inOrder<[readonly Td[], number?]>("stack", FUNCTIONS.stack, arguments);
   if (list.length > 0 && settings.lazyLegacy) return lazyStackTds(list, dim);
   return denseStack(list, dim);
 }
@@ -351,17 +342,8 @@ function catLazily(list: readonly Td[], { stackDim, stackDimName }: LazyTd, dim:
   return make.lazy(members, stackDim, stackDimName);
 }
 
-/**
- * Copies of TensorDicts one after the other along a batch dimension.
- * @example
- * ```ts
- * tensordict.cat([new TensorDict({ a: ones(2) }, [2]), new TensorDict({ a: zeros(1) }, [1])]).get("a")
- * // tensor([1., 1., 0.])
- * ```
- * @torch torch.cat of TensorDicts
- */
+/** Copies of TensorDicts one after the other along a batch dimension. @torch torch.cat of TensorDicts */
 export function catTds(list: readonly Td[], dim = 0): Td {
-  [list, dim = 0] = inOrder<[readonly Td[], number?]>("cat", FUNCTIONS.cat, arguments);
   if (list.length === 0) throw new ValueError("torch.cat(): expected a non-empty list of Tensors");
   const first = list[0] as Td;
   const rank = first._batchSize.length;

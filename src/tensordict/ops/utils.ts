@@ -1,13 +1,10 @@
 // Helpers around TensorDicts: expanding to the right, merging, padding.
 
 import { inOrder } from "../../tensor/checks.ts";
-import { RuntimeError, ValueError } from "../../tensor/errors.ts";
-import { Size } from "../../tensor/size.ts";
+import { RuntimeError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import { noNested } from "../core/nested.ts";
 import { FUNCTIONS } from "../core/signatures.ts";
-import { entriesOf, isBranch, isNested, isNonTensor, stateOf, type Td } from "../core/state.ts";
-import { zeros } from "../core/tensor-ops.ts";
+import { entriesOf, isBranch, type Td } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
 import { shallowTree } from "./key-ops.ts";
 import { updateTd } from "./writes.ts";
@@ -90,52 +87,4 @@ function mergeInto(into: Td, from: Td, prefix: readonly string[], callback: Merg
     if (isBranch(own) && isBranch(value)) mergeInto(own, value, path, callback);
     else into.set(key, own === undefined ? value : callback(path, own, value));
   }
-}
-
-/**
- * Pads every tensor along the batch dimensions: two numbers per dimension, before and after. @torch tensordict.pad
- * @example
- * ```ts
- * tensordict.pad(new TensorDict({ a: ones(2) }, [2]), [0, 1]).get("a") // tensor([1., 1., 0.])
- * ```
- */
-export function padTd(td: Td, padSize: readonly number[], value = 0): Td {
-  [td, padSize, value = 0] = inOrder<Parameters<typeof padTd>>("pad", FUNCTIONS.pad, arguments);
-  const rank = td._batchSize.length;
-  if (padSize.length > 2 * rank)
-    throw new RuntimeError("The length of pad_size must be <= 2 * the number of batch dimensions");
-  if (padSize.length % 2 !== 0) throw new RuntimeError("pad_size must have an even number of dimensions");
-  if (!padSize.every((n) => Number.isSafeInteger(n) && n >= 0)) throw new ValueError("pad_size is a list of counts");
-  const before = (dim: number) => padSize[2 * dim] ?? 0;
-  const grown = (shape: readonly number[]) => shape.map((n, dim) => n + before(dim) + (padSize[2 * dim + 1] ?? 0));
-  const pad = (level: Td): Td => {
-    const entries = new Map<string, Entry>();
-    for (const [key, entry] of entriesOf(level)) {
-      if (isNested(entry)) throw noNested("padding", key);
-      if (!(entry instanceof Tensor)) {
-        entries.set(key, isNonTensor(entry) ? valueOfBatch(entry as Td, grown) : pad(entry as Td));
-        continue;
-      }
-      const out = zeros([...grown(entry._shape.slice(0, rank)), ...entry._shape.slice(rank)], {
-        dtype: entry.dtype,
-      });
-      if (value !== 0) out.fill_(value);
-      let inner: Tensor = out;
-      for (let dim = 0; dim < rank; dim++) inner = inner.narrow(dim, before(dim), entry._shape[dim] as number);
-      inner.copy_(entry);
-      entries.set(key, out);
-    }
-    return level._like(
-      entries,
-      stateOf(level, {
-        batchSize: Size.fromList([...grown(level._batchSize.slice(0, rank)), ...level._batchSize.slice(rank)]),
-      }),
-    );
-  };
-  return pad(td);
-}
-
-function valueOfBatch(entry: Td, grown: (shape: readonly number[]) => number[]): Td {
-  if (entry._kind !== "nonTensor") throw new RuntimeError("a NonTensorStack cannot be padded");
-  return entry._like(new Map(), stateOf(entry, { batchSize: Size.fromList(grown(entry._batchSize)) }));
 }

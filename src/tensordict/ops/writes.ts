@@ -13,6 +13,7 @@ import {
   Collection,
   entriesOf,
   isBranch,
+  isClassTd,
   isLazy,
   isNested,
   isNonTensor,
@@ -28,6 +29,7 @@ import {
 } from "../core/state.ts";
 import { tensor } from "../core/tensor-ops.ts";
 import type { Entry, NestedKey } from "../core/types.ts";
+import { piecesFor, requiredPieces } from "./pieces.ts";
 import { valuesOf } from "./stacking.ts";
 
 /** Writes that cannot be refused any more. */
@@ -188,7 +190,7 @@ export function planInPlace(td: Td, key: NestedKey, value: unknown, writes: Writ
 export type UpdateSource = Td | Record<string, unknown> | ReadonlyMap<string, unknown>;
 
 /** Which keys of a source count, and what is done with others than those that are there. */
-interface Selection {
+export interface Selection {
   /** Paths; null for all of them. */
   only: readonly (readonly string[])[] | null;
   /** In place: keys that are not there are added; otherwise they are errors. */
@@ -237,18 +239,30 @@ function requireApart(pairs: readonly (readonly [path: readonly string[], value:
 function planUpdate(td: Td, source: UpdateSource, clone: boolean, only: Selection["only"], writes: Writes): void {
   requireUnlocked(td);
   requireSource(source);
+  const pieces = isLazy(td) && td.members.length > 0 ? requiredPieces(td, source) : null;
+  if (pieces !== null) {
+    for (const [i, member] of (td as LazyTd).members.entries()) {
+      planUpdate(member, pieces[i] as Td, clone, only, writes);
+    }
+    return;
+  }
+  requireBatch(td, source);
   const pairs = [...pairsOf(source, only)];
   requireApart(pairs);
   for (const [path, value, inner] of pairs) {
     const own = path.length === 1 ? outlineOf(td, path[0] as string) : findOutline(td, path);
-    if (isBranch(own) && (isBranch(value) || isSource(value))) {
+    if (isBranch(own) && isBranch(value) && isLazy(value) && !isLazy(own) && !isClassTd(own)) {
+      // The members of a stack stay apart, whatever they come to.
+      const { stackDim } = value;
+      const stack = make.lazy(own.unbind(stackDim) as Td[], stackDim, null);
+      planUpdate(stack, value, clone, inner, writes);
+      planSet(td, path, stack, writes);
+    } else if (isBranch(own) && (isBranch(value) || isSource(value))) {
       planUpdate(own, value, clone, inner, writes);
-    } else if (inner === null) {
+    } else if (inner === null || own === undefined) {
+      // A dictionary that is not there yet comes whole, whichever keys of it were asked for.
       const copy = clone && (value instanceof Tensor || value instanceof Collection);
       planSet(td, path, copy ? (value as Td).clone() : value, writes);
-    } else if (isBranch(value) || isSource(value)) {
-      // Of a dictionary that is not there yet, a part.
-      planSet(td, path, partOf(value, inner), writes);
     }
   }
 }
@@ -270,13 +284,21 @@ function findOutline(td: Td, path: readonly string[]): Entry | undefined {
   return at;
 }
 
-function planUpdateInPlace(td: Td, source: UpdateSource, select: Selection, writes: Writes): void {
+/** Plans writing a source into entries that are there already. */
+export function planUpdateInPlace(td: Td, source: UpdateSource, select: Selection, writes: Writes): void {
   if (isNonTensor(td)) {
     if (!(source instanceof Collection)) throw noValue();
     planValues(td, toValues(source, stateOf(td), "data"), writes);
     return;
   }
   requireSource(source);
+  const pieces = isLazy(td) && td.members.length > 0 ? piecesFor(td, source) : null;
+  if (pieces !== null) {
+    for (const [i, member] of (td as LazyTd).members.entries()) {
+      planUpdateInPlace(member, pieces[i] as Td, select, writes);
+    }
+    return;
+  }
   const pairs = [...pairsOf(source, select.only)];
   requireApart(pairs);
   for (const [path, value, inner] of pairs) {
@@ -285,7 +307,7 @@ function planUpdateInPlace(td: Td, source: UpdateSource, select: Selection, writ
       // As in Python, keys that were chosen are tuples.
       const name = select.only === null ? keyText(path) : keyTuple(path);
       if (!select.add) throw new KeyError(`The key ${name} was not found in the dest tensordict.`);
-      planSet(td, path, inner === null ? value : partOf(value as UpdateSource, inner), writes);
+      planSet(td, path, value, writes);
     } else if (isBranch(own) && (isBranch(value) || isSource(value))) {
       planUpdateInPlace(own, value, { ...select, only: inner }, writes);
     } else if (inner === null) {
@@ -317,10 +339,11 @@ function requireBatch(td: Td, source: unknown): void {
   const [own, given] = [td._batchSize, source._batchSize];
   const fits = given.length >= own.length ? own.every((n, i) => n === given[i]) : given.every((n, i) => n === own[i]);
   if (fits) return;
-  throw new RuntimeError(`update() got a source with batch size ${given} for a destination with batch size ${own}.`, {
-    op: "update",
-    code: "batch_mismatch",
-  });
+  throw new RuntimeError(
+    `update() got a source with batch size ${given} for a destination with batch size ${own}. ` +
+      "Pass update_batch_size=True to replace the batch size.",
+    { op: "update", code: "batch_mismatch" },
+  );
 }
 
 /** What of a source `keysToUpdate` leaves. */
@@ -332,7 +355,6 @@ export function selectedPart(source: UpdateSource, keys: UpdateOptions["keysToUp
 export function updateTd(td: Td, source: UpdateSource, options: UpdateOptions = {}): void {
   // A collection is what it is already.
   if ((source as unknown) === td) return;
-  requireBatch(td, source);
   const only = selected(options.keysToUpdate);
   allOrNothing((writes) => {
     if (options.inplace === true) planUpdateInPlace(td, source, { only, add: true }, writes);

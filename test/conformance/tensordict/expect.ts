@@ -175,6 +175,10 @@ export class Expectation {
       this.f.fail(`${at}: a ${got._className}, expected a ${want.c}`);
       return;
     }
+    if (want.c.startsWith("@") && want.td?.$ref !== undefined) {
+      this.around(at, got, this.scene.objects.get(want.td.$ref) as Collection);
+      return;
+    }
     const inner = want.td === undefined || want.c === "TensorDictParams" ? undefined : (want.td.$td as CollectionDesc);
     if (inner !== undefined) {
       this.common(at, got, { ...inner, lk: inner.lk ?? want.lk });
@@ -190,6 +194,16 @@ export class Expectation {
     if (want.m !== undefined) this.members(at, got, want);
     else if ("v" in want) this.value(`${at}.data`, (got as Any).data, want.v);
     else this.entries(at, got, want.e ?? []);
+  }
+
+  /** An object of a class has the entries of the collection that it was made around. */
+  private around(at: string, got: Collection, of: Collection): void {
+    const [keys, wanted] = [[...got._keys()], [...of._keys()]];
+    if (`${keys}` !== `${wanted}`) this.f.fail(`${at}: keys [${keys}], expected [${wanted}]`);
+    for (const key of wanted) {
+      if (got._own(key) !== of._own(key)) this.f.fail(`${at}.${key}: another object`);
+    }
+    if (`${got._batchSize}` !== `${of._batchSize}`) this.f.fail(`${at}: batch size ${got._batchSize}`);
   }
 
   private entries(at: string, got: Collection, want: [Encoded, Encoded][]): void {

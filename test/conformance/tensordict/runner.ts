@@ -5,7 +5,7 @@ import { Findings } from "../compare.ts";
 import type { ErrorDesc, Step, TdCase, TdCaseSet } from "./case.ts";
 import { Expectation } from "./expect.ts";
 import { arguments_, perform } from "./perform.ts";
-import { exported, Scene } from "./scene.ts";
+import { exported, KEYED, Scene } from "./scene.ts";
 
 export interface TdOutcome {
   id: string;
@@ -113,7 +113,8 @@ export class TdRunner {
     }
     for (const [key, want] of Object.entries(c.kw ?? {})) {
       if (want !== null && typeof want === "object" && ("$td" in want || "$t" in want)) {
-        expectation.value(`argument ${key}`, options?.[camel(key)], c.post?.[`kw.${key}`] ?? want);
+        const name = KEYED.has(c.m) ? key : camel(key);
+        expectation.value(`argument ${key}`, options?.[name], c.post?.[`kw.${key}`] ?? want);
       }
     }
     expectation.storages();

@@ -50,7 +50,7 @@ export function classOf(name: string, fields: readonly Field[] = []): Any {
 
 /** Keys that a plain object would put into another order, or that are no texts. */
 /** Methods whose keywords are keys. */
-const KEYED: ReadonlySet<string> = new Set(["replace"]);
+export const KEYED: ReadonlySet<string> = new Set(["replace"]);
 
 const needsMap = (key: unknown) => typeof key !== "string" || /^\d+$/.test(key);
 

@@ -1,0 +1,52 @@
+// What each member of a lazy stack gets of a source.
+import { RuntimeError, ValueError } from "../../tensor/errors.ts";
+import { fromSource, sourceEntries } from "../core/convert.ts";
+import { Collection, isLazy, type LazyTd, stateOf, type Td } from "../core/state.ts";
+
+/** A source of entries: a collection, or a dictionary. */
+type Source = Td | Record<string, unknown> | ReadonlyMap<string, unknown>;
+
+/** A dictionary as a collection of the stack's batch size; null for one with paths as keys. */
+function collectionOf(lazy: LazyTd, source: Source): Td | null {
+  if (source instanceof Collection) return source as Td;
+  const dict = source as Record<string, unknown>;
+  if (sourceEntries(dict).some(([key]) => typeof key !== "string")) return null;
+  return fromSource(dict, stateOf(lazy, { names: null }));
+}
+
+/** Whether a collection has a part for every member. */
+function isSplit(lazy: LazyTd, source: Td): boolean {
+  return source._batchSize[lazy.stackDim] === lazy.members.length && source._batchSize.length > lazy.stackDim;
+}
+
+/** The parts of a source for the members of a stack, in order; null where it has none. */
+export function piecesFor(lazy: LazyTd, source: Source): readonly Td[] | null {
+  const whole = collectionOf(lazy, source);
+  if (whole === null) return null;
+  if (isLazy(whole) && whole.stackDim === lazy.stackDim) {
+    return whole.members.length >= lazy.members.length ? whole.members : null;
+  }
+  return isSplit(lazy, whole) ? (whole.unbind(lazy.stackDim) as Td[]) : null;
+}
+
+/**
+ * `piecesFor` an update, whose source must fit.
+ * @throws ValueError for a source of another batch size
+ */
+export function requiredPieces(lazy: LazyTd, source: Source): readonly Td[] | null {
+  const whole = collectionOf(lazy, source);
+  if (whole === null) return null;
+  const found = piecesFor(lazy, whole);
+  if (found !== null) return found;
+  if (isLazy(whole) && whole.stackDim === lazy.stackDim) {
+    throw new ValueError("cannot update stacked tensordicts with different shapes when update_batch_size=False.");
+  }
+  try {
+    const same = whole.clone(false) as Td;
+    same.batchSize = lazy._batchSize;
+    return same.unbind(lazy.stackDim) as Td[];
+  } catch (error) {
+    if (!(error instanceof RuntimeError)) throw error;
+    throw new ValueError("cannot update stacked tensordicts with different shapes.");
+  }
+}
