@@ -105,9 +105,8 @@ function lazyArguments(args: readonly unknown[]): [readonly Td[], LazyOptions] {
 /** Throws for what cannot become a member of a stack. */
 function requireMember(lazy: LazyTd, td: unknown): asserts td is Td {
   if (!isTensorCollection(td)) {
-    throw new TypeError(
-      `Expected new value to be TensorDictBase instance but got <class '${td instanceof Tensor ? "torch.Tensor" : typeName(td)}'> instead.`,
-    );
+    const name = td instanceof Tensor ? "torch.Tensor" : typeName(td);
+    throw new TypeError(`Expected new value to be TensorDictBase instance but got <class '${name}'> instead.`);
   }
   const [first] = lazy._members;
   if (first === undefined) return;
