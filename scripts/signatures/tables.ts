@@ -86,6 +86,7 @@ export const STATICS: Readonly<Record<string, Table>> = {
   PersistentTensorDict: TD.PERSISTENT_STATICS,
   TensorDictBase: TD.STATICS,
   DenseTensorDict: TD.STATICS,
+  TableMethods: TD.STATICS,
 };
 
 /** The signature of a function of a source file, by its path in src. */

@@ -44,6 +44,13 @@ export const RECEIVERS: Readonly<Record<string, () => Any>> = {
   TensorDictParams: () => new Z.TensorDictParams(new TensorDict({ a: ones(2, 3), b: { c: ones(2, 3) } }, [2, 3])),
   unflattenKeys: () => new TensorDict({ "a.b": ones(2) }, [2]),
   "TensorDict#refineNames": () => new TensorDict({ a: ones(2, 3) }, [2, 3]),
+  ...Object.fromEntries(
+    ["toArrow", "toParquet", "toCsv", "toJson"].map((name) => [
+      `TensorDict#${name}`,
+      () => new TensorDict({ a: arange(3) }, [3]),
+    ]),
+  ),
+  "TensorDict#backward": () => new TensorDict({ a: values().requiresGrad_().mul(2) }, [2, 3]),
   "TensorDict#stackTensors": () => new TensorDict({ a: ones(2) }, []),
   "TensorDict#memmapRefresh_": () => dense().memmap_(freshPath()),
   "TensorDict#makeMemmap": () => dense().memmap_(freshPath()),

@@ -296,6 +296,7 @@ export const VALUES: Readonly<Record<string, () => unknown>> = {
   "Hdf5File.group": () => "g",
   "new PersistentTensorDict.filename": () => freshPath("a.h5"),
   "new PersistentTensorDict.mode": () => "w",
+  "TensorDict#backward.gradient": () => new TensorDict({ a: ones(2, 3) }, [2, 3]),
   "roll.dims": () => 0,
   "Hdf5File.mode": () => "w",
   group: () => "/",

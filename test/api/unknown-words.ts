@@ -1,5 +1,5 @@
 // Calls of everything with an argument that is one of a few words, for test/api/unknown-words.test.ts.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as Z from "../../src/index.ts";
@@ -22,6 +22,8 @@ const written = (name: string, write: (path: string) => unknown): string => {
 /** Removes what was written. */
 export const removeFiles = () => rmSync(folder, { recursive: true, force: true });
 
+const table = (text: string) => written("table", (path) => writeFileSync(path, text));
+const parquet = join(import.meta.dir, "..", "fixtures", "tables", "flat.parquet");
 const x = (): Any => ones(2, 3);
 const td = (): Any => new TensorDict({ a: ones(2, 3), b: { c: ones(2) } }, [2]);
 const saved = () => written("td", (path) => td().save(path));
@@ -208,6 +210,15 @@ export const CALLS: Readonly<Record<string, (word: Any) => unknown>> = {
   "AddStateIndependentNormalScale.scaleMapping": (word) =>
     new loose.tensordict.nn.AddStateIndependentNormalScale([1], { scaleMapping: word })(ones(1)),
   "mappings.key": (word) => loose.tensordict.nn.mappings(word),
+  "toDict.convertTensors": (word) => td().toDict({ convertTensors: word }),
+  "tolist.convertTensors": (word) => td().tolist({ convertTensors: word }),
+  "fromArrow.nulls": (word) => loose.TensorDict.fromArrow({}, { nulls: word }),
+  "fromCsv.dtype": (word) => loose.TensorDict.fromCsv(table("a\n1\n"), { dtype: word }),
+  "fromJson.dtype": (word) => loose.TensorDict.fromJson(table('[{"a": 1}]'), { dtype: word }),
+  "fromParquet.dtype": (word) => loose.TensorDict.fromParquet(parquet, { dtype: word }),
+  "norm.p": (word) => loose.norm(x(), word),
+  "norm.dtype": (word) => loose.norm(x(), { dtype: word }),
+  "vmap.randomness": (word) => loose.func.vmap((t: Any) => t, { randomness: word })(x()),
   "padSequence.paddingSide": (word) => tensordict.padSequence([td(), td()], { paddingSide: word }),
   "stackFromTensordict.sorted": (word) => td().select("a").stackFromTensordict(0, { sorted: word }),
   ...Object.fromEntries(

@@ -5,7 +5,7 @@ import { checkOptions } from "../../tensor/checks.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { CONSTRUCTOR } from "../core/signatures.ts";
 import { make, type NewState, stateOf, type Td, toDeviceOrNull, toSize, type ValueTd } from "../core/state.ts";
-import type { Classes, CollectionOptions, Entry } from "../core/types.ts";
+import type { Classes, CollectionOptions, Entry, Schema } from "../core/types.ts";
 import { nestedValues } from "../core/values.ts";
 import { valuesOf } from "../ops/stacking.ts";
 import { TensorDictBase } from "./base.ts";
@@ -102,7 +102,7 @@ export class NonTensorData<V = unknown> extends Values {
     });
   }
   /** One value per element. */
-  toStack(): Classes<unknown>["nonTensorStack"] {
+  toStack(): Classes<Schema>["nonTensorStack"] {
     return make.nonTensorStack(valuesOf(this), stateOf(this));
   }
   /**

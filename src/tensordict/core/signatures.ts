@@ -33,7 +33,7 @@ export const CONSTRUCTORS = {
   UnbatchedTensor: "data:any | batchSize:any",
 };
 
-const PLAIN = "convertTensors:any tolistFirst:bool retainNone:bool";
+const PLAIN = "convertTensors:=bool,numpy tolistFirst:bool retainNone:bool";
 const MAKE = `${STATE} lock:bool autoBatchSize:bool? batchDims:int?`;
 const SCHEMA = "batchSize:any device:any storage:string? prefix:text filename:text";
 
