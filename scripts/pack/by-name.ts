@@ -14,6 +14,7 @@ const BY_KIND: Readonly<Record<string, string>> = {
   bool: "boolean",
   string: "string",
   text: "string",
+  td: "Td",
   size: "number | readonly number[]",
 };
 

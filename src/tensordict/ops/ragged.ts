@@ -62,6 +62,9 @@ function joined(parts: readonly Read[], lazy: Td & { stackDim: number }, options
 
 /** The entry at the end of a path; of lazy stacks those of all members, together as the options say. */
 export function raggedEntry(td: Td, path: readonly string[], options: RaggedOptions): Read {
+  const { paddingSide: side = "right" } = options;
+  if (side !== "left" && side !== "right")
+    throw new TypeError(`padding_side must be 'left' or 'right', got ${JSON.stringify(side)}.`);
   const chosen = [options.asList, options.asPaddedTensor, options.asNestedTensor].filter((one) => one === true);
   if (chosen.length > 1) throw new TypeError("as_list, as_padded_tensor and as_nested_tensor are exclusive.");
   if (chosen.length === 0) return requireEntry(td, path);
