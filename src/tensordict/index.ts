@@ -30,7 +30,7 @@ export {
   tensorclass,
 } from "./classes/tensorclass.ts";
 export type { Extremes } from "./core/extremes.ts";
-export { InplaceWriteError, KeyThroughLeafError, unravelKey, unravelKeyList } from "./core/keys.ts";
+export { InplaceWriteError, KeyThroughLeafError, unravelKey, unravelKeyList, unravelKeyToTuple } from "./core/keys.ts";
 export { defaultIsLeaf, type EntryClass, type IsLeaf, isLeafNontensor } from "./core/leaves.ts";
 export { NestedTensor } from "./core/nested.ts";
 export {
@@ -79,6 +79,7 @@ export * as nn from "./nn/index.ts";
 export { asTensordictModule } from "./nn/module.ts";
 export { assertClose, assertClose as assertAllcloseTd } from "./ops/assert-close.ts";
 export { type CollateOptions, collate } from "./ops/collating.ts";
+export { convertEllipsisToIdx } from "./ops/ellipsis.ts";
 export { groupBy } from "./ops/grouping.ts";
 export { cat, denseStackTds, stack } from "./ops/join-out.ts";
 export type { DictSource, FromListOptions, MakeOptions, SchemaOptions, ShapesAndDTypes } from "./ops/making.ts";

@@ -6,7 +6,7 @@ import { dictOf, listOf, type PlainOptions } from "../core/plain.ts";
 import { entriesOf, isLazy, isNonTensor, outlinesOf, type Td } from "../core/state.ts";
 import { tensor } from "../core/tensor-ops.ts";
 import type { Entry, NestedKey, Schema } from "../core/types.ts";
-import { listEntries, tensorsOf } from "../ops/access.ts";
+import { listEntries, requireEntry, tensorsOf } from "../ops/access.ts";
 import { backwardTd, itemShape, type TdBackwardOptions } from "../ops/facts.ts";
 import { renameMany } from "../ops/key-sets.ts";
 import { toPytreeOf } from "../ops/making.ts";
@@ -93,6 +93,17 @@ export abstract class PlainMethods<S = Schema> extends ScanMethods<S> {
     return listEntries(this._td, { includeNested }, entriesOf, true)
       .filter(([, entry]) => isNonTensor(entry))
       .map(([path, entry]) => [path.length === 1 ? (path[0] as string) : path, entry]);
+  }
+  /**
+   * Whether the entry under a key is a value that is no tensor.
+   * @example
+   * ```ts
+   * new TensorDict({ a: "text" }, []).isNonTensor("a") // true
+   * ```
+   * @torch TensorDict.is_non_tensor
+   */
+  isNonTensor(key: NestedKey): boolean {
+    return isNonTensor(requireEntry(this._td, key));
   }
   /**
    * The shape of an entry; -1 where the members of a stack differ.

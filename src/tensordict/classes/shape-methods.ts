@@ -18,7 +18,7 @@ import {
 
 import type { Entry, IndexPart, NestedKey, Schema, SizeLike } from "../core/types.ts";
 import { likeEntry } from "../core/unbatched.ts";
-import { deleteEntry, requireEntry, tensorsOf } from "../ops/access.ts";
+import { deleteEntry, findEntry, requireEntry, tensorsOf } from "../ops/access.ts";
 import { withoutValues } from "../ops/key-ops.ts";
 import { type PadOptions, padTd } from "../ops/pad.ts";
 import { applyLeaves } from "../ops/pointwise.ts";
@@ -340,8 +340,9 @@ export abstract class ShapeMethods<S = Schema> extends EntryMethods<S> {
    * ```
    * @torch TensorDict.get_at
    */
-  getAt(key: NestedKey, index: IndexPart): Entry {
-    return requireEntry(this._td, key).at(index as number) as Entry;
+  getAt<D = never>(key: NestedKey, index: IndexPart, ...fallback: [D?]): Entry | D {
+    const entry = fallback.length > 0 ? findEntry(this._td, key) : requireEntry(this._td, key);
+    return entry === undefined ? (fallback[0] as D) : (entry.at(index as number) as Entry);
   }
   /**
    * Takes away the gradients of all tensors, or sets them to zero.

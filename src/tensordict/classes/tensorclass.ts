@@ -24,6 +24,7 @@ import {
 } from "../core/state.ts";
 import type { CollectionOptions, Entry, NumberArray, NumberLike, Schema, Stored } from "../core/types.ts";
 import type { LoadOptions } from "../disk/memmap-load.ts";
+import { type DictSource, type FromListOptions, fromDictTd, fromListTd, type MakeOptions } from "../ops/making.ts";
 import { TensorDictBase } from "./base.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: any class can be named as the type of a field
@@ -137,6 +138,26 @@ export interface TensorClass<F extends Fields> {
   readonly pythonName: string;
   /** An object around the entries of a TensorDict. @torch tensorclass.from_tensordict */
   fromTensordict<C>(this: new (...args: never[]) => C, td: Td): C;
+  /**
+   * An object with the entries of a plain object.
+   * @example
+   * ```ts
+   * class Point extends tensorclass({ x: Tensor }) {}
+   * Point.fromDict({ x: ones(3) }, { autoBatchSize: true }).batchSize // torch.Size([3])
+   * ```
+   * @torch tensorclass.from_dict
+   */
+  fromDict<C>(this: new (...args: never[]) => C, inputDict: DictSource, options?: MakeOptions): C;
+  /**
+   * Objects of a list, stacked.
+   * @example
+   * ```ts
+   * class Point extends tensorclass({ x: Tensor }) {}
+   * Point.fromList([{ x: 1 }, { x: 2 }]).x // tensor([1., 2.])
+   * ```
+   * @torch tensorclass.from_list
+   */
+  fromList<C>(this: new (...args: never[]) => C, input: readonly (DictSource | Td)[], options?: FromListOptions): C;
   /** What was saved to a directory. @torch tensorclass.load_memmap */
   loadMemmap<C>(this: new (...args: never[]) => C, prefix: string, options?: LoadOptions): C;
 }
@@ -247,6 +268,12 @@ export function tensorclass<const F extends Fields>(fields: F, options: TensorCl
         stateOf(td),
         this.pythonName,
       );
+    }
+    static fromDict(inputDict: DictSource, given: MakeOptions = {}): Td {
+      return this.fromTensordict(fromDictTd(inputDict, given));
+    }
+    static fromList(input: readonly (DictSource | Td)[], given: FromListOptions = {}): Td {
+      return this.fromTensordict(fromListTd(input, given));
     }
     /** Loads a directory that holds an object of this class. @torch tensorclass.load_memmap */
     static override loadMemmap(prefix: string, load: object = {}): Td {

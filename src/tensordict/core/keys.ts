@@ -135,3 +135,20 @@ export function keyText(path: readonly string[]): string {
 export function missingKey(key: string, className: string, keys: Iterable<string>): KeyError {
   return new KeyError(`key "${key}" not found in ${className} with keys ${listText([...keys].sort())}`);
 }
+
+/**
+ * The strings of a nested key; nothing for what is no key.
+ * @example
+ * ```ts
+ * [tensordict.unravelKeyToTuple("a"), tensordict.unravelKeyToTuple(["a", ["b"]])] // [[a], [a, b]]
+ * ```
+ * @torch tensordict.unravel_key_to_tuple
+ */
+export function unravelKeyToTuple(key: unknown): string[] {
+  [key] = inOrder<[unknown]>("unravelKeyToTuple", FUNCTIONS.unravelKeyToTuple, arguments);
+  try {
+    return [...keyPath(key as NestedKey)];
+  } catch {
+    return [];
+  }
+}

@@ -15,6 +15,7 @@ export const TENSORDICT_KINDS: RoomKinds = {
   table: {
     td: ["TensorDict", isTensorCollection],
     tds: ["list of TensorDicts", isTds],
+    tdOrTds: ["TensorDict or list of TensorDicts", (value) => isTensorCollection(value) || isTds(value)],
     tensorOrTd: ["Tensor or TensorDict", (value) => value instanceof Tensor || isTensorCollection(value)],
     source: ["TensorDict or dict", (value) => isTensorCollection(value) || isSource(value)],
     operand: [
@@ -54,6 +55,7 @@ export const TENSORDICT_KINDS: RoomKinds = {
         (typeof value === "string" && isDTypeName(value)),
     ],
     record: ["an object", (value) => typeof value === "object" && value !== null && !Array.isArray(value)],
+    fnOrMap: ["function, dict or Map", (value) => typeof value === "function" || isDict(value) || value instanceof Map],
     map: ["dict or Map", (value) => isDict(value) || value instanceof Map],
     keyList: (op, name, value) => {
       if (typeof value === "string") return;

@@ -49,8 +49,9 @@ export function applyNames(td: Collection, names: Names | null): void {
 }
 
 /** Names dimensions that have no name yet; another name for a named one is an error. @torch TensorDict.refine_names */
-export function refineNames(td: Collection, names: Names): void {
+export function refineNames(td: Collection, given: Names): void {
   const own = namesOf(td);
+  const names = filledIn(own, given);
   if (names.some((name, i) => own[i] != null && own[i] !== name)) {
     throw new RuntimeError(
       `refine_names: cannot coerce TensorDict names ${pythonRepr(own)} with ${pythonRepr([...names])}.`,
@@ -58,6 +59,14 @@ export function refineNames(td: Collection, names: Names): void {
     );
   }
   applyNames(td, names);
+}
+
+/** Names in which "..." stands for those of the dimensions that are left out. */
+function filledIn(own: Names, given: Names): Names {
+  const at = given.indexOf("...");
+  if (at < 0) return given;
+  const behind = given.slice(at + 1);
+  return [...given.slice(0, at), ...own.slice(at, own.length - behind.length), ...behind];
 }
 
 /** Names for another number of dimensions: further ones are unnamed. */

@@ -32,7 +32,7 @@ export interface PrintOptions {
   /** Mean and standard deviation of tensors, or their smallest and largest element. */
   plain: boolean;
   /** Fields in alphabetical order. */
-  sortKeys: boolean | "alphabetical" | null;
+  sortKeys: boolean | "alphabetical" | "insertion" | null;
 }
 
 const DEFAULT_PRINT: PrintOptions = {
@@ -51,6 +51,12 @@ const DEFAULT_PRINT: PrintOptions = {
   sortKeys: "alphabetical",
   compact: false,
 };
+
+/** Whether keys are printed in the order of the alphabet, and not in that of insertion. */
+export function keysAreSorted(): boolean {
+  const { sortKeys } = settings.print;
+  return Boolean(sortKeys) && sortKeys !== "insertion";
+}
 
 /** Current values; changed through the functions below. */
 export const settings = {

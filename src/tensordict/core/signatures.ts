@@ -125,7 +125,8 @@ export const METHODS = {
   newEmpty: "...size:size | dtype:any requiresGrad:bool",
   newFull: "size:intOrInts fillValue:number | dtype:any requiresGrad:bool",
   entryClass: "key:key",
-  getAt: "key:key index:any",
+  getAt: "key:key index:any fallback?:any",
+  isNonTensor: "key:key",
   isShared: "",
   popitem: "",
   toTensordict: "| retainNone:bool",
@@ -348,7 +349,7 @@ export const FUNCTIONS = {
   setTensorDictPrintoptions:
     "| compact:bool showShape:bool showFieldDevice:bool showDtype:bool showFieldIsShared:bool showBatchSize:bool " +
     "showDevice:bool showIsShared:bool showGrad:bool showIsContiguous:bool showIsView:bool showStorageSize:bool " +
-    "plain:bool sortKeys:=bool,alphabetical",
+    "plain:bool sortKeys:=bool,alphabetical,insertion",
   getTensorDictPrintoptions: "",
   unravelKey: "key:notDict",
   nestedTensor: "tensorList:notDict | dtype:any device:any requiresGrad:bool",
@@ -367,6 +368,8 @@ export const FUNCTIONS = {
   tensorclass: "fields:dict | pythonName:string",
   registerTensorClass: "target:fn",
   unravelKeyList: "keys:keys",
+  unravelKeyToTuple: "key:any",
+  convertEllipsisToIdx: "idx:any batchSize:ints",
   lazyStack: "items:tds dim?:int | out:td? stackDimName:string? strictShape:bool",
   maybeDenseStack: "items:tds dim?:int | out:td?",
   loadMemmap: STATICS.loadMemmap,
@@ -386,7 +389,7 @@ export const FUNCTIONS = {
   unpadSequence: "padded:td mask?:tensorOrTd? | padDim:int",
   collate: "batch:any | padKeys:any nestedKeys:any maskKey:any",
   groupBy: "tensordict:td key:key",
-  mergeTensordicts: "tensordicts:tds | callbackExist:fn",
+  mergeTensordicts: "...tensordicts:tdOrTds | callbackExist:fnOrMap",
   expandRight: "tensor:tensor shape:ints",
   removeDuplicates: "input:td key:key dim?:int | returnIndices:bool",
   expandAsRight: "tensor:tensorOrTd dest:tensorOrTd",

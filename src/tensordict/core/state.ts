@@ -4,6 +4,7 @@ import { type Device, type DeviceLike, toDevice } from "../../tensor/device.ts";
 import { KeyError, RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
+import { pythonRepr } from "./python-repr.ts";
 import type { Classes, Entry, Schema, SizeLike } from "./types.ts";
 
 /** Names of batch dimensions; null when none has one. */
@@ -256,7 +257,9 @@ export function toNames(names: readonly (string | null)[] | null | undefined, ra
   }
   if (names.every((name) => name === null)) return null;
   const used = names.filter((name) => name !== null);
-  if (new Set(used).size !== used.length) throw new ValueError("Some dimension names are non-unique.");
+  if (new Set(used).size !== used.length) {
+    throw new ValueError(`Some dimension names are non-unique: ${pythonRepr([...names])}.`);
+  }
   for (const name of names) {
     if (name !== null && typeof name !== "string") throw new TypeError("dimension names are strings or null");
   }

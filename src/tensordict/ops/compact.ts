@@ -5,7 +5,7 @@ import type { Device } from "../../tensor/device.ts";
 import type { DType } from "../../tensor/dtype.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import type { NestedTensor } from "../core/nested.ts";
-import { settings } from "../core/settings.ts";
+import { keysAreSorted, settings } from "../core/settings.ts";
 import { isClassTd, isLazy, isNested, isNonTensor, outlineOf, outlinesOf, shapeOf, type Td } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
 import { isUnbatched } from "../core/unbatched.ts";
@@ -128,7 +128,7 @@ export function byCodePoints(a: string, b: string): number {
 
 function nodesOf(td: Td, keys: Iterable<string>): [string, Node][] {
   const nodes = Array.from(keys, (key): [string, Node] => [key, entryNode(td, key)]);
-  if (!settings.print.sortKeys) return nodes;
+  if (!keysAreSorted()) return nodes;
   const texts = new Map(nodes.map(([key, node]) => [key, `${key}: ${flat(node)}`]));
   return nodes.sort(([a], [b]) => byCodePoints(texts.get(a) as string, texts.get(b) as string));
 }

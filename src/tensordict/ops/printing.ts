@@ -4,7 +4,7 @@ import type { Device } from "../../tensor/device.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import type { NestedTensor } from "../core/nested.ts";
 import { pythonRepr } from "../core/python-repr.ts";
-import { settings } from "../core/settings.ts";
+import { keysAreSorted, settings } from "../core/settings.ts";
 import { isSharedTensor } from "../core/shared.ts";
 import {
   type ClassTd,
@@ -40,7 +40,7 @@ function indent(text: string, depth = 1): string {
 }
 
 function sorted<T extends readonly [string, unknown]>(fields: T[]): T[] {
-  if (!settings.print.sortKeys) return fields;
+  if (!keysAreSorted()) return fields;
   return fields.sort(([a], [b]) => byCodePoints(a, b));
 }
 
