@@ -202,7 +202,8 @@ export function toDType(value: DType | string): DType {
   const found = typeof value === "string" ? byName.get(value.replace(/^torch\./, "")) : undefined;
   if (found !== undefined) return found;
   if (typeof value === "function") refuseFunction(value);
-  throw texts.unknownDtype(undefined, JSON.stringify(value));
+  const plain = value === null || ["string", "number", "boolean"].includes(typeof value);
+  throw texts.unknownDtype(undefined, plain ? JSON.stringify(value) : `of the type ${typeof value}`);
 }
 
 /** `float` and `int` are functions here: they mark numbers. What was meant is told. */

@@ -5,7 +5,7 @@ import { take } from "../../tensor/scope-state.ts";
 import { badSource, initialEntries, isSource, putValue, toEntry } from "../core/convert.ts";
 import { lockTd } from "../core/locking.ts";
 import { adoptNames } from "../core/names.ts";
-import { CONSTRUCTOR } from "../core/signatures.ts";
+import { CONSTRUCTOR, MAKE } from "../core/signatures.ts";
 import {
   Collection,
   entriesOf,
@@ -174,6 +174,7 @@ class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
   /** A TensorDict with the entries of an object or a Map. @torch TensorDict.from_dict */
   static fromDict(inputDict: DictSource | Td, batchSize?: SizeLike | MakeOptions | null, options?: MakeOptions): Td {
     const sizes = typeof batchSize === "number" || Array.isArray(batchSize);
+    if (!sizes) checkOptions("fromDict", MAKE, batchSize);
     const given = { ...(sizes ? { batchSize: batchSize as SizeLike } : (batchSize as MakeOptions)), ...options };
     return fromDictTd(inputDict, given);
   }

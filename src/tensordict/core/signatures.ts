@@ -34,7 +34,8 @@ export const CONSTRUCTORS = {
 };
 
 const PLAIN = "convertTensors:=bool,numpy tolistFirst:bool retainNone:bool";
-const MAKE = `${STATE} lock:bool autoBatchSize:bool? batchDims:int?`;
+/** Options of what is made of other things. */
+export const MAKE = `${STATE} lock:bool autoBatchSize:bool? batchDims:int?`;
 const SCHEMA = "batchSize:any device:any storage:string? prefix:text filename:text";
 
 const APPLY =

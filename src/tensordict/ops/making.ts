@@ -4,7 +4,15 @@ import type { DTypeLike } from "../../tensor/dtype.ts";
 import { TypeError, ValueError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import { initialEntries, isNumberArray, isNumberLike, isSource, putValue, sourceEntries } from "../core/convert.ts";
+import {
+  badSource,
+  initialEntries,
+  isNumberArray,
+  isNumberLike,
+  isSource,
+  putValue,
+  sourceEntries,
+} from "../core/convert.ts";
 import { lockTd } from "../core/locking.ts";
 import {
   isNested,
@@ -58,6 +66,7 @@ const inner = ({ batchSize, device }: MakeOptions): MakeOptions => ({ batchSize,
 /** A TensorDict with the values of an object; a number beside a batch size is kept as it is. */
 export function fromDictTd(source: DictSource | Td, options: MakeOptions = {}): Td {
   if (isTensorCollection(source)) return source;
+  if (!isSource(source)) throw badSource(source);
   const { batchSize, batchDims } = options;
   if (batchSize !== undefined && batchSize !== null && batchDims !== undefined && batchDims !== null)
     throw new ValueError("Cannot pass both batch_size and batch_dims to `from_dict`.");
