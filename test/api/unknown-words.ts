@@ -58,7 +58,6 @@ const WITH_DTYPE: Readonly<Record<string, (options: Any) => unknown>> = {
   ...Object.fromEntries(
     ["newEmpty", "newOnes", "newZeros", "newTensor"].map((name) => [name, (options: Any) => x()[name]([2], options)]),
   ),
-  norm: (options) => x().norm(options),
   newFull: (options) => x().newFull([2], 1, options),
   newEmptyStrided: (options) => x().newEmptyStrided([2], [1], options),
   emptyStrided: (options) => Z.emptyStrided([2], [1], options),
@@ -88,11 +87,6 @@ const WITH_DTYPE: Readonly<Record<string, (options: Any) => unknown>> = {
 /** What is called with a word that it does not know, by class and method, and by argument. */
 export const CALLS: Readonly<Record<string, (word: Any) => unknown>> = {
   // Numbers
-  "norm.p": (word) => x().norm(word),
-  "bitwiseOr.default": (word) => td().bool().bitwiseOr(td().bool(), { default: word }),
-  "bitwiseXor.default": (word) => td().bool().bitwiseXor(td().bool(), { default: word }),
-  "softmax.rest": (word) => x().softmax(0, word),
-  "vmap.randomness": (word) => Z.vmap((a: Any) => a, { randomness: word })(x()),
   "div.roundingMode": (word) => x().div(2, { roundingMode: word }),
   "quantile.interpolation": (word) => x().quantile(0.5, { interpolation: word }),
   "nanquantile.interpolation": (word) => Z.nanquantile(x(), 0.5, { interpolation: word }),
@@ -198,21 +192,6 @@ export const CALLS: Readonly<Record<string, (word: Any) => unknown>> = {
   "PersistentTensorDict.mode": (word) =>
     new loose.PersistentTensorDict({ filename: fresh("a.h5"), mode: word, batchSize: [2] }),
   // TensorDicts
-  "toDict.convertTensors": (word) => td().toDict({ convertTensors: word }),
-  "tolist.convertTensors": (word) => td().tolist({ convertTensors: word }),
-  "padSequence.paddingSide": (word) => tensordict.padSequence([td(), td()], { paddingSide: word }),
-  "fromArrow.nulls": (word) => TensorDict.fromArrow(fresh("a.arrow"), { nulls: word }),
-  "fromCsv.dtype": (word) =>
-    TensorDict.fromCsv(
-      written("a.csv", (path) => Bun.write(path, "a\n1\n")),
-      { dtype: word },
-    ),
-  "fromJson.dtype": (word) =>
-    TensorDict.fromJson(
-      written("a.json", (path) => Bun.write(path, '[{"a":1}]')),
-      { dtype: word },
-    ),
-  "fromParquet.dtype": (word) => TensorDict.fromParquet(fresh("a.parquet"), { dtype: word }),
   "TensorDictParams.noConvert": (word) => new Z.TensorDictParams(td(), { noConvert: word }),
   "setInteractionType.type": (word) => tensordict.nn.setInteractionType(word),
   "TensorDictModule.inplace": (word) =>
