@@ -17,9 +17,6 @@ function later<T extends PromiseLike<unknown>>(made: T): T {
   return made;
 }
 
-/** A column of numbers, as tables have it. */
-const column = () => new TensorDict({ a: Z.arange(2) }, [2]);
-
 /** By class, by method, or by both. */
 export const RECEIVERS: Readonly<Record<string, () => Any>> = {
   ...DISTRIBUTION_RECEIVERS,
@@ -47,9 +44,13 @@ export const RECEIVERS: Readonly<Record<string, () => Any>> = {
   TensorDictParams: () => new Z.TensorDictParams(new TensorDict({ a: ones(2, 3), b: { c: ones(2, 3) } }, [2, 3])),
   unflattenKeys: () => new TensorDict({ "a.b": ones(2) }, [2]),
   "TensorDict#refineNames": () => new TensorDict({ a: ones(2, 3) }, [2, 3]),
-  "TensorDict#backward": () =>
-    new TensorDict({ a: ones(2, { requiresGrad: true }).mul(2), b: { c: ones(2, { requiresGrad: true }).mul(3) } }, []),
-  ...Object.fromEntries(["toArrow", "toParquet", "toCsv", "toJson"].map((name) => [`TensorDict#${name}`, column])),
+  ...Object.fromEntries(
+    ["toArrow", "toParquet", "toCsv", "toJson"].map((name) => [
+      `TensorDict#${name}`,
+      () => new TensorDict({ a: arange(3) }, [3]),
+    ]),
+  ),
+  "TensorDict#backward": () => new TensorDict({ a: values().requiresGrad_().mul(2) }, [2, 3]),
   "TensorDict#stackTensors": () => new TensorDict({ a: ones(2) }, []),
   "TensorDict#memmapRefresh_": () => dense().memmap_(freshPath()),
   "TensorDict#makeMemmap": () => dense().memmap_(freshPath()),
@@ -231,6 +232,7 @@ export const VARIES: Readonly<Record<string, string>> = {
   seed: "drawn by the system",
   "profiler.Profile#exportChromeTrace": "times",
   "tensordict.toShared": "names of files",
+  "tensordict.unpackMemmap": "the time at which the archive was written",
 };
 
 const NEED_STORE = ["io.RemoteSafetensors.open", "io.download", "io.upload", "loadRemote", "saveRemote"];

@@ -176,7 +176,6 @@ export const VALUES: Readonly<Record<string, () => unknown>> = {
   "parseTensorDictString.s": () => String(dense()),
   cls: () => Z.Tensor,
   "to.nonBlocking": () => false,
-  "TensorDict#backward.gradient": () => new TensorDict({ a: ones(2), b: { c: ones(2) } }, []),
   "convertEllipsisToIdx.idx": () => ["..."],
   "convertEllipsisToIdx.batchSize": () => [2, 3],
   "renameKeys.mapping": () => ({ a: "z" }),

@@ -103,7 +103,6 @@ export const REASONS: readonly (readonly [why: string, names: readonly string[]]
       "MetaData",
       "NonTensorData.plain",
       "NonTensorStack.plain",
-      "NonTensorData.toStack",
       "Values.plain",
       "ValueTd",
       "TensorDictBase.toJSON",
@@ -115,7 +114,7 @@ export const REASONS: readonly (readonly [why: string, names: readonly string[]]
   ["a TensorDict whose keys are not known is one of any keys", ["Schema", "SchemaOf", "Open", "Stored", "Td"]],
   [
     "a class of any constructor; a field that is declared as nothing in particular",
-    ["AnyClass", "DistributionClass", "ValueOf", "Having", "Inputs", "Unchecked", "WrittenBy"],
+    ["AnyClass", "DistributionClass", "ValueOf"],
   ],
   ["what is collated or grouped by may be of any kind", ["collate", "groupBy.values"]],
   ["a transform takes functions of any arguments, and they are those of the new function", ["vmap", "functionalCall"]],
