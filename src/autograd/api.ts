@@ -152,8 +152,8 @@ function requireTensors(op: string, argument: string, list: unknown): void {
 }
 
 function requireGraph(roots: readonly Tensor[]): void {
-  if (roots.some((t) => t instanceof Tensor && batchOf(t) !== null)) throw texts.backwardInTransform(undefined);
   requireTensors("backward", "tensors", roots);
+  if (roots.some((t) => batchOf(t) !== null)) throw texts.backwardInTransform(undefined);
   roots.forEach((t, i) => {
     if (edgeOf(t) === null) throw texts.noGradientNode(undefined, i);
   });

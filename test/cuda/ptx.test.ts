@@ -27,10 +27,10 @@ function entries(text: string): Map<string, string> {
 /** What keeps a text from being loaded alone by a driver. */
 function objections(text: string): string[] {
   const found: string[] = [];
-  const defined = new Set([...text.matchAll(/^(?:\.visible )?\.func[^@\n]*?(\w+)\s*\(/gm)].map((m) => m[1]));
+  const defined = new Set([...text.matchAll(/^(?:\.visible )?\.func[^@\n]*?([\w$]+)\s*\(/gm)].map((m) => m[1]));
   for (const line of text.split("\n")) {
     if (/^\s*\.extern\b/.test(line)) found.push(`external: ${line.trim()}`);
-    const callee = /\bcall(?:\.uni)?\s+(?:\([^)]*\),\s*)?(\w+)/.exec(line)?.[1];
+    const callee = /\bcall(?:\.uni)?\s+(?:\([^)]*\),\s*)?([\w$]+)/.exec(line)?.[1];
     if (callee !== undefined && !defined.has(callee)) found.push(`calls ${callee}`);
   }
   return found;

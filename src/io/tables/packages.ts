@@ -14,7 +14,9 @@ const loaded = new Map<string, object>();
 /** Where packages are looked for: beside the program, in the folder it was started in, and beside this library. */
 function places(): string[] {
   const main = typeof Bun.main === "string" && Bun.main !== "" ? [dirname(Bun.main)] : [];
-  return [...main, process.cwd(), import.meta.dir];
+  // Empty in a program of one file.
+  const here = import.meta.path;
+  return [...main, process.cwd(), ...(here === "" ? [] : [dirname(here)])];
 }
 
 /** Gives a package that the program has imported itself, where none can be found. */
