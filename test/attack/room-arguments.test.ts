@@ -288,6 +288,8 @@ describe("distributions", () => {
     TanhNormal: () => new Z.distributions.TanhNormal(Z.zeros(2), 1),
     TanhTransform: () => new Z.distributions.TanhTransform(),
     TransformedDistribution: () => new Z.distributions.TransformedDistribution(normal(), []),
+    TruncatedNormal: () => new Z.distributions.TruncatedNormal(0, 1, -1, 1),
+    TruncatedStandardNormal: () => new Z.distributions.TruncatedStandardNormal(-1, 1),
     Uniform: () => new Z.distributions.Uniform(0, 1),
   };
   test("functions", () => expectNone(functionsOf("distributions", room, DISTRIBUTIONS.FUNCTIONS), 2));
