@@ -152,7 +152,7 @@ export abstract class TableMethods<S = Schema> extends ElementMethods<S> {
    * @example
    * ```ts
    * new TensorDict({ a: arange(2), b: { c: ones(2) } }, [2]).toCsv("data.csv", { separator: "." });
-   * await Bun.file("data.csv").text() // a,b.c
+   * (await Bun.file("data.csv").text()).trim() // a,b.c
    * // 0,1.0
    * // 1,1.0
    * ```

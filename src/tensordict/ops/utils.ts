@@ -76,7 +76,7 @@ export interface MergeOptions {
  * @example
  * ```ts
  * const [a, b] = [new TensorDict({ x: zeros(1) }, []), new TensorDict({ x: ones(1), y: ones(1) }, [])];
- * const sum = (first: Tensor, second: Tensor) => first.add(second).add(5);
+ * const sum = (first, second) => first.add(second).add(5);
  * [tensordict.mergeTensordicts(a, b).get("x"), tensordict.mergeTensordicts(a, b, { callbackExist: sum }).get("x")]
  * // [tensor([0.]), tensor([6.])]
  * ```
