@@ -232,10 +232,10 @@ test("without rows there are no groups, and what has no order is refused", () =>
 });
 
 test("groups have the class of what was split", () => {
-  class Point extends tensorclass({ x: Tensor, label: Tensor }) {}
-  const points = new Point({ x: arange(3), label: tensor([1, 0, 1]) }, { batchSize: [3] });
+  class Labelled extends tensorclass({ x: Tensor, label: Tensor }) {}
+  const points = new Labelled({ x: arange(3), label: tensor([1, 0, 1]) }, { batchSize: [3] });
   const [, parts] = T.groupBy(points as never, "label");
-  expect(parts[1]).toBeInstanceOf(Point);
+  expect(parts[1]).toBeInstanceOf(Labelled);
 });
 
 test("samples are collated by what they are", () => {
