@@ -42,7 +42,7 @@ export const taken = () => written("snapshot", (path) => io.Snapshot.take({ path
 const layer = () => new nn.TransformerEncoderLayer(4, 2, 4);
 const decoder = () => new nn.TransformerDecoderLayer(4, 2, 4);
 
-class Point extends Z.tensorclass({ x: Z.Tensor }) {}
+class Named extends Z.tensorclass({ x: Z.Tensor }) {}
 const shareable = () => Z.MemoryMappedTensor.fromTensor(arange(3), { filename: freshPath() });
 
 /** Arguments by their name, or by `method.name` where one method needs another. */
@@ -399,7 +399,7 @@ export const VALUES: Readonly<Record<string, () => unknown>> = {
   "unpadSequence.mask": () => ones(2, 3).bool(),
   listOfTensordicts: () => [new TensorDict({ a: ones(2) }, [2]), new TensorDict({ a: ones(3) }, [3])],
   "pad.value": () => 1,
-  "tensordict.registerTensorClass.target": () => Point,
+  "tensordict.registerTensorClass.target": () => Named,
   "tensordict.toModule.tensordict": () => TensorDict.fromModule(linear()),
   "toShared.value": shareable,
   shared: () => Z.toShared(shareable()),
