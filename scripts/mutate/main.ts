@@ -3,7 +3,7 @@
 //   bun run mutate [--all] [--count N] [--seed N] [--files PREFIX,...] [--tests PREFIX,...] [--json FILE]
 //     [--jobs N] [--seconds N]   processes at a time, and what may be tried on one mutant
 //     [--zig]          kernels instead of TypeScript, built for one instruction set: [--set native]; all of them that
-//                      can be switched in one library with --all, else each by itself
+//                      can be switched in one library with --all, or N of them, else each by itself
 //     [--again FILE]   the survivors of an earlier run's --json
 //     [--keep FOLDER]  the copy stays there, with its library, for the next run
 //     [--no-cases]     of kernels' mutants: tests alone
@@ -43,7 +43,7 @@ const KERNEL_TESTS = ["ops/", "tensor/boundaries", "tensor/reuse", "tensor/own-s
 const { values: flags } = parseArgs({
   allowNegative: true,
   options: {
-    count: { type: "string", default: "60" },
+    count: { type: "string" },
     seed: { type: "string", default: "1" },
     zig: { type: "boolean", default: false },
     set: { type: "string", default: "native" },
@@ -131,12 +131,19 @@ function stages(kernels: boolean): { cases: boolean; folders: string[] }[] {
   return [...cases, ...(folders.length > 0 ? [{ cases: false, folders }] : [])];
 }
 
+/** The first of the drawn mutants, up to the last of `--count` that can be switched. */
+function sampled(drawn: readonly number[], able: ReadonlySet<number>): number[] {
+  const last = drawn.filter((id) => able.has(id)).slice(0, Number(flags.count)).at(-1);
+  return drawn.slice(0, drawn.indexOf(last as number) + 1);
+}
+
 /** In one process: TypeScript, and the kernels' mutants that can be switched in one library. */
 async function judgeTogether(folder: string, all: Mutant[], mutants: readonly Mutant[]): Promise<Verdict[]> {
   const kernels = flags.zig;
   const numbers = new Map(all.map((m, id) => [m, id]));
-  const asked = mutants.map((m) => numbers.get(m) as number);
-  const able = kernels ? await instrumentKernels(folder, all, flags.set) : new Set(asked);
+  const drawn = mutants.map((m) => numbers.get(m) as number);
+  const able = kernels ? await instrumentKernels(folder, all, flags.set) : new Set(drawn);
+  const asked = kernels && flags.count !== undefined ? sampled(drawn, able) : drawn;
   const limits = { kernels, seconds: Number(flags.seconds), jobs: Number(flags.jobs) };
   const found = new Map<number, Verdict>();
   const unfit = { caught: null, void: "decided when it is compiled" };
@@ -174,7 +181,7 @@ async function main(): Promise<number> {
   const gone = listed.filter((k) => files.has(k.file) && !all.some((m) => sameMutant(k, m)));
   for (const k of gone) console.log(`listed, but no longer there: ${k.file} ${k.text}`);
   const mutants = chosen(all);
-  const count = flags.all || flags.again !== undefined ? mutants.length : Number(flags.count);
+  const count = flags.all || flags.again !== undefined ? mutants.length : Number(flags.count ?? 60);
   console.log(`${Math.min(count, mutants.length)} of ${all.length} mutants in ${files.size} files`);
   const folder = scratch(flags.keep);
   try {

@@ -36,10 +36,21 @@ function expanded(t: Tensor, shape: readonly number[]): Tensor {
   return sameSizes(t._shape, shape) ? t : O.expand(t, shape, false);
 }
 
-/** Input and target in their common shape. */
-function pairOf(input: Tensor, target: Tensor): [Tensor, Tensor] {
+/**
+ * What losses by distance begin with: input and target in their common shape, whose sizes may be worth a warning, and
+ * the reduction that the arguments name.
+ */
+function opened(
+  input: Tensor,
+  target: Tensor,
+  sizeAverage: boolean | null,
+  reduce: boolean | null,
+  reduction: string,
+): [x: Tensor, y: Tensor, wanted: string] {
+  warnOfSizes(input, target);
+  const wanted = reductionOf(sizeAverage, reduce, reduction);
   const shape = broadcastShapes(input._shape, target._shape);
-  return [expanded(input, shape), expanded(target, shape)];
+  return [expanded(input, shape), expanded(target, shape), wanted];
 }
 
 function requireWeights(op: string, weight: Tensor, input: Tensor): void {
@@ -63,9 +74,7 @@ export function mseLoss(
   weight: Tensor | null,
 ): Tensor {
   const op = "mse_loss";
-  warnOfSizes(input, target);
-  const wanted = reductionOf(sizeAverage, reduce, reduction);
-  const [x, y] = pairOf(input, target);
+  const [x, y, wanted] = opened(input, target, sizeAverage, reduce, reduction);
   if (weight === null) return O._mse_loss(x, y, codeOf(op, wanted));
   requireWeights(op, weight, input);
   return weighted(op, x.sub(y).pow(2).mul(weight), weight, wanted);
@@ -85,9 +94,7 @@ export function l1Loss(
   weight: Tensor | null,
 ): Tensor {
   const op = "l1_loss";
-  warnOfSizes(input, target);
-  const wanted = reductionOf(sizeAverage, reduce, reduction);
-  const [x, y] = pairOf(input, target);
+  const [x, y, wanted] = opened(input, target, sizeAverage, reduce, reduction);
   if (weight === null) return distances(x, y, codeOf(op, wanted));
   requireWeights(op, weight, input);
   return weighted(op, x.sub(y).abs().mul(weight), weight, wanted);
@@ -101,9 +108,7 @@ export function smoothL1Loss(
   reduction: string,
   beta: number,
 ): Tensor {
-  warnOfSizes(input, target);
-  const wanted = reductionOf(sizeAverage, reduce, reduction);
-  const [x, y] = pairOf(input, target);
+  const [x, y, wanted] = opened(input, target, sizeAverage, reduce, reduction);
   const code = codeOf("smooth_l1_loss", wanted);
   return beta === 0 ? distances(x, y, code) : O._smooth_l1_loss(x, y, code, beta);
 }
@@ -116,8 +121,7 @@ export function huberLoss(
   weight: Tensor | null,
 ): Tensor {
   const op = "huber_loss";
-  warnOfSizes(input, target);
-  const [x, y] = pairOf(input, target);
+  const [x, y] = opened(input, target, null, null, reduction);
   if (weight === null) return O._huber_loss(x, y, codeOf(op, reduction), delta);
   requireWeights(op, weight, input);
   const losses = O._huber_loss(x, y, 0, delta).mul(weight);

@@ -16,14 +16,13 @@ import { canCast } from "./promotion.ts";
 import {
   type Dims,
   direct,
-  reduceAll,
+  reduced,
+  reducedAll,
   reducedDims,
   reducedShape,
   reduceInto,
   requireOutDtype,
   resultFor,
-  scalarTensor,
-  UNDIVIDED,
 } from "./reduce-layout.ts";
 import { refuse } from "./refusals.ts";
 
@@ -48,14 +47,11 @@ function extremeAll(op: "max" | "min", k: Kernel, self: Tensor, out: Tensor | un
   if (self._numel === 0) emptyExtreme(op);
   refuse(REFUSALS[`${op}_all`], self.dtype);
   if (out === undefined && direct(self)) {
-    const r = scalarTensor(self.dtype, self._storage.device);
-    reduceAll(k, op, self, r, self.dtype.compute);
-    return r;
+    return reducedAll(k, op, self, self.dtype, self.dtype.compute);
   }
   if (out !== undefined && !canCast(self.dtype, out.dtype)) throw texts.extremesOutCast(op);
-  const target = resultFor(self, [], out?.dtype ?? self.dtype, out, op);
-  reduceInto(k, op, self, reducedDims(null, self._shape.length, op), [target], self.dtype, UNDIVIDED);
-  return target;
+  const mask = reducedDims(null, self._shape.length, op);
+  return reduced(k, op, self, mask, false, out?.dtype ?? self.dtype, out, self.dtype);
 }
 
 export function max(self: Tensor, out?: Tensor): Tensor {
@@ -128,9 +124,7 @@ function extremeDims(
   }
   if (self._numel === 0 && out === undefined) refuseComplexGradient(self, op);
   if (self._numel > 0) refuse(op === "amax" ? REFUSALS.max_values_cpu : REFUSALS.min_values_cpu, self.dtype);
-  const target = resultFor(self, reducedShape(self._shape, mask, keepdim), self.dtype, out, op);
-  reduceInto(k, op, self, mask, [target], self.dtype, UNDIVIDED);
-  return target;
+  return reduced(k, op, self, mask, keepdim, self.dtype, out, self.dtype);
 }
 
 export function amax(self: Tensor, dim: Dims, keepdim: boolean, out?: Tensor): Tensor {

@@ -3,7 +3,7 @@
 import { ReduceAttr } from "../../generated/abi.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
-import { CPU, type Device } from "../tensor/device.ts";
+import { CPU } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
@@ -123,6 +123,13 @@ export function reduceAll(k: Kernel, op: string, self: Tensor, out: Tensor, comp
   k.run(out._storage.device, op, out.dtype.scalarType);
 }
 
+/** A reduction of all elements of such a tensor to a fresh one. */
+export function reducedAll(k: Kernel, op: string, self: Tensor, dtype: DType, compute: number, divisor = NaN): Tensor {
+  const result = empty(SCALAR, dtype, self._storage.device);
+  reduceAll(k, op, self, result, compute, divisor);
+  return result;
+}
+
 /** Reduces the marked dimensions of `self` into results of the reduced shape. */
 export function reduceInto(
   k: Kernel,
@@ -148,7 +155,19 @@ export function reduceInto(
   });
 }
 
-/** A fresh 0-dim tensor. */
-export function scalarTensor(dtype: DType, device: Device): Tensor {
-  return empty(SCALAR, dtype, device);
+/** A reduction to one result. */
+export function reduced(
+  k: Kernel,
+  op: string,
+  self: Tensor,
+  mask: readonly boolean[],
+  keepdim: boolean,
+  dtype: DType,
+  out: Tensor | undefined,
+  compute: DType,
+  attributes: Attributes = UNDIVIDED,
+): Tensor {
+  const target = resultFor(self, reducedShape(self._shape, mask, keepdim), dtype, out, op);
+  reduceInto(k, op, self, mask, [target], compute, attributes);
+  return target;
 }

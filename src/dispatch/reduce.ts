@@ -11,14 +11,10 @@ import {
   direct,
   divided,
   isShortFloat,
-  reduceAll,
+  reduced,
+  reducedAll,
   reducedDims,
-  reducedShape,
-  reduceInto,
   requireOutDtype,
-  resultFor,
-  scalarTensor,
-  UNDIVIDED,
 } from "./reduce-layout.ts";
 
 function refuseShortFloats(self: DType, kernel: string): void {
@@ -53,9 +49,7 @@ function total(
   const result = totalDtype(self, dtype, out);
   refuseShortFloats(result, `${op}_cpu`);
   const source = realSource(self, result);
-  const target = resultFor(self, reducedShape(self._shape, mask, keepdim), result, out, op);
-  reduceInto(result === bool ? bools : k, op, source, mask, [target], totalCompute(result), UNDIVIDED);
-  return target;
+  return reduced(result === bool ? bools : k, op, source, mask, keepdim, result, out, totalCompute(result));
 }
 
 /** Complex elements in a real reduction lose their imaginary part, with torch's warning. */
@@ -69,9 +63,7 @@ function realSource(self: Tensor, result: DType): Tensor {
 export function sum(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
   if (out === undefined && dtype === null && direct(self) && !isShortFloat(self.dtype)) {
     const d = self.dtype.category < 2 ? int64 : self.dtype;
-    const r = scalarTensor(d, self._storage.device);
-    reduceAll(K.reduce_sum, "sum", self, r, d.compute);
-    return r;
+    return reducedAll(K.reduce_sum, "sum", self, d, d.compute);
   }
   return sumDims(self, null, false, dtype, out);
 }
@@ -109,9 +101,7 @@ export function mean(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
   if (out === undefined && direct(self) && !isShortFloat(self.dtype)) {
     const d = meanDtype(self, dtype);
     if (d === self.dtype) {
-      const r = scalarTensor(d, self._storage.device);
-      reduceAll(K.reduce_sum, "mean", self, r, d.compute, self._numel);
-      return r;
+      return reducedAll(K.reduce_sum, "mean", self, d, d.compute, self._numel);
     }
   }
   return meanDims(self, null, false, dtype, out);
@@ -130,9 +120,8 @@ export function meanDims(self: Tensor, dim: Dims, keepdim: boolean, dtype: DType
     if (reduced) count *= self._shape[i] as number;
   });
   const source = realSource(self, d);
-  const target = resultFor(self, reducedShape(self._shape, mask, keepdim), out?.dtype ?? d, out, "mean");
-  reduceInto(K.reduce_sum, "mean", source, mask, [target], wider(target.dtype, d), divided(true, count));
-  return target;
+  const result = out?.dtype ?? d;
+  return reduced(K.reduce_sum, "mean", source, mask, keepdim, result, out, wider(result, d), divided(true, count));
 }
 
 type Truth = "all" | "any";
@@ -148,14 +137,10 @@ function truthDtype(op: Truth, self: Tensor, out: Tensor | undefined): DType {
 
 function truth(op: Truth, self: Tensor, mask: boolean[], keepdim: boolean, out: Tensor | undefined): Tensor {
   const dtype = truthDtype(op, self, out);
-  if (out === undefined && mask.every((reduced) => reduced) && !keepdim && direct(self)) {
-    const r = scalarTensor(dtype, self._storage.device);
-    reduceAll(truthKernel(op), op, self, r, bool.compute);
-    return r;
+  if (out === undefined && mask.every((gone) => gone) && !keepdim && direct(self)) {
+    return reducedAll(truthKernel(op), op, self, dtype, bool.compute);
   }
-  const target = resultFor(self, reducedShape(self._shape, mask, keepdim), dtype, out, op);
-  reduceInto(truthKernel(op), op, self, mask, [target], bool, UNDIVIDED);
-  return target;
+  return reduced(truthKernel(op), op, self, mask, keepdim, dtype, out, bool);
 }
 
 /** No dimension at all means none here: each element becomes its truth value. */

@@ -7,6 +7,18 @@ import { CONJ, CREATION_NO_GRAD, extraOf, isContiguousGeometry, late, NEG, Tenso
 import { gradMode } from "./mode.ts";
 import { alias } from "./views.ts";
 
+/** A tensor over the same bytes, whose writes count as those of `self`. */
+function reading(
+  self: Tensor,
+  dtype: DType,
+  shape: readonly number[],
+  strides: readonly number[],
+  offset: number,
+): Tensor {
+  const dense = isContiguousGeometry(shape, strides);
+  return new Tensor(self._storage, offset, shape, strides, dtype, numelOf(shape), dense, self._version);
+}
+
 /** The bytes read as another dtype. Not a view for autograd. */
 export function viewDtype(self: Tensor, dtype: DType): Tensor {
   const from = self.dtype.itemsize;
@@ -41,17 +53,7 @@ export function viewDtype(self: Tensor, dtype: DType): Tensor {
       offset /= k;
     }
   }
-  const v = new Tensor(
-    self._storage,
-    offset,
-    shape,
-    strides,
-    dtype,
-    numelOf(shape),
-    isContiguousGeometry(shape, strides),
-    self._version,
-  );
-  return v;
+  return reading(self, dtype, shape, strides, offset);
 }
 
 /** A view with another dtype: its replay is kept, because strides alone cannot rebuild it. */
@@ -63,16 +65,7 @@ function retyped(
   offset: number,
   replay: (base: Tensor) => Tensor,
 ): Tensor {
-  const v = new Tensor(
-    self._storage,
-    offset,
-    shape,
-    strides,
-    dtype,
-    numelOf(shape),
-    isContiguousGeometry(shape, strides),
-    self._version,
-  );
+  const v = reading(self, dtype, shape, strides, offset);
   v._base = self._base ?? self;
   v._creation = gradMode.enabled ? self._creation : CREATION_NO_GRAD;
   v._viewVersion = self._version.value;

@@ -4,7 +4,7 @@ import { noGrad } from "../autograd/api.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { boolean, type Constraint, real, unitInterval } from "./constraints.ts";
 import { type DistributionOptions, type SampleShape, settings, sizesOf } from "./distribution.ts";
-import { areNumbers, binaryCrossEntropy, broadcastAll, type Parameter } from "./parameters.ts";
+import { binaryCrossEntropy, broadcastAll, type Parameter } from "./parameters.ts";
 import { type LogitsOptions, oneOf, WithLogits } from "./with-logits.ts";
 
 /**
@@ -32,7 +32,7 @@ export class Bernoulli extends WithLogits {
     const options = settings<LogitsOptions<Parameter>>("Bernoulli", given);
     const [name, value] = oneOf(options);
     this._setGiven(name, broadcastAll(value)[0]);
-    this._init(areNumbers(value) ? [] : this._param.shape, [], options.validateArgs);
+    this._init(this._param.shape, [], options.validateArgs);
   }
   override get _binary(): boolean {
     return true;

@@ -4,7 +4,7 @@ import { noGrad } from "../autograd/api.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type Constraint, positive, real } from "./constraints.ts";
 import { Distribution, type DistributionOptions, type SampleShape, settings, sizesOf } from "./distribution.ts";
-import { areNumbers, broadcastAll, type Parameter } from "./parameters.ts";
+import { broadcastAll, type Parameter } from "./parameters.ts";
 
 /** Parameters of `Normal` by name. */
 export interface NormalOptions extends DistributionOptions {
@@ -40,7 +40,7 @@ export class Normal extends Distribution {
     super();
     const { loc, scale, validateArgs } = settings<NormalOptions>("Normal", given);
     [this.loc, this.scale] = broadcastAll(loc, scale);
-    this._init(areNumbers(loc, scale) ? [] : this.loc.shape, [], validateArgs);
+    this._init(this.loc.shape, [], validateArgs);
   }
   override get argConstraints(): Record<string, Constraint> {
     return { loc: real, scale: positive };

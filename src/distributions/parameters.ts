@@ -22,9 +22,6 @@ export function broadcastAll<A extends readonly Parameter[]>(...values: A): { [K
   return grown as { [K in keyof A]: Tensor };
 }
 
-/** Whether nothing that was given has a shape. */
-export const areNumbers = (...values: Parameter[]): boolean => !values.some((value) => value instanceof Tensor);
-
 /** The sum over so many of the last dimensions. */
 export function sumRightmost(value: Tensor, dims: number): Tensor {
   return dims === 0 ? value : value.reshape([...value.shape.slice(0, -dims), -1]).sum(-1);

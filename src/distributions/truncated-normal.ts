@@ -5,7 +5,7 @@ import { ValueError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type Constraint, interval, real } from "./constraints.ts";
 import { Distribution, type DistributionOptions, type SampleShape, settings } from "./distribution.ts";
-import { areNumbers, broadcastAll, lowest, type Parameter } from "./parameters.ts";
+import { broadcastAll, lowest, type Parameter } from "./parameters.ts";
 
 /** What probabilities keep away from zero and one. */
 const EPS = 1e-6;
@@ -109,7 +109,7 @@ export class TruncatedStandardNormal extends Distribution {
     if (new.target !== TruncatedStandardNormal && given.length === 0) return;
     const { a, b, validateArgs } = settings<TruncatedStandardNormalOptions>("TruncatedStandardNormal", given);
     const [low, high] = broadcastAll(a, b);
-    this._setBounds(low, high, areNumbers(a, b) ? [] : low.shape, validateArgs);
+    this._setBounds(low, high, low.shape, validateArgs);
   }
   /** @internal */
   _setBounds(a: Tensor, b: Tensor, shape: readonly number[], validateArgs: boolean | null | undefined): void {

@@ -3,7 +3,7 @@ import { rand } from "../../generated/functional.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type Constraint, greaterThan, interval, lessThan } from "./constraints.ts";
 import { Distribution, type DistributionOptions, type SampleShape, settings, sizesOf } from "./distribution.ts";
-import { areNumbers, broadcastAll, type Parameter } from "./parameters.ts";
+import { broadcastAll, type Parameter } from "./parameters.ts";
 
 /** Parameters of `Uniform` by name. */
 export interface UniformOptions extends DistributionOptions {
@@ -37,7 +37,7 @@ export class Uniform extends Distribution {
     super();
     const { low, high, validateArgs } = settings<UniformOptions>("Uniform", given);
     [this.low, this.high] = broadcastAll(low, high);
-    this._init(areNumbers(low, high) ? [] : this.low.shape, [], validateArgs);
+    this._init(this.low.shape, [], validateArgs);
   }
   override get argConstraints(): Record<string, Constraint> {
     return { low: lessThan(this.high), high: greaterThan(this.low) };

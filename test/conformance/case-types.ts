@@ -19,8 +19,8 @@ export type Code =
   | "c64"
   | "c128";
 
-/** A tensor as described by a case: a strided window over one entry of the case's storage table. */
-export interface TensorDesc {
+/** A strided window over one entry of a case's storage table. */
+export interface StridedDesc {
   s: number;
   dt: Code;
   sh: number[];
@@ -29,6 +29,10 @@ export interface TensorDesc {
   rg?: 1;
   cj?: 1;
   ng?: 1;
+}
+
+/** A tensor as described by a case. */
+export interface TensorDesc extends StridedDesc {
   gf?: string;
   nv?: 1;
   ver?: number;

@@ -5,8 +5,9 @@ import { RuntimeError, ValueError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { lockTd } from "../core/locking.ts";
+import { mapEntries } from "../core/mapping.ts";
 import { FUNCTIONS } from "../core/signatures.ts";
-import { Collection, entriesOf, make, stateOf, type Td } from "../core/state.ts";
+import { Collection, make, type Td } from "../core/state.ts";
 import { stackTensors } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
 import { fromModule, type ModuleLike } from "../ops/module.ts";
@@ -32,12 +33,10 @@ function asFirst(t: Tensor, first: Entry | undefined): Tensor {
 }
 
 function typed(stacked: Td, first: Td): Td {
-  const entries = new Map<string, Entry>();
-  for (const [key, entry] of entriesOf(stacked)) {
+  return mapEntries(stacked, (entry, key) => {
     const own = first._own(key);
-    entries.set(key, entry instanceof Collection ? typed(entry as Td, own as Td) : asFirst(entry as Tensor, own));
-  }
-  return stacked._like(entries, stateOf(stacked));
+    return entry instanceof Collection ? typed(entry as Td, own as Td) : asFirst(entry as Tensor, own);
+  });
 }
 
 /** Stacks a tree, and expands tensors that are one object everywhere. */

@@ -3,9 +3,9 @@
 import { isNumber } from "../../tensor/checks.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
+import { mapEntries, mapMembers } from "../core/mapping.ts";
 import { noNested } from "../core/nested.ts";
 import {
-  entriesOf,
   isLazy,
   isNested,
   isNonTensor,
@@ -51,19 +51,15 @@ export function compareTd(td: Td, other: unknown, fn: BinaryFunction, equal: boo
 function compareTrees(td: Td, other: Td, fn: BinaryFunction, equal: boolean | null): Td {
   if (isLazy(td)) {
     const right = other.unbind(td.stackDim);
-    const members = td.members.map((member, i) => compareTrees(member, right[i] as Td, fn, equal));
-    return make.lazy(members, td.stackDim, td.stackDimName);
+    return mapMembers(td, (member, i) => compareTrees(member, right[i] as Td, fn, equal));
   }
   requireSameKeys(td, other);
-  const entries = new Map<string, Entry>();
-  for (const [key, a] of entriesOf(td)) {
+  return mapEntries(td, (a, key) => {
     const b = other._own(key) as Entry;
-    if (a instanceof Tensor) entries.set(key, likeEntry(a, fn(a, b)));
-    else if (isNested(a)) throw noNested("a comparison", key);
-    else if (isNonTensor(a)) entries.set(key, compareValues(a, b, equal));
-    else entries.set(key, compareTrees(a, b as Td, fn, equal));
-  }
-  return td._like(entries, stateOf(td));
+    if (a instanceof Tensor) return likeEntry(a, fn(a, b));
+    if (isNested(a)) throw noNested("a comparison", key);
+    return isNonTensor(a) ? compareValues(a, b, equal) : compareTrees(a, b as Td, fn, equal);
+  });
 }
 
 function compareValues(a: ValueTd, b: Entry, equal: boolean | null): Tensor {

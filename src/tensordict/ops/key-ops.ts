@@ -4,6 +4,7 @@ import { KeyError, ValueError } from "../../tensor/errors.ts";
 import { sameSizes } from "../../tensor/size.ts";
 import { keyPath, pythonString } from "../core/keys.ts";
 import { type IsLeaf, isLeafBy } from "../core/leaves.ts";
+import { mapEntries, mapMembers } from "../core/mapping.ts";
 import {
   Collection,
   entriesOf,
@@ -94,12 +95,7 @@ export interface EmptyOptions {
 export function emptyTd(td: Td, recurse: boolean, options: EmptyOptions): Td {
   const { batchSize, device, names } = options;
   if (isLazy(td) && [batchSize, device, names].every((one) => one === undefined)) {
-    const { members, stackDim, stackDimName } = td;
-    return make.lazy(
-      members.map((member) => emptyTd(member, recurse, {})),
-      stackDim,
-      stackDimName,
-    );
+    return mapMembers(td, (member) => emptyTd(member, recurse, {}));
   }
   const size = batchSize === undefined || batchSize === null ? td._batchSize : toSize(batchSize);
   const kept = sameSizes(size, td._batchSize) ? td._names : null;
@@ -156,42 +152,26 @@ export function excludeKeys(td: Td, list: readonly (NestedKey | KeyOptions)[]): 
 
 /** A collection without these paths; what none of them leads into is shared. */
 function without(td: Td, paths: readonly (readonly string[])[]): Td {
-  if (isLazy(td)) {
-    const { members, stackDim, stackDimName } = td;
-    return make.lazy(
-      members.map((member) => without(member, paths)),
-      stackDim,
-      stackDimName,
-    );
-  }
-  const entries = new Map<string, Entry>();
-  for (const [key, entry] of entriesOf(td)) {
+  if (isLazy(td)) return mapMembers(td, (member) => without(member, paths));
+  return mapEntries(td, (entry, key) => {
     const inside = paths.filter(([first]) => first === key).map(([, ...rest]) => rest);
-    if (inside.some((rest) => rest.length === 0)) continue;
+    if (inside.some((rest) => rest.length === 0)) return undefined;
     const found = inside.some((rest) => isBranch(entry) && findEntry(entry, rest) !== undefined);
-    entries.set(key, found ? without(entry as Td, inside) : entry);
-  }
-  return td._like(entries, stateOf(td));
+    return found ? without(entry as Td, inside) : entry;
+  });
 }
 
 /** The same tensors in fresh collections. */
 export function shallowTree(td: Td): Td {
-  if (isLazy(td)) {
-    const { members, stackDim, stackDimName } = td;
-    return make.lazy(members.map(shallowTree), stackDim, stackDimName);
-  }
-  const entries = new Map<string, Entry>();
-  for (const [key, entry] of entriesOf(td)) {
-    entries.set(key, isBranch(entry) ? shallowTree(entry) : entry);
-  }
-  return td._like(entries, stateOf(td));
+  if (isLazy(td)) return mapMembers(td, shallowTree);
+  return mapEntries(td, (entry) => (isBranch(entry) ? shallowTree(entry) : entry));
 }
 
 /** Changes the keys of a lazy stack member by member: in place, once it is known for all that it can be done. */
 function rekeyMembers(lazy: LazyTd, inplace: boolean, rekey: (td: Td) => Td): Td {
-  const { members, stackDim, stackDimName } = lazy;
+  if (!inplace) return mapMembers(lazy, rekey);
+  const { members } = lazy;
   const changed = members.map(rekey);
-  if (!inplace) return make.lazy(changed, stackDim, stackDimName);
   for (const member of members) requireUnlocked(member);
   for (const [i, member] of members.entries()) replaceEntries(member, new Map(entriesOf(changed[i] as Td)));
   return lazy;
@@ -277,11 +257,9 @@ export function unflattenKeysTd(td: Td, separator: string, inplace: boolean): Td
 
 /** The same tensors without the values that are none. */
 export function withoutValues(td: Td): Td {
-  if (isLazy(td)) return make.lazy(td.members.map(withoutValues), td.stackDim, td.stackDimName);
-  const entries = new Map<string, Entry>();
-  for (const [key, entry] of entriesOf(td)) {
-    if (isNonTensor(entry)) continue;
-    entries.set(key, isTensorCollection(entry) ? withoutValues(entry) : entry);
-  }
-  return td._like(entries, stateOf(td));
+  if (isLazy(td)) return mapMembers(td, withoutValues);
+  return mapEntries(td, (entry) => {
+    if (isNonTensor(entry)) return undefined;
+    return isTensorCollection(entry) ? withoutValues(entry) : entry;
+  });
 }

@@ -8,6 +8,7 @@ import { contiguousStrides } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { typeName } from "../../tensor/type-name.ts";
 import { lockTd } from "../core/locking.ts";
+import { mapEntries, mapMembers } from "../core/mapping.ts";
 import {
   entriesOf,
   isLazy,
@@ -16,7 +17,6 @@ import {
   isParams,
   isTensorCollection,
   type LazyTd,
-  make,
   requireUnlocked,
   stateOf,
   type Td,
@@ -46,20 +46,12 @@ export interface ToOptions {
 /** A copy of the tree; the tensors are copied too when `deep`. */
 export function cloneTd(td: Td, deep: boolean): Td {
   if (isParams(td)) return td.clone(deep);
-  if (isLazy(td)) {
-    return make.lazy(
-      td.members.map((member) => cloneTd(member, deep)),
-      td.stackDim,
-      td.stackDimName,
-    );
-  }
-  const entries = new Map<string, Entry>();
-  for (const [key, entry] of entriesOf(td)) {
-    if (entry instanceof Tensor) entries.set(key, deep ? likeEntry(entry, entry.clone()) : entry);
-    else if (isNested(entry)) entries.set(key, deep ? entry.clone() : entry);
-    else entries.set(key, cloneTd(entry, deep));
-  }
-  return td._like(entries, stateOf(td));
+  if (isLazy(td)) return mapMembers(td, (member) => cloneTd(member, deep));
+  return mapEntries(td, (entry) => {
+    if (entry instanceof Tensor) return deep ? likeEntry(entry, entry.clone()) : entry;
+    if (isNested(entry)) return deep ? entry.clone() : entry;
+    return cloneTd(entry, deep);
+  });
 }
 
 /** Options of `contiguous`. */
@@ -147,22 +139,11 @@ export function convertTd(td: Td, target: unknown, options: ToOptions): Td {
 
 /** On another device. */
 function moveTd(td: Td, device: Device): Td {
-  if (isLazy(td)) {
-    return make.lazy(
-      td.members.map((member) => moveTd(member, device)),
-      td.stackDim,
-      td.stackDimName,
-    );
-  }
-  const entries = new Map<string, Entry>();
-  for (const [key, entry] of entriesOf(td)) {
-    if (entry instanceof Tensor) entries.set(key, likeEntry(entry, entry.to(device)));
-    else if (isNested(entry)) entries.set(key, entry.to(device));
-    else
-      entries.set(
-        key,
-        isNonTensor(entry) ? entry._like(new Map(), stateOf(entry, { device })) : moveTd(entry as Td, device),
-      );
-  }
-  return td._like(entries, stateOf(td, { device }));
+  if (isLazy(td)) return mapMembers(td, (member) => moveTd(member, device));
+  const move = (entry: Entry): Entry => {
+    if (entry instanceof Tensor) return likeEntry(entry, entry.to(device));
+    if (isNested(entry)) return entry.to(device);
+    return isNonTensor(entry) ? entry._like(new Map(), stateOf(entry, { device })) : moveTd(entry, device);
+  };
+  return mapEntries(td, move, stateOf(td, { device }));
 }

@@ -4,6 +4,7 @@ import { NotImplementedError, RuntimeError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { pythonString } from "../core/keys.ts";
+import { mapEntries } from "../core/mapping.ts";
 import { noNested } from "../core/nested.ts";
 import { FUNCTIONS } from "../core/signatures.ts";
 import {
@@ -122,9 +123,7 @@ function padTree(given: Td, widths: Widths, value: number): Td {
   if (isNonTensor(given)) return padValues(given, widths);
   const td = isLazy(given) ? given.densify() : given;
   const batchSize = grown(td._batchSize, widths);
-  const entries = new Map<string, Entry>();
-  for (const [key, entry] of entriesOf(td)) entries.set(key, padEntry(entry, widths, value, batchSize));
-  return td._like(entries, stateOf(td, { batchSize }));
+  return mapEntries(td, (entry) => padEntry(entry, widths, value, batchSize), stateOf(td, { batchSize }));
 }
 
 /** Plans giving a collection its padded entries. */

@@ -8,6 +8,7 @@ import { Tensor } from "../../tensor/tensor.ts";
 import { fromSource, isSource, mismatch, startsWith, toEntry } from "../core/convert.ts";
 import { type IsLeaf, isLeafBy } from "../core/leaves.ts";
 import { lockTd } from "../core/locking.ts";
+import { mapEntries } from "../core/mapping.ts";
 import { fitNames } from "../core/names.ts";
 import { type NestedTensor, noNested } from "../core/nested.ts";
 import { rehearse, rehearseCopy } from "../core/rehearsal.ts";
@@ -458,12 +459,10 @@ export function reduceBatch(tree: Td, op: BatchReduction): Td {
   const td = isLazy(tree) ? tree.densify() : tree;
   const batchSize = Size.fromList([...op.size(td._batchSize)]);
   const state: NewState = stateOf(td, { batchSize, names: td._names === null ? null : op.names(td._names) });
-  const entries = new Map<string, Entry>();
-  for (const [key, entry] of entriesOf(td)) {
-    if (entry instanceof Tensor) entries.set(key, entryOf(isUnbatched(entry) ? entry : op.tensor(entry), batchSize));
-    else if (isNested(entry)) throw noNested("a reduction", key);
-    else if (isNonTensor(entry)) entries.set(key, firstValue(entry, { ...state, names: null }));
-    else entries.set(key, reduceBatch(entry, op));
-  }
-  return td._like(entries, state);
+  const reduce = (entry: Entry, key: string): Entry => {
+    if (entry instanceof Tensor) return entryOf(isUnbatched(entry) ? entry : op.tensor(entry), batchSize);
+    if (isNested(entry)) throw noNested("a reduction", key);
+    return isNonTensor(entry) ? firstValue(entry, { ...state, names: null }) : reduceBatch(entry, op);
+  };
+  return mapEntries(td, reduce, state);
 }

@@ -2,9 +2,9 @@
 import { IndexError, RuntimeError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
+import { mapEntries } from "../core/mapping.ts";
 import { noNested } from "../core/nested.ts";
 import {
-  entriesOf,
   isLazy,
   isNested,
   isNonTensor,
@@ -118,28 +118,26 @@ export function atLeastTd(td: Td, rank: number): Td {
 export function remade(td: Td, batch: readonly number[], make1: (t: Tensor, shape: readonly number[]) => Tensor): Td {
   if (isLazy(td)) return remade(td.densify(), batch, make1);
   const rank = td._batchSize.length;
-  const entries = new Map<string, Entry>();
-  for (const [key, entry] of entriesOf(td)) {
-    const inner = (shape: readonly number[]) => [...batch, ...shape.slice(rank)];
-    if (isUnbatched(entry)) entries.set(key, ofBatch(entry, Size.fromList([...batch])));
-    else if (entry instanceof Tensor) entries.set(key, make1(entry, inner(entry._shape)));
-    else if (isNested(entry)) throw noNested("this", key);
-    else entries.set(key, remade(entry, inner(entry._batchSize), make1));
-  }
-  const state = stateOf(td, { batchSize: Size.fromList([...batch]), names: null });
+  const batchSize = Size.fromList([...batch]);
+  const inner = (shape: readonly number[]) => [...batch, ...shape.slice(rank)];
   if (isNonTensor(td) && td._kind === "nonTensorStack") throw new RuntimeError("a stack of values has no model");
-  return td._like(entries, state);
+  const anew = (entry: Entry, key: string): Entry => {
+    if (isUnbatched(entry)) return ofBatch(entry, batchSize);
+    if (entry instanceof Tensor) return make1(entry, inner(entry._shape));
+    if (isNested(entry)) throw noNested("this", key);
+    return remade(entry, inner(entry._batchSize), make1);
+  };
+  return mapEntries(td, anew, stateOf(td, { batchSize, names: null }));
 }
 
 /** @torch TensorDict.expand_as */
 export function expandAsTd(td: Td, other: Td): Td {
-  const entries = new Map<string, Entry>();
-  for (const [key, entry] of entriesOf(td)) {
+  const grow = (entry: Entry, key: string): Entry | undefined => {
     const wanted = other._own(key);
-    if (entry instanceof Tensor && wanted instanceof Tensor) entries.set(key, entry.expandAs(wanted));
-    else if (isTensorCollection(entry) && isTensorCollection(wanted)) entries.set(key, expandAsTd(entry, wanted));
-  }
-  return td._like(entries, stateOf(td, { batchSize: other._batchSize, names: other._names }));
+    if (entry instanceof Tensor && wanted instanceof Tensor) return entry.expandAs(wanted);
+    return isTensorCollection(entry) && isTensorCollection(wanted) ? expandAsTd(entry, wanted) : undefined;
+  };
+  return mapEntries(td, grow, stateOf(td, { batchSize: other._batchSize, names: other._names }));
 }
 
 /** How many collections lie above the deepest tensor, the root left out. */

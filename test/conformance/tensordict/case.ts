@@ -2,17 +2,9 @@
 // is that of the other cases (../case-types.ts), with collections, dictionaries and functions.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Code } from "../case-types.ts";
+import type { Code, StridedDesc } from "../case-types.ts";
 
-export interface TensorDesc {
-  s: number;
-  dt: Code;
-  sh: number[];
-  st?: number[];
-  off?: number;
-  rg?: 1;
-  cj?: 1;
-  ng?: 1;
+export interface TensorDesc extends StridedDesc {
   /** A parameter, a buffer, a tensor without a batch. */
   pa?: 1;
   bf?: 1;

@@ -1,0 +1,23 @@
+// Collections of what becomes of another one's entries or members.
+import { entriesOf, type LazyTd, make, type NewState, stateOf, type Td } from "./state.ts";
+import type { Entry } from "./types.ts";
+
+/** A collection like another of what becomes of its entries; one that becomes undefined is left out. */
+export function mapEntries(
+  td: Td,
+  fn: (entry: Entry, key: string) => Entry | undefined,
+  state: NewState = stateOf(td),
+): Td {
+  const entries = new Map<string, Entry>();
+  for (const [key, entry] of entriesOf(td)) {
+    const made = fn(entry, key);
+    if (made !== undefined) entries.set(key, made);
+  }
+  return td._like(entries, state);
+}
+
+/** A lazy stack of what becomes of another one's members. */
+export function mapMembers(td: LazyTd, fn: (member: Td, i: number) => Td): LazyTd {
+  const members = td.members.map((member, i) => fn(member as Td, i));
+  return make.lazy(members, td.stackDim, td.stackDimName);
+}
