@@ -133,7 +133,10 @@ function stages(kernels: boolean): { cases: boolean; folders: string[] }[] {
 
 /** The first of the drawn mutants, up to the last of `--count` that can be switched. */
 function sampled(drawn: readonly number[], able: ReadonlySet<number>): number[] {
-  const last = drawn.filter((id) => able.has(id)).slice(0, Number(flags.count)).at(-1);
+  const last = drawn
+    .filter((id) => able.has(id))
+    .slice(0, Number(flags.count))
+    .at(-1);
   return drawn.slice(0, drawn.indexOf(last as number) + 1);
 }
 

@@ -2,7 +2,7 @@
 // is that of the other cases (../case-types.ts), with collections, dictionaries and functions.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Code, StridedDesc } from "../case-types.ts";
+import type { StridedDesc } from "../case-types.ts";
 
 export interface TensorDesc extends StridedDesc {
   /** A parameter, a buffer, a tensor without a batch. */
