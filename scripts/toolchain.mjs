@@ -256,6 +256,15 @@ export function libraryIsCurrent({ native = false } = {}) {
   return stamp === sourceDigest(false) || (native && stamp === sourceDigest(true));
 }
 
+/** Zig's cache knows files by their absolute places: that of a folder that was copied would give the old folder's. */
+function requireOwnCache() {
+  const note = join(zigCache, "place.txt");
+  if (existsSync(note) && readFileSync(note, "utf8") === root) return;
+  rmSync(zigCache, { recursive: true, force: true });
+  mkdirSync(zigCache, { recursive: true });
+  writeFileSync(note, root);
+}
+
 /**
  * Builds the native library when its sources changed since the last build.
  * @param {{ force?: boolean, native?: boolean }} [options] native: with this machine's instruction set alone
@@ -265,6 +274,7 @@ export function buildLibrary({ force = false, native = false } = {}) {
   const zig = findZig();
   if (zig === undefined) throw new ToolError("zig is not installed: run `npm install` or `bun install`");
   const file = libraryFile();
+  requireOwnCache();
   if (!force && libraryIsCurrent({ native }))
     return { built: false, seconds: 0, megabytes: statSync(file).size / 1e6, file };
   const digest = sourceDigest(native);

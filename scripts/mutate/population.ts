@@ -16,8 +16,9 @@ const LOADING_MS = 90_000;
 const LATE_MS = 10_000;
 /** Rows of kernels and cases are short. */
 const LATE_CASES_MS = 4000;
-/** A child that waits takes no time of the processor. */
-const ASLEEP = 30;
+/** A child that takes no more of the processor's time for so long waits for what does not come. */
+const ASLEEP_MS = 30_000;
+const NO_WORK_MS = 100;
 
 function instrument(folder: string, all: readonly Mutant[]): void {
   for (const file of new Set(all.map((m) => m.file))) {
@@ -80,6 +81,7 @@ async function child(orders: Orders, mutant?: number): Promise<boolean> {
   let last = "";
   let since = Date.now();
   let worked = 0;
+  let awake = { at: Date.now(), work: 0 };
   let hung: "runs" | "waits" | undefined;
   const late = orders.folders.length > 0 ? LATE_MS : LATE_CASES_MS;
   const watch = setInterval(() => {
@@ -87,11 +89,12 @@ async function child(orders: Orders, mutant?: number): Promise<boolean> {
     const work = cpuMs(run.pid);
     if (at !== last) [last, since, worked] = [at, Date.now(), work ?? 0];
     const most = at === "" ? LOADING_MS : 1000 * orders.seconds + late;
-    const passed = Date.now() - since;
-    const taken = work === null ? passed : work - worked;
-    if (ids.length === 0 || Math.max(taken, passed / ASLEEP) <= most) return;
-    hung = taken > most ? "runs" : "waits";
-    run.kill("SIGKILL");
+    const taken = work === null ? Date.now() - since : work - worked;
+    if (work === null || work - awake.work > NO_WORK_MS) awake = { at: Date.now(), work: work ?? 0 };
+    if (ids.length === 0) return;
+    if (taken > most) hung = "runs";
+    else if (Date.now() - awake.at > ASLEEP_MS) hung = "waits";
+    if (hung !== undefined) run.kill("SIGKILL");
   }, 500);
   await run.exited;
   clearInterval(watch);

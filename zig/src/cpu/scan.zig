@@ -10,16 +10,15 @@ const fr = @import("../core/frame.zig");
 const panel = @import("panel.zig");
 const parallel = @import("../core/parallel.zig");
 const plans = @import("reduce_plan.zig");
+const ends = @import("scan_ends.zig");
 const extremes = @import("scan_extremes.zig");
 
 const Compute = abi.Compute;
 const Plan = plans.Plan;
 const Walk = plans.Walk;
-const element = plans.element;
-
-/// Columns in a task, and elements of a line in a block.
-const max_width = 256;
-const block = 512;
+const Ends = ends.Ends;
+const max_width = ends.max_width;
+const block = ends.block;
 const side_by_side = 4;
 
 pub fn sum(f: *fr.Frame) abi.Status {
@@ -155,15 +154,14 @@ fn Compiled(comptime c: Compute, comptime product: bool) type {
 }
 
 fn run(all: *const Loops, f: *fr.Frame) abi.Status {
-    const c: usize = @intFromFloat(f.compute);
-    const loop = (if (c < all.len) all[c] else null) orelse return .unsupported;
+    const loop = ends.loop_of(Loop, all, f) orelse return .unsupported;
     const src = fr.view(f, 1);
     const dim = fr.to_usize(f.attrs[abi.ScanAttr.dim]);
     if (dim >= src.rank) return .bad_argument;
     var plan: Plan = undefined;
     plan.open_lines(f, 1, 1, dim, max_width);
     if (plan.tasks == 0 or plan.reduced.total == 0) return .ok;
-    const job: Job = .{ .loop = loop, .plan = &plan, .src = src, .dst = fr.view(f, 0) };
+    const job: Job = .{ .loop = loop, .plan = &plan, .ends = .of(loop.compute, &plan, src, fr.view(f, 0)) };
     parallel.parallel_for(plan.tasks, plan.task_grain(), &job, Job.tasks);
     return .ok;
 }
@@ -171,8 +169,7 @@ fn run(all: *const Loops, f: *fr.Frame) abi.Status {
 const Job = struct {
     loop: *const Loop,
     plan: *const Plan,
-    src: fr.View,
-    dst: fr.View,
+    ends: Ends,
 
     fn tasks(j: *const Job, begin: usize, end: usize) void {
         var walks: [side_by_side]Walk = undefined;
@@ -191,42 +188,24 @@ const Job = struct {
         }
     }
 
-    fn read(j: *const Job, buffer: [*]u8, at: isize, stride: isize, n: usize) void {
-        const c = j.loop.compute;
-        convert.load(c, j.src.dtype, buffer, element(j.src.data, at, dt.size_of(j.src.dtype)), stride, n);
-        if (j.src.flags != 0) convert.flip_any(c, j.src.flags, buffer, n);
-    }
-
-    fn write(j: *const Job, buffer: [*]u8, at: isize, stride: isize, n: usize) void {
-        const to = element(j.dst.data, at, dt.size_of(j.dst.dtype));
-        convert.store_of(j.loop.compute, j.dst.dtype)(buffer, to, stride, n);
-    }
-
-    /// From memory to memory where it holds what the loop takes.
     fn line(j: *const Job, walk: *const Walk) void {
-        const in = j.plan.reduced.in[0];
-        const out = j.plan.reduced.out[0][0];
-        const native = convert.native_of(j.loop.compute);
-        const reads = in == 1 and convert.is_native(&j.src, native);
-        const writes = out == 1 and convert.is_native(&j.dst, native);
+        const e = &j.ends;
         var buffer: [block * convert.widest]u8 align(64) = undefined;
         var total: [convert.widest]u8 align(16) = @bitCast(j.loop.start);
         var at: usize = 0;
         while (at < j.plan.reduced.total) {
             const n = @min(block, j.plan.reduced.total - at);
             const k: isize = @intCast(at);
-            if (!reads) j.read(&buffer, walk.in + k * in, in, n);
-            const from = if (reads) element(j.src.data, walk.in + k * in, j.loop.size) else &buffer;
-            const to = if (writes) element(j.dst.data, walk.out[0] + k * out, j.loop.size) else &buffer;
-            j.loop.line(&total, to, from, n);
-            if (!writes) j.write(&buffer, walk.out[0] + k * out, out, n);
+            const to = walk.out[0] + k * e.out;
+            const from = e.source(&buffer, walk.in + k * e.in, n);
+            j.loop.line(&total, e.target(&buffer, to), from, n);
+            e.finish(&buffer, to, n);
             at += n;
         }
     }
 
     fn lines(j: *const Job, walks: *const [side_by_side]Walk) void {
-        const in = j.plan.reduced.in[0];
-        const out = j.plan.reduced.out[0][0];
+        const e = &j.ends;
         const size = j.loop.size;
         // In buffers, also where memory would do: stores to other rows look to the processor like stores to the places
         // that it is about to read, wherever the addresses have their last twelve bits in common.
@@ -239,26 +218,25 @@ const Job = struct {
         while (at < j.plan.reduced.total) {
             const n = @min(block, j.plan.reduced.total - at);
             const k: isize = @intCast(at);
-            for (walks, rows) |*w, r| j.read(r, w.in + k * in, in, n);
+            for (walks, rows) |*w, r| e.read(r, w.in + k * e.in, e.in, n);
             j.loop.lines(&totals, &rows, n);
-            for (walks, rows) |*w, r| j.write(r, w.out[0] + k * out, out, n);
+            for (walks, rows) |*w, r| e.write(r, w.out[0] + k * e.out, e.out, n);
             at += n;
         }
     }
 
     /// Neighbouring lines, row by row.
     fn columns(j: *const Job, walk: *const Walk, width: usize) void {
-        const in = j.plan.reduced.in[0];
-        const out = j.plan.reduced.out[0][0];
-        const step = j.plan.kept.out[0][0];
+        const e = &j.ends;
+        const kept = &j.plan.kept;
         var totals: [max_width * convert.widest]u8 align(64) = undefined;
         var buffer: [max_width * convert.widest]u8 align(64) = undefined;
         panel.repeat(j.loop.size, &totals, @intFromPtr(&j.loop.start), width);
         for (0..j.plan.reduced.total) |r| {
             const k: isize = @intCast(r);
-            j.read(&buffer, walk.in + k * in, j.plan.kept.in[0], width);
+            e.read(&buffer, walk.in + k * e.in, kept.in[0], width);
             j.loop.row(&totals, &buffer, width);
-            j.write(&totals, walk.out[0] + k * out, step, width);
+            e.write(&totals, walk.out[0] + k * e.out, kept.out[0][0], width);
         }
     }
 };

@@ -6,6 +6,7 @@ const cfg = @import("cfg");
 const convert = @import("convert.zig");
 const dt = @import("../core/dtype.zig");
 const fr = @import("../core/frame.zig");
+const ends = @import("scan_ends.zig");
 const parallel = @import("../core/parallel.zig");
 const plans = @import("reduce_plan.zig");
 
@@ -13,10 +14,9 @@ const Compute = abi.Compute;
 const Plan = plans.Plan;
 const Walk = plans.Walk;
 const element = plans.element;
-
-/// Columns in a task, and elements of a line in a block.
-const max_width = 256;
-const block = 512;
+const Ends = ends.Ends;
+const max_width = ends.max_width;
+const block = ends.block;
 
 pub fn cummax(f: *fr.Frame) abi.Status {
     return run(&greatest, f);
@@ -134,8 +134,7 @@ fn Compiled(comptime c: Compute, comptime largest: bool) type {
 }
 
 fn run(all: *const Loops, f: *fr.Frame) abi.Status {
-    const c: usize = @intFromFloat(f.compute);
-    const loop = (if (c < all.len) all[c] else null) orelse return .unsupported;
+    const loop = ends.loop_of(Loop, all, f) orelse return .unsupported;
     const src = fr.view(f, 2);
     const dim = fr.to_usize(f.attrs[abi.ScanAttr.dim]);
     const places = fr.view(f, 1);
@@ -143,7 +142,7 @@ fn run(all: *const Loops, f: *fr.Frame) abi.Status {
     var plan: Plan = undefined;
     plan.open_lines(f, 2, 2, dim, max_width);
     if (plan.tasks == 0 or plan.reduced.total == 0) return .ok;
-    const job: Job = .{ .loop = loop, .plan = &plan, .src = src, .values = fr.view(f, 0), .places = places };
+    const job: Job = .{ .loop = loop, .plan = &plan, .ends = .of(loop.compute, &plan, src, fr.view(f, 0)), .places = places };
     parallel.parallel_for(plan.tasks, plan.task_grain(), &job, Job.tasks);
     return .ok;
 }
@@ -151,8 +150,7 @@ fn run(all: *const Loops, f: *fr.Frame) abi.Status {
 const Job = struct {
     loop: *const Loop,
     plan: *const Plan,
-    src: fr.View,
-    values: fr.View,
+    ends: Ends,
     places: fr.View,
 
     fn tasks(j: *const Job, begin: usize, end: usize) void {
@@ -163,31 +161,15 @@ const Job = struct {
         }
     }
 
-    fn read(j: *const Job, buffer: [*]u8, at: isize, stride: isize, n: usize) void {
-        const from = element(j.src.data, at, dt.size_of(j.src.dtype));
-        convert.load(j.loop.compute, j.src.dtype, buffer, from, stride, n);
-        if (j.src.flags != 0) convert.flip_any(j.loop.compute, j.src.flags, buffer, n);
-    }
-
-    fn write(j: *const Job, buffer: [*]u8, at: isize, stride: isize, n: usize) void {
-        const to = element(j.values.data, at, dt.size_of(j.values.dtype));
-        convert.store_of(j.loop.compute, j.values.dtype)(buffer, to, stride, n);
-    }
-
     fn write_places(j: *const Job, buffer: [*]i64, at: isize, stride: isize, n: usize) void {
         const to = element(j.places.data, at, @sizeOf(i64));
         convert.store_of(.i64, .int64)(@ptrCast(buffer), to, stride, n);
     }
 
-    /// From memory to memory where it holds what the loop takes.
     fn line(j: *const Job, walk: *const Walk) void {
+        const e = &j.ends;
         const reduced = &j.plan.reduced;
-        const in = reduced.in[0];
-        const out = reduced.out[0][0];
         const places = reduced.out[1][0];
-        const native = convert.native_of(j.loop.compute);
-        const reads = in == 1 and convert.is_native(&j.src, native);
-        const writes = out == 1 and convert.is_native(&j.values, native);
         var buffer: [block * 8]u8 align(64) = undefined;
         var found: [block]i64 align(64) = undefined;
         var best: [8]u8 align(8) = j.loop.start;
@@ -196,16 +178,15 @@ const Job = struct {
         while (at < reduced.total) {
             const n = @min(block, reduced.total - at);
             const k: isize = @intCast(at);
-            if (!reads) j.read(&buffer, walk.in + k * in, in, n);
-            const from = if (reads) element(j.src.data, walk.in + k * in, j.loop.size) else &buffer;
-            const to = if (writes) element(j.values.data, walk.out[0] + k * out, j.loop.size) else &buffer;
+            const to = walk.out[0] + k * e.out;
+            const from = e.source(&buffer, walk.in + k * e.in, n);
             const first = walk.out[1] + k * places;
             const direct: [*]i64 = if (places == 1)
                 @ptrCast(@alignCast(element(j.places.data, first, @sizeOf(i64))))
             else
                 &found;
-            j.loop.line(&best, &place, to, direct, from, k, n);
-            if (!writes) j.write(&buffer, walk.out[0] + k * out, out, n);
+            j.loop.line(&best, &place, e.target(&buffer, to), direct, from, k, n);
+            e.finish(&buffer, to, n);
             if (places != 1) j.write_places(&found, first, places, n);
             at += n;
         }
@@ -213,6 +194,7 @@ const Job = struct {
 
     /// Neighbouring lines, row by row.
     fn columns(j: *const Job, walk: *const Walk, width: usize) void {
+        const e = &j.ends;
         const reduced = &j.plan.reduced;
         const kept = &j.plan.kept;
         var best: [max_width * 8]u8 align(64) = undefined;
@@ -221,9 +203,9 @@ const Job = struct {
         for (0..width) |i| @memcpy(best[i * j.loop.size ..][0..j.loop.size], j.loop.start[0..j.loop.size]);
         for (0..reduced.total) |r| {
             const k: isize = @intCast(r);
-            j.read(&buffer, walk.in + k * reduced.in[0], kept.in[0], width);
+            e.read(&buffer, walk.in + k * e.in, kept.in[0], width);
             j.loop.row(&best, &places, &buffer, k, width);
-            j.write(&best, walk.out[0] + k * reduced.out[0][0], kept.out[0][0], width);
+            e.write(&best, walk.out[0] + k * e.out, kept.out[0][0], width);
             j.write_places(&places, walk.out[1] + k * reduced.out[1][0], kept.out[1][0], width);
         }
     }
