@@ -1,11 +1,13 @@
 // How the project's figures went, drawn from git: `bun run history [figure...]`. What a commit holds is read from it;
-// what only a run of all checks knows (build seconds, tests run) is in docs/metrics.jsonl, to which
-// `bun run history --record` appends the line of the last run.
+// what only a run of all checks knows (build seconds, tests run) is in docs/metrics.jsonl:
+//   bun run history --record                        notes the last run here
+//   bun run history --record LOG --commit NAME      or the one whose output is in a file, of some commit
 
-import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { plot } from "asciichart";
-import { LAST_LINE, type Metrics, parseMetrics } from "./metrics.ts";
+import { LAST_LINE, lastMetrics, type Metrics } from "./metrics.ts";
 import { root } from "./toolchain.mjs";
 
 const RECORDS = "docs/metrics.jsonl";
@@ -126,21 +128,40 @@ export function chart(figure: string, points: readonly Point[]): string {
   return `${title}\n${plot(thinned(series.values, WIDTH), { height: HEIGHT, format })}\n`;
 }
 
-function record(): number {
-  const line = existsSync(LAST_LINE) ? readFileSync(LAST_LINE, "utf8").trim() : "";
-  const figures = parseMetrics(line);
+/** The records with one more; a second one of a commit takes the place of the first. */
+export function recorded(records: readonly Point[], one: Point): Point[] {
+  return [...records.filter(({ commit }) => commit !== one.commit), one];
+}
+
+/** What is said of recorded figures: a line needs two points. */
+export function recordedText(figure: string, records: readonly Point[]): string {
+  const { points, values } = seriesOf(records, figure);
+  const [only] = points;
+  if (only === undefined) return "";
+  if (points.length > 1) return `recorded ${chart(figure, records)}`;
+  return `recorded ${figure}: ${values[0]} (${only.commit}, ${only.day}), the only record of it so far\n`;
+}
+
+function record(log: string, commit: string): number {
+  const figures = existsSync(log) ? lastMetrics(readFileSync(log, "utf8")) : undefined;
   if (figures === undefined) {
-    console.error("history: no run of all checks has left its figures: run `npm test` first");
+    const advice = log === LAST_LINE ? "run `npm test` first" : "only a run of all checks prints them";
+    console.error(`history: no figures of a run in ${log}: ${advice}`);
     return 1;
   }
-  const [head] = commits().slice(-1) as [{ commit: string; day: string }];
-  appendFileSync(join(root, RECORDS), `${JSON.stringify({ ...head, figures })}\n`);
-  console.log(`${RECORDS}: ${head.commit} ${line}`);
+  const [name, day] = git("show", "-s", "--format=%h %cs", commit).trim().split(" ") as [string, string];
+  const file = join(root, RECORDS);
+  const before = existsSync(file) ? recordsIn(readFileSync(file, "utf8")) : [];
+  const lines = recorded(before, { commit: name, day, figures }).map((one) => `${JSON.stringify(one)}\n`);
+  writeFileSync(file, lines.join(""));
+  console.log(`${RECORDS}: ${name}, ${Object.keys(figures).length} figures; ${lines.length} recorded`);
   return 0;
 }
 
-function main(args: string[]): number {
-  if (args.includes("--record")) return record();
+function main(words: string[]): number {
+  const options = { record: { type: "boolean" }, commit: { type: "string", default: "HEAD" } } as const;
+  const { values, positionals: args } = parseArgs({ args: words, options, allowPositionals: true });
+  if (values.record) return record(args[0] ?? LAST_LINE, values.commit);
   const points = thinned(commits(), WIDTH).map((one) => ({ ...one, figures: figuresAt(one.commit) }));
   const file = join(root, RECORDS);
   const records = existsSync(file) ? recordsIn(readFileSync(file, "utf8")) : [];
@@ -154,8 +175,8 @@ function main(args: string[]): number {
   sources.forEach((list, i) => {
     for (const figure of known[i] as string[]) {
       if (args.length > 0 && !args.includes(figure)) continue;
-      const text = chart(figure, list);
-      if (text !== "") console.log(i === 0 ? text : `recorded ${text}`);
+      const text = i === 0 ? chart(figure, list) : recordedText(figure, list);
+      if (text !== "") console.log(text);
     }
   });
   return 0;

@@ -29,6 +29,13 @@ export function parseMetrics(line: string): Metrics | undefined {
   );
 }
 
+/** The figures of the last such line of a run's output, whatever a log puts before its lines. */
+export function lastMetrics(log: string): Metrics | undefined {
+  const lines = Bun.stripANSI(log).split(/\r?\n/);
+  const found = lines.map((line) => parseMetrics(line.slice(Math.max(line.indexOf("metrics:"), 0)).trimEnd()));
+  return found.findLast((one) => one !== undefined);
+}
+
 interface Measured {
   operators: number;
   covered: number;

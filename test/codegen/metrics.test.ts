@@ -8,13 +8,15 @@ import {
   medianIn,
   overloadsIn,
   type Point,
+  recorded,
+  recordedText,
   recordsIn,
   seriesOf,
   sweepIn,
   thinned,
 } from "../../scripts/history.ts";
 import type { CallPath } from "../../scripts/measure.ts";
-import { metricsLine, parseMetrics } from "../../scripts/metrics.ts";
+import { lastMetrics, metricsLine, parseMetrics } from "../../scripts/metrics.ts";
 
 describe("the line", () => {
   const figures = { library_bytes: 3858712, build_seconds: null, case_coverage: 0.9954, tests: 0 };
@@ -23,6 +25,14 @@ describe("the line", () => {
     const line = metricsLine(figures);
     expect(line).toBe("metrics: library_bytes=3858712 build_seconds=none case_coverage=0.9954 tests=0");
     expect(parseMetrics(line)).toEqual(figures);
+  });
+
+  test("is found in a run's output, the last one if there are several", () => {
+    const line = metricsLine(figures);
+    const log = `2026-11-23T08:00Z ok  types\r\n2026-11-23T08:01Z \u001b[1m${line}\u001b[0m\r\n12 passed, 0 failed\n`;
+    expect(lastMetrics(log)).toEqual(figures);
+    expect(lastMetrics(`metrics: tests=1\n${log}`)).toEqual(figures);
+    expect(lastMetrics("12 passed, 0 failed\n")).toBeUndefined();
   });
 
   test("is told from any other", () => {
@@ -100,6 +110,17 @@ describe("history", () => {
     expect([lines[1]?.trimStart()[0], lines.at(-2)?.trimStart()[0]]).toEqual(["3", "1"]);
     expect(chart("y", points)).toBe("y: 5 (c, 2026-11-22) to 5 (c, 2026-11-22)\n");
     expect(chart("z", points)).toBe("");
+  });
+
+  test("says that one record is no line yet", () => {
+    expect(recordedText("x", [points[0]!])).toBe("recorded x: 1 (a, 2026-11-22), the only record of it so far\n");
+    expect(recordedText("y", [points[0]!])).toBe("");
+    expect(recordedText("x", points)).toBe(`recorded ${chart("x", points)}`);
+  });
+
+  test("has one record of a commit", () => {
+    const again = point("a", { x: 9 });
+    expect(recorded(points, again)).toEqual([points[1]!, points[2]!, again]);
   });
 
   test("keeps first and last of many", () => {
