@@ -142,7 +142,8 @@ fn run(all: *const Loops, f: *fr.Frame) abi.Status {
     var plan: Plan = undefined;
     plan.open_lines(f, 2, 2, dim, max_width);
     if (plan.tasks == 0 or plan.reduced.total == 0) return .ok;
-    const job: Job = .{ .loop = loop, .plan = &plan, .ends = .of(loop.compute, &plan, src, fr.view(f, 0)), .places = places };
+    const both: Ends = .of(loop.compute, &plan, src, fr.view(f, 0));
+    const job: Job = .{ .loop = loop, .plan = &plan, .ends = both, .places = places };
     parallel.parallel_for(plan.tasks, plan.task_grain(), &job, Job.tasks);
     return .ok;
 }
