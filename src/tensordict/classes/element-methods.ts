@@ -6,10 +6,18 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { Extremes } from "../core/extremes.ts";
 import { isLazy, isTensorCollection, make, type Td, wrapBatchDim } from "../core/state.ts";
 import type { Schema } from "../core/types.ts";
-import { dense, once, onlyTensors } from "../ops/accumulating.ts";
-import { applyLeaves, elementwiseTd, type ManyFunction, type Operand, reduceTd } from "../ops/pointwise.ts";
+import { once, onlyTensors } from "../ops/accumulating.ts";
+import { applyLeaves, elementwiseTd, type ManyFunction, type Operand } from "../ops/pointwise.ts";
+import {
+  dense,
+  type ReduceDim,
+  type ReduceOptions,
+  type Reducer,
+  reduceEach,
+  reduceTogether,
+} from "../ops/reducing.ts";
 import { KEEP_LOCK, MathMethods } from "./math-methods.ts";
-import type { DefaultOptions, ReduceOptions } from "./math-signatures.ts";
+import type { DefaultOptions } from "./math-signatures.ts";
 
 /** A bound of `clamp`: none where it is null. */
 export type Bound = Operand | null;
@@ -40,9 +48,9 @@ export abstract class ElementMethods<S = Schema> extends MathMethods<S> {
    * @torch TensorDict.min
    */
   min(): Td;
-  min(dim: number | ExtremeOptions, options?: ExtremeOptions): Extremes | Td;
-  min(dim?: number | ExtremeOptions, options: ExtremeOptions = {}): Extremes | Td {
-    return extremes(this._td, "min", dim, options);
+  min(dim: ReduceDim | ExtremeOptions, keepdim?: boolean | ExtremeOptions, options?: ExtremeOptions): Extremes | Td;
+  min(dim?: unknown, keepdim?: unknown, options: ExtremeOptions = {}): unknown {
+    return extremes(this._td, "min", dim as ReduceDim | undefined, keepdim as boolean | undefined, options);
   }
   /**
    * Greatest elements of every tensor, or along a batch dimension with the places where they are.
@@ -53,9 +61,9 @@ export abstract class ElementMethods<S = Schema> extends MathMethods<S> {
    * @torch TensorDict.max
    */
   max(): Td;
-  max(dim: number | ExtremeOptions, options?: ExtremeOptions): Extremes | Td;
-  max(dim?: number | ExtremeOptions, options: ExtremeOptions = {}): Extremes | Td {
-    return extremes(this._td, "max", dim, options);
+  max(dim: ReduceDim | ExtremeOptions, keepdim?: boolean | ExtremeOptions, options?: ExtremeOptions): Extremes | Td;
+  max(dim?: unknown, keepdim?: unknown, options: ExtremeOptions = {}): unknown {
+    return extremes(this._td, "max", dim as ReduceDim | undefined, keepdim as boolean | undefined, options);
   }
   /**
    * Every tensor between two bounds: numbers, tensors of the batch, or collections with the same keys.
@@ -273,16 +281,22 @@ function softmaxTd(td: Td, dim: number, dtype: DTypeLike | null): Td {
 function extremes(
   td: Td,
   name: "min" | "max",
-  dim: number | ExtremeOptions | undefined,
+  dim: ReduceDim | undefined,
+  keepdim: boolean | undefined,
   options: ExtremeOptions,
-): Extremes | Td {
-  const given = typeof dim === "object" && dim !== null ? dim : { ...options, dim };
-  const keepdim = given.keepdim === true;
-  const at = given.dim ?? null;
-  if (at === null) return reduceTd(td, (t) => t[name](), undefined, keepdim);
-  const found = once((t) => t[name](wrapBatchDim(at, td._batchSize.length) as number, { keepdim }));
+): Extremes | Td | Tensor | ReturnType<Tensor["min"]> {
+  const given = { ...options, dim, keepdim };
+  // Of everything there is one element, along a dimension there are places too.
+  const both: Reducer<Tensor | ReturnType<Tensor["min"]>> = (t, at, keeps) =>
+    at === null ? t[name]() : t[name](at as number, { keepdim: keeps });
+  if (options.reduce === true) return reduceTogether(td, name, given, both);
+  const found = once((t: Tensor, at: unknown, keepdim: boolean) => t[name](at as number, { keepdim }));
+  const part = (which: 0 | 1): Reducer => {
+    return (t, at, keeps) => (at === null ? t[name]() : found(t, at, keeps)[which]);
+  };
   const tree = dense(td);
-  const part = (which: 0 | 1) => reduceTd(tree, (t) => found(t)[which], at, keepdim);
-  if (given.returnIndices === false) return part(0);
-  return new Extremes(name, onlyTensors(part(0)), onlyTensors(part(1)));
+  const values = reduceEach(tree, name, given, part(0));
+  if ((dim ?? null) === null || options.returnIndices === false) return values;
+  const indices = reduceEach(tree, name, given, part(1));
+  return new Extremes(name, onlyTensors(values), onlyTensors(indices));
 }

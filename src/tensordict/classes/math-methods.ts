@@ -1,47 +1,35 @@
-// Arithmetic, comparison and reduction methods. They work on every tensor of the tree at once.
-import type { DType } from "../../tensor/dtype.ts";
+import type { DType, DTypeName } from "../../tensor/dtype.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
-import type { Tensor } from "../../tensor/tensor.ts";
-import { keyPath } from "../core/keys.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import { keyPath, unravelKey } from "../core/keys.ts";
 import { FORMS } from "../core/signatures.ts";
-import type { Td } from "../core/state.ts";
+import { isTensorCollection, type Td } from "../core/state.ts";
 import type { Schema } from "../core/types.ts";
 import { changeTensors, requireEntry, tensorsOf } from "../ops/access.ts";
 import { compareTd } from "../ops/comparing.ts";
 import {
-  allAnyTd,
   applyLeaves,
   type BinaryFunction,
   binaryTd,
   type LeafFunction,
   type Operand,
-  reduceTd,
   rehearseAll,
 } from "../ops/pointwise.ts";
+import {
+  allAnyTd,
+  type ReduceDim,
+  type Reducer,
+  reduction,
+  type SpreadOptions,
+  type SumOptions,
+} from "../ops/reducing.ts";
 import { DiskMethods } from "./disk-methods.ts";
-import type { AlphaOptions, DefaultOptions, MathSignatures, ReduceOptions } from "./math-signatures.ts";
+import type { AlphaOptions, CastOptions, DefaultOptions, MathSignatures } from "./math-signatures.ts";
 
 /** Functions of one tensor that exist under the same name here. */
 const UNARY = [
-  "abs",
-  "ceil",
-  "cos",
-  "exp",
-  "expm1",
-  "floor",
-  "frac",
-  "log",
-  "log1p",
-  "neg",
-  "reciprocal",
-  "round",
-  "sigmoid",
-  "sign",
-  "sin",
-  "sqrt",
-  "square",
-  "tanh",
-  "trunc",
+  ...(["abs", "ceil", "cos", "erf", "erfc", "exp", "expm1", "floor", "frac", "lgamma", "log", "log1p"] as const),
+  ...(["neg", "reciprocal", "round", "sigmoid", "sign", "sin", "sqrt", "square", "tanh", "trunc"] as const),
   "logicalNot",
   "bitwiseNot",
 ] as const;
@@ -86,14 +74,30 @@ const WITHOUT_INPLACE: ReadonlySet<string> = new Set(["maximum", "minimum"]);
 /** Comparisons. */
 const COMPARE = ["eq", "ne", "lt", "le", "gt", "ge"] as const;
 
-/** Reductions: over everything of each tensor, or over one batch dimension. */
+/** Reductions: over everything of each tensor, over batch dimensions, or of all tensors together. */
 const REDUCE = ["sum", "mean", "prod", "std", "var", "amax", "amin", "nansum", "nanmean"] as const;
 
-/** Casts. */
-const CASTS = ["float", "double", "half", "bfloat16", "int", "long", "short", "bool"] as const;
+/** Those whose entries can get other names. */
+const TRANSFORMED: ReadonlySet<string> = new Set(["sum", "mean"]);
+
+/** Casts by name, to dtypes. */
+const CASTS = {
+  float: "float32",
+  double: "float64",
+  half: "float16",
+  int: "int32",
+  long: "int64",
+  short: "int16",
+  ...Object.fromEntries(
+    ["bool", "bfloat16", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16"].map(
+      (name) => [name, name],
+    ),
+  ),
+  ...Object.fromEntries(["uint32", "uint64", "complex64", "complex128"].map((name) => [name, name])),
+} as Readonly<Record<string, DTypeName>>;
 
 /** Functions of one tensor, in all their forms. */
-const SIMPLE: readonly string[] = [...UNARY, ...UNARY.map((name) => `${name}_`), ...CASTS, ...Object.keys(TESTS)];
+const SIMPLE: readonly string[] = [...UNARY, ...UNARY.map((name) => `${name}_`), ...Object.keys(TESTS)];
 
 /** Those that take a default for keys that one side lacks. */
 const DEFAULTED: readonly string[] = ["mul", "div", "pow", "maximum", "minimum", "logicalAnd", "bitwiseAnd"];
@@ -112,7 +116,12 @@ export const MATH: Readonly<Record<string, string>> = {
   ...forms(SIMPLE, () => FORMS.unary),
   ...forms([...BINARY, ...BINARY.map((name) => `${name}_`)], formOf),
   ...forms(COMPARE, () => FORMS.compare),
-  ...forms(REDUCE, () => FORMS.reduce),
+  ...forms(Object.keys(CASTS), () => FORMS.cast),
+  ...forms(["sum", "mean", "prod", "nansum", "nanmean"], (name) =>
+    TRANSFORMED.has(name) ? FORMS.total : FORMS.totals,
+  ),
+  ...forms(["std", "var"], () => FORMS.spread),
+  ...forms(["amax", "amin"], () => FORMS.reduce),
 };
 
 /** The methods that are made from the lists above. */
@@ -141,6 +150,24 @@ export abstract class MathMethods<S = Schema> extends DiskMethods<S> {
   isEmpty(): boolean {
     for (const _ of tensorsOf(this._td)) return false;
     return true;
+  }
+  /** The rest of a division by a number, a tensor or the entry of the same key. @torch TensorDict.mod */
+  mod(other: Operand): Td {
+    return binaryTd(this._td, other, binary("remainder"), KEEP_LOCK);
+  }
+  /** A number, a tensor or the entry of the same key, less every tensor. @torch TensorDict.rsub */
+  rsub(other: Operand, options: DefaultOptions & AlphaOptions = {}): Td {
+    const { alpha = null } = options;
+    const less: BinaryFunction = (a, b) => {
+      if (alpha === null) return a.sub(b as Tensor).neg();
+      return b instanceof Tensor && isTensorCollection(other)
+        ? b.sub(a, { alpha })
+        : a
+            .mul(alpha)
+            .neg()
+            .add(b as Tensor);
+    };
+    return binaryTd(this._td, other, less, { ...KEEP_LOCK, fallback: options.default ?? null });
   }
   /** True when every element is true; a tree of results over one batch dimension. @torch TensorDict.all */
   all(): boolean;
@@ -215,10 +242,20 @@ function changeAll(td: Td, change: (t: Tensor) => Tensor, arithmetic: boolean): 
 export const KEEP_LOCK = { propagateLock: true };
 
 install(
-  [...UNARY, ...CASTS],
+  UNARY,
   (name) =>
     function (this: Td): Td {
       return applyLeaves(this, (t) => call(t, name), KEEP_LOCK);
+    },
+);
+install(
+  Object.keys(CASTS),
+  (name) =>
+    function (this: Td, { castFilter = null }: CastOptions = {}): Td {
+      const dtype = CASTS[name] as DTypeName;
+      const cast: LeafFunction = (t, path) =>
+        castFilter === null || castFilter(unravelKey(path), t) ? t.to(dtype) : t;
+      return applyLeaves(this, cast, KEEP_LOCK);
     },
 );
 install(
@@ -265,11 +302,11 @@ install(
 install(
   REDUCE,
   (name) =>
-    function (this: Td, dim?: number | ReduceOptions, options: ReduceOptions = {}): Td {
-      const given = typeof dim === "object" ? dim : { ...options, dim: dim as number | undefined };
-      const keepdim = given.keepdim === true;
-      const reduce = (t: Tensor, at: number | undefined) =>
-        at === undefined ? call(t, name) : call(t, name, at, { keepdim });
-      return reduceTd(this, reduce, given.dim, keepdim);
+    function (this: Td, dim?: ReduceDim, keepdim?: boolean, options: SumOptions & SpreadOptions = {}): Td | Tensor {
+      const { dtype = null, correction } = options;
+      const more = { ...(dtype === null ? {} : { dtype }), ...(correction === undefined ? {} : { correction }) };
+      const run: Reducer = (t, at, keeps) =>
+        at === null && !keeps ? call(t, name, more) : call(t, name, at, { keepdim: keeps, ...more });
+      return reduction(this, name, { ...options, dim, keepdim }, run);
     },
 );

@@ -1,15 +1,20 @@
 // The methods of collections that are made from lists of names, each with what it says: see math-methods.ts.
 import type { Scalar } from "../../tensor/complex.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
 import type { Td } from "../core/state.ts";
 import type { Fallback } from "../ops/aligning.ts";
 import type { Operand } from "../ops/pointwise.ts";
+import type { ReduceDim, ReduceOptions, SpreadOptions, SumOptions, TotalOptions } from "../ops/reducing.ts";
 
-/** Where a reduction works. */
-export interface ReduceOptions {
-  /** A batch dimension; without it everything of each tensor is reduced. */
-  dim?: number;
-  /** Keep the dimension, with size one. */
-  keepdim?: boolean;
+/** Which tensors are cast. */
+export interface CastOptions {
+  /** Called with each key and tensor: those for which it gives false stay as they are. */
+  castFilter?: ((key: string | string[], t: Tensor) => boolean) | null;
+}
+
+/** All tensors together: one tensor comes out. */
+interface Together {
+  reduce: true;
 }
 
 /** What stands for keys that one side lacks. */
@@ -68,6 +73,12 @@ export interface MathSignatures {
   logicalNot(): Td;
   /** `bitwiseNot` of every tensor. @torch TensorDict.bitwise_not */
   bitwiseNot(): Td;
+  /** `lgamma` of every tensor. @torch TensorDict.lgamma */
+  lgamma(): Td;
+  /** `erfc` of every tensor. @torch TensorDict.erfc */
+  erfc(): Td;
+  /** `erf` of every tensor. @torch TensorDict.erf */
+  erf(): Td;
   /** `abs` of every tensor, written into it. @torch TensorDict.abs_ */
   abs_(): Td;
   /** `ceil` of every tensor, written into it. @torch TensorDict.ceil_ */
@@ -110,6 +121,12 @@ export interface MathSignatures {
   logicalNot_(): Td;
   /** `bitwiseNot` of every tensor, written into it. @torch TensorDict.bitwise_not_ */
   bitwiseNot_(): Td;
+  /** `lgamma` of every tensor, written into it. @torch TensorDict.lgamma_ */
+  lgamma_(): Td;
+  /** `erfc` of every tensor, written into it. @torch TensorDict.erfc_ */
+  erfc_(): Td;
+  /** `erf` of every tensor, written into it. @torch TensorDict.erf_ */
+  erf_(): Td;
   /** Which elements are no numbers. @torch TensorDict.isnan */
   isnan(): Td;
   /** Which elements are finite. @torch TensorDict.isfinite */
@@ -123,21 +140,47 @@ export interface MathSignatures {
   /** Which elements have no imaginary part. @torch TensorDict.isreal */
   isreal(): Td;
   /** Every tensor as float32. @torch TensorDict.float */
-  float(): Td;
+  float(options?: CastOptions): Td;
   /** Every tensor as float64. @torch TensorDict.double */
-  double(): Td;
+  double(options?: CastOptions): Td;
   /** Every tensor as float16. @torch TensorDict.half */
-  half(): Td;
+  half(options?: CastOptions): Td;
   /** Every tensor as bfloat16. @torch TensorDict.bfloat16 */
-  bfloat16(): Td;
+  bfloat16(options?: CastOptions): Td;
   /** Every tensor as int32. @torch TensorDict.int */
-  int(): Td;
+  int(options?: CastOptions): Td;
   /** Every tensor as int64. @torch TensorDict.long */
-  long(): Td;
+  long(options?: CastOptions): Td;
   /** Every tensor as int16. @torch TensorDict.short */
-  short(): Td;
+  short(options?: CastOptions): Td;
   /** Every tensor as bool. @torch TensorDict.bool */
-  bool(): Td;
+  bool(options?: CastOptions): Td;
+  /** Every tensor as float16. @torch TensorDict.float16 */
+  float16(options?: CastOptions): Td;
+  /** Every tensor as float32. @torch TensorDict.float32 */
+  float32(options?: CastOptions): Td;
+  /** Every tensor as float64. @torch TensorDict.float64 */
+  float64(options?: CastOptions): Td;
+  /** Every tensor as int8. @torch TensorDict.int8 */
+  int8(options?: CastOptions): Td;
+  /** Every tensor as int16. @torch TensorDict.int16 */
+  int16(options?: CastOptions): Td;
+  /** Every tensor as int32. @torch TensorDict.int32 */
+  int32(options?: CastOptions): Td;
+  /** Every tensor as int64. @torch TensorDict.int64 */
+  int64(options?: CastOptions): Td;
+  /** Every tensor as uint8. @torch TensorDict.uint8 */
+  uint8(options?: CastOptions): Td;
+  /** Every tensor as uint16. @torch TensorDict.uint16 */
+  uint16(options?: CastOptions): Td;
+  /** Every tensor as uint32. @torch TensorDict.uint32 */
+  uint32(options?: CastOptions): Td;
+  /** Every tensor as uint64. @torch TensorDict.uint64 */
+  uint64(options?: CastOptions): Td;
+  /** Every tensor as complex64. @torch TensorDict.complex64 */
+  complex64(options?: CastOptions): Td;
+  /** Every tensor as complex128. @torch TensorDict.complex128 */
+  complex128(options?: CastOptions): Td;
   /** `add` of every tensor and a number, a tensor or the entry of the same key. @torch TensorDict.add */
   add(other: Operand, options?: DefaultOptions & AlphaOptions): Td;
   /** `sub` of every tensor and a number, a tensor or the entry of the same key. @torch TensorDict.sub */
@@ -206,22 +249,40 @@ export interface MathSignatures {
   gt(other: Operand): Td;
   /** Which elements are greater or equal: bools, entry by entry. @torch TensorDict.ge */
   ge(other: Operand): Td;
-  /** The sums of every tensor, or along a batch dimension. @torch TensorDict.sum */
-  sum(dim?: number | ReduceOptions, options?: ReduceOptions): Td;
-  /** The means of every tensor, or along a batch dimension. @torch TensorDict.mean */
-  mean(dim?: number | ReduceOptions, options?: ReduceOptions): Td;
-  /** The products of every tensor, or along a batch dimension. @torch TensorDict.prod */
-  prod(dim?: number | ReduceOptions, options?: ReduceOptions): Td;
-  /** The standard deviations of every tensor, or along a batch dimension. @torch TensorDict.std */
-  std(dim?: number | ReduceOptions, options?: ReduceOptions): Td;
-  /** The variances of every tensor, or along a batch dimension. @torch TensorDict.var */
-  var(dim?: number | ReduceOptions, options?: ReduceOptions): Td;
-  /** The greatest elements of every tensor, or along a batch dimension. @torch TensorDict.amax */
-  amax(dim?: number | ReduceOptions, options?: ReduceOptions): Td;
-  /** The least elements of every tensor, or along a batch dimension. @torch TensorDict.amin */
-  amin(dim?: number | ReduceOptions, options?: ReduceOptions): Td;
+  /** The sums of every tensor, along batch dimensions, or of all together. @torch TensorDict.sum */
+  sum(options: SumOptions & Together): Tensor;
+  sum(dim: ReduceDim, options: SumOptions & Together): Tensor;
+  sum(dim?: ReduceDim | SumOptions, keepdim?: boolean | SumOptions, options?: SumOptions): Td;
+  /** The means of every tensor, along batch dimensions, or of all together. @torch TensorDict.mean */
+  mean(options: SumOptions & Together): Tensor;
+  mean(dim: ReduceDim, options: SumOptions & Together): Tensor;
+  mean(dim?: ReduceDim | SumOptions, keepdim?: boolean | SumOptions, options?: SumOptions): Td;
+  /** The products of every tensor, along batch dimensions, or of all together. @torch TensorDict.prod */
+  prod(options: TotalOptions & Together): Tensor;
+  prod(dim: ReduceDim, options: TotalOptions & Together): Tensor;
+  prod(dim?: ReduceDim | TotalOptions, keepdim?: boolean | TotalOptions, options?: TotalOptions): Td;
+  /** The standard deviations of every tensor, along batch dimensions, or of all together. @torch TensorDict.std */
+  std(options: SpreadOptions & Together): Tensor;
+  std(dim: ReduceDim, options: SpreadOptions & Together): Tensor;
+  std(dim?: ReduceDim | SpreadOptions, keepdim?: boolean | SpreadOptions, options?: SpreadOptions): Td;
+  /** The variances of every tensor, along batch dimensions, or of all together. @torch TensorDict.var */
+  var(options: SpreadOptions & Together): Tensor;
+  var(dim: ReduceDim, options: SpreadOptions & Together): Tensor;
+  var(dim?: ReduceDim | SpreadOptions, keepdim?: boolean | SpreadOptions, options?: SpreadOptions): Td;
+  /** The greatest elements of every tensor, along batch dimensions, or of all together. @torch TensorDict.amax */
+  amax(options: ReduceOptions & Together): Tensor;
+  amax(dim: ReduceDim, options: ReduceOptions & Together): Tensor;
+  amax(dim?: ReduceDim | ReduceOptions, keepdim?: boolean | ReduceOptions, options?: ReduceOptions): Td;
+  /** The least elements of every tensor, along batch dimensions, or of all together. @torch TensorDict.amin */
+  amin(options: ReduceOptions & Together): Tensor;
+  amin(dim: ReduceDim, options: ReduceOptions & Together): Tensor;
+  amin(dim?: ReduceDim | ReduceOptions, keepdim?: boolean | ReduceOptions, options?: ReduceOptions): Td;
   /** The sums of the elements that are numbers. @torch TensorDict.nansum */
-  nansum(dim?: number | ReduceOptions, options?: ReduceOptions): Td;
+  nansum(options: TotalOptions & Together): Tensor;
+  nansum(dim: ReduceDim, options: TotalOptions & Together): Tensor;
+  nansum(dim?: ReduceDim | TotalOptions, keepdim?: boolean | TotalOptions, options?: TotalOptions): Td;
   /** The means of the elements that are numbers. @torch TensorDict.nanmean */
-  nanmean(dim?: number | ReduceOptions, options?: ReduceOptions): Td;
+  nanmean(options: TotalOptions & Together): Tensor;
+  nanmean(dim: ReduceDim, options: TotalOptions & Together): Tensor;
+  nanmean(dim?: ReduceDim | TotalOptions, keepdim?: boolean | TotalOptions, options?: TotalOptions): Td;
 }

@@ -42,7 +42,8 @@ const APPLY =
   "batchSize:any device:any names:names inplace:bool default:any filterEmpty:bool? " +
   "propagateLock:bool isLeaf:fn? callOnNested:bool out:td?";
 
-const EXTREMES = "dim?:int? | keepdim:bool returnIndices:bool";
+const REDUCED = "dim?:dimOrFeature? keepdim?:bool";
+const EXTREMES = `${REDUCED} | reduce:bool returnIndices:bool`;
 const CUMULATED = "dim:int | reduce:bool returnIndices:bool";
 const SCALED = "other1:operand other2:operand | value:number";
 
@@ -159,6 +160,8 @@ export const METHODS = {
   isEmpty: "",
   all: "dim?:int",
   any: "dim?:int",
+  mod: "other:operand",
+  rsub: "other:operand | alpha:number default:fallback",
   zero_: "",
   fill_: "key:key value:number",
   min: EXTREMES,
@@ -242,7 +245,11 @@ export const FORMS = {
   sum: "other:operand | alpha:number default:fallback",
   sumInPlace: "other:operand | alpha:number",
   compare: "other:any",
-  reduce: "dim?:int | keepdim:bool",
+  cast: "| castFilter:fn",
+  reduce: `${REDUCED} | reduce:bool`,
+  totals: `${REDUCED} | dtype:any reduce:bool`,
+  total: `${REDUCED} | dtype:any reduce:bool keyTransform:any`,
+  spread: `${REDUCED} | correction:int reduce:bool keyTransform:any`,
 };
 
 /** Methods of lazy stacks. */

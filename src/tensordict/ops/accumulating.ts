@@ -1,15 +1,25 @@
 // Running extremes, sums of exponentials, and quantiles of collections.
 import type { DTypeLike } from "../../tensor/dtype.ts";
-import { IndexError, TypeError, ValueError } from "../../tensor/errors.ts";
+import { TypeError, ValueError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { Extremes } from "../core/extremes.ts";
 import { lockTd } from "../core/locking.ts";
-import { entriesOf, isLazy, isNonTensor, isTensorCollection, stateOf, type Td, wrapBatchDim } from "../core/state.ts";
-import { catTensors } from "../core/tensor-ops.ts";
-import type { Entry } from "../core/types.ts";
+import { type Td, wrapBatchDim } from "../core/state.ts";
 import { tensorsOf } from "./access.ts";
 import { emptyTd } from "./key-ops.ts";
-import { reduceBatch, reduceDims, reduceTd, withoutDims } from "./pointwise.ts";
+import {
+  batchDim,
+  dense,
+  features,
+  joined,
+  type Reducer,
+  reduceBatch,
+  reduceDims,
+  reduceTd,
+  reduceTogether,
+  renamed,
+  withoutDims,
+} from "./reducing.ts";
 import { setEntry, updateTd } from "./writes.ts";
 
 /** Options of `cummax` and `cummin`. */
@@ -54,32 +64,13 @@ export function logsumexpTd(td: Td, dim: number | readonly number[] | null, keep
   return reduceDims(td, dims, keepdim, (t) => t.logsumexp(dims, { keepdim }));
 }
 
-function batchDim(td: Td, dim: number): number {
-  const at = wrapBatchDim(dim, td._batchSize.length);
-  if (at !== null) return at;
-  throw new IndexError(`Incompatible dim ${dim} for tensordict with batch dims ${td._batchSize.length}.`);
-}
-
-/** The tensors of a tree one after the other along a dimension. */
-function joined(td: Td, op: string, dim: number, shaped: (t: Tensor) => Tensor): Tensor {
-  const tensors = [...tensorsOf(td)].map(([, t]) => shaped(t));
-  if (tensors.length === 0) {
-    throw new ValueError(
-      `${op}(reduce=True) reduces the tensor leaves together, and this tensordict has no tensor leaves.`,
-      { op },
-    );
-  }
-  return catTensors(tensors, dim);
-}
-
-/** The same entries, those of lazy stacks stacked. */
-export const dense = (td: Td): Td => (isLazy(td) ? td.densify() : td);
-
 /** Calls `compute` once for each tensor, however often it is asked. */
-export function once<T>(compute: (t: Tensor) => T): (t: Tensor) => T {
+export function once<T, A extends readonly unknown[]>(
+  compute: (t: Tensor, ...rest: A) => T,
+): (t: Tensor, ...rest: A) => T {
   const known = new Map<Tensor, T>();
-  return (t) => {
-    const found = known.get(t) ?? compute(t);
+  return (t, ...rest) => {
+    const found = known.get(t) ?? compute(t, ...rest);
     known.set(t, found);
     return found;
   };
@@ -101,44 +92,10 @@ export function cumulated(td: Td, op: "cummax" | "cummin", dim: number, options:
   return options.returnIndices === false ? values : new Extremes(op, onlyTensors(values), onlyTensors(part(1)));
 }
 
-/** Dimensions behind the batch as one. */
-function features(t: Tensor, rank: number): Tensor {
-  return t.ndim > rank ? t.flatten(rank, -1) : t.unsqueeze(-1);
-}
-
-function together(td: Td, q: number | Tensor, options: QuantileOptions): Tensor {
-  const { interpolation = "linear", keepdim = false } = options;
-  const of = (t: Tensor, dim: number | null, keeps: boolean): Tensor =>
-    t.quantile(q as number, { dim, keepdim: keeps, interpolation });
-  const dim = options.dim ?? null;
-  if (dim === null)
-    return of(
-      joined(td, "quantile", 0, (t) => t.contiguous().flatten()),
-      null,
-      keepdim,
-    );
-  const rank = td._batchSize.length;
-  if (dim === "feature")
-    return of(
-      joined(dense(td), "quantile", -1, (t) => features(t, rank)),
-      -1,
-      false,
-    );
-  const at = typeof dim === "number" ? dim : (dim[0] as number);
-  return of(
-    joined(dense(td), "quantile", at, (t) => t),
-    at,
-    keepdim,
-  );
-}
-
-function renamed(td: Td, rename: (key: string) => string): Td {
-  const entries = new Map<string, Entry>();
-  for (const [key, entry] of entriesOf(td)) {
-    const inner = isTensorCollection(entry) && !isNonTensor(entry) ? renamed(entry, rename) : entry;
-    entries.set(rename(key), inner);
-  }
-  return td._like(entries, stateOf(td));
+function quantileOf(q: number | Tensor, options: QuantileOptions): Reducer {
+  const { interpolation = "linear" } = options;
+  return (t, dim, keepdim) =>
+    t.quantile(q as number, { dim: (Array.isArray(dim) ? dim[0] : dim) as number | null, keepdim, interpolation });
 }
 
 /** Options of `norm`. */
@@ -154,7 +111,7 @@ export interface NormOptions {
 /** @torch TensorDict.norm */
 export function normTd(td: Td, options: NormOptions): Td {
   const dtype = options.dtype ?? null;
-  let result = reduceTd(td, (t) => t.norm({ dtype }), undefined, false);
+  let result = reduceTd(td, (t) => t.norm({ dtype }));
   if (options.out) {
     updateTd(options.out, result, { inplace: true });
     result = options.out;
@@ -164,17 +121,16 @@ export function normTd(td: Td, options: NormOptions): Td {
 
 /** @torch TensorDict.quantile */
 export function quantileTd(td: Td, q: number | Tensor, options: QuantileOptions): Td | Tensor {
-  if (options.reduce === true) return together(td, q, options);
+  if (options.reduce === true) return reduceTogether(td, "quantile", options, quantileOf(q, options));
   const result = separately(td, q, options);
   return options.keyTransform ? renamed(result, options.keyTransform) : result;
 }
 
 function separately(td: Td, q: number | Tensor, options: QuantileOptions): Td {
-  const { interpolation = "linear", keepdim = false } = options;
+  const { keepdim = false } = options;
   const several = q instanceof Tensor && q.ndim === 1 ? [q._numel] : [];
   const named = several.map(() => null);
-  const of = (t: Tensor, dim: number | null, keeps: boolean): Tensor =>
-    t.quantile(q as number, { dim, keepdim: keeps, interpolation });
+  const of = quantileOf(q, options);
   const given = options.dim ?? null;
   if (given === "feature") {
     if (keepdim) throw new TypeError("dim='feature' is incompatible with keepdim=True.", { op: "quantile" });
@@ -186,7 +142,7 @@ function separately(td: Td, q: number | Tensor, options: QuantileOptions): Td {
     });
   }
   const first = typeof given === "number" ? given : (given?.[0] ?? null);
-  if (first === null && !keepdim) return reduceTd(td, (t) => of(t, null, false), undefined, false);
+  if (first === null && !keepdim) return reduceTd(td, (t) => of(t, null, false));
   const at = first === null ? null : batchDim(td, first);
   const dims = at === null ? td._batchSize.map((_, d) => d) : [at];
   return reduceBatch(td, {

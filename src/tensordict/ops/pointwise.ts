@@ -2,13 +2,12 @@
 
 import type { Scalar } from "../../tensor/complex.ts";
 import type { DeviceLike } from "../../tensor/device.ts";
-import { IndexError, KeyError, RuntimeError, TypeError } from "../../tensor/errors.ts";
+import { KeyError, RuntimeError, TypeError } from "../../tensor/errors.ts";
 import { Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { fromSource, isSource, mismatch, startsWith, toEntry } from "../core/convert.ts";
 import { type IsLeaf, isLeafBy } from "../core/leaves.ts";
 import { lockTd } from "../core/locking.ts";
-import { mapEntries } from "../core/mapping.ts";
 import { fitNames } from "../core/names.ts";
 import { type NestedTensor, noNested } from "../core/nested.ts";
 import { rehearse, rehearseCopy } from "../core/rehearsal.ts";
@@ -25,15 +24,12 @@ import {
   type Td,
   toDeviceOrNull,
   toNames,
-  type ValueTd,
-  wrapBatchDim,
 } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
-import { entryOf, isUnbatched, likeEntry } from "../core/unbatched.ts";
+import { isUnbatched, likeEntry } from "../core/unbatched.ts";
 import { tensorsOf } from "./access.ts";
 import { alignTds, type Fallback } from "./aligning.ts";
 import { planResults } from "./apply-out.ts";
-import { valuesOf } from "./stacking.ts";
 import { misfit, type Writes } from "./writes.ts";
 
 /** Called with a tensor and the path to it. */
@@ -201,10 +197,6 @@ function planWrite(td: Td, key: string, entry: Tensor, result: Tensor, writes: W
   }
   rehearseCopy(entry, result);
   writes.push(() => entry.copy_(result));
-}
-
-function firstValue(entry: ValueTd, state: NewState): Td {
-  return entry._kind === "nonTensor" ? entry._like(new Map(), state) : make.nonTensor(valuesOf(entry)[0], state);
 }
 
 function rebatch(entry: Td, batchSize: Size): Td {
@@ -389,80 +381,4 @@ export function rehearseAll(
     return null;
   };
   applyLevel(td, trial, {}, others, [], []);
-}
-
-/** `all` and `any` of the tensors: one boolean, or a tree when a batch dimension is named. */
-export function allAnyTd(td: Td, kind: "all" | "any", dim?: number): boolean | Td {
-  if (dim === undefined) {
-    const test = (entry: Entry): boolean => {
-      if (entry instanceof Tensor) return Boolean((kind === "all" ? entry.all() : entry.any()).item());
-      if (isNested(entry)) throw noNested("a reduction");
-      return Boolean(allAnyTd(entry, kind));
-    };
-    // Values that are no tensors count for neither.
-    const entries = entriesOrMembers(td).filter((entry) => !isNonTensor(entry));
-    return kind === "all" ? entries.every(test) : entries.some(test);
-  }
-  return reduceTd(td, (t, d) => (kind === "all" ? t.all(d as number) : t.any(d as number)), dim, false);
-}
-
-function entriesOrMembers(td: Td): Entry[] {
-  if (isLazy(td)) return [...td.members];
-  return [...entriesOf(td)].map(([, entry]) => entry);
-}
-
-/** Reduces every tensor: to one element, or over one batch dimension. */
-export function reduceTd(
-  td: Td,
-  fn: (t: Tensor, dim: number | undefined) => Tensor,
-  dim: number | undefined,
-  keepdim: boolean,
-): Td {
-  if (dim === undefined) {
-    return applyLeaves(isLazy(td) ? td.densify() : td, (t) => (isUnbatched(t) ? t : fn(t, undefined)), {
-      batchSize: [],
-    });
-  }
-  const rank = td._batchSize.length;
-  const at = wrapBatchDim(dim, rank);
-  if (at === null) {
-    throw new IndexError(
-      `dim must be within the batch dimensions of a tensordict with shape ${td._batchSize}, got ${dim}`,
-    );
-  }
-  return reduceDims(td, [at], keepdim, (t) => fn(t, at));
-}
-
-/** The batch dimensions that a reduction leaves. */
-export function withoutDims<T>(list: readonly T[], dims: readonly number[], keepdim: boolean, one: T): T[] {
-  if (keepdim) return list.map((x, i) => (dims.includes(i) ? one : x));
-  return list.filter((_, i) => !dims.includes(i));
-}
-
-/** Reduces batch dimensions of every tensor. */
-export function reduceDims(td: Td, dims: readonly number[], keepdim: boolean, fn: (t: Tensor) => Tensor): Td {
-  return reduceBatch(td, {
-    tensor: fn,
-    size: (size) => withoutDims(size, dims, keepdim, 1),
-    names: (names) => (keepdim ? names : withoutDims(names, dims, false, null)),
-  });
-}
-
-/** What becomes of tensors and of the batch dimensions; values keep their first one. */
-export interface BatchReduction {
-  tensor(t: Tensor): Tensor;
-  size(size: readonly number[]): readonly number[];
-  names(names: readonly (string | null)[]): readonly (string | null)[];
-}
-
-export function reduceBatch(tree: Td, op: BatchReduction): Td {
-  const td = isLazy(tree) ? tree.densify() : tree;
-  const batchSize = Size.fromList([...op.size(td._batchSize)]);
-  const state: NewState = stateOf(td, { batchSize, names: td._names === null ? null : op.names(td._names) });
-  const reduce = (entry: Entry, key: string): Entry => {
-    if (entry instanceof Tensor) return entryOf(isUnbatched(entry) ? entry : op.tensor(entry), batchSize);
-    if (isNested(entry)) throw noNested("a reduction", key);
-    return isNonTensor(entry) ? firstValue(entry, { ...state, names: null }) : reduceBatch(entry, op);
-  };
-  return mapEntries(td, reduce, state);
 }
