@@ -137,7 +137,7 @@ describe("bounds and weights", () => {
   test("extremes by name and in order", () => {
     const { values, indices } = td().max(0) as never as { values: TensorDict; indices: TensorDict };
     expect([list(values.get("a")), list(indices.get("a"))]).toEqual([3, 3]);
-    expect(() => td().min(1)).toThrow("dim must be within the batch dimensions");
+    expect(() => td().min(1)).toThrow("Incompatible dim 1 for tensordict with batch dims 1.");
   });
 });
 

@@ -1,14 +1,5 @@
 import { expect, test } from "bun:test";
-import {
-  arange,
-  type Entry,
-  errors,
-  lazyStack,
-  ones,
-  Tensor,
-  TensorDict,
-  type TensorDictBase,
-} from "../../src/index.ts";
+import { arange, errors, lazyStack, ones, Tensor, TensorDict, type TensorDictBase } from "../../src/index.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: calls that the compiler refuses, too
 type Any = any;
@@ -157,8 +148,8 @@ test("casts of some entries, remainders, and what is left of a number", () => {
   expect([some.get("a").dtype.name, some.get("b").get("c").dtype.name]).toEqual(["float32", "float16"]);
   const dtypes = ["int8", "uint16", "uint64", "complex64", "float64", "bfloat16", "bool"];
   for (const name of dtypes) expect(td()[name]().get("a").dtype.name).toBe(name);
-  const keptTrue: Entry = td().lock_().int8();
-  expect((keptTrue as Any).isLocked).toBe(true);
+  const keptTrue: Any = td().lock_().int8();
+  expect(keptTrue.isLocked).toBe(true);
   expect(td().mod(4).get("a").tolist()).toEqual([
     [0, 1, 2],
     [3, 0, 1],

@@ -44,6 +44,7 @@ import { textOf } from "../ops/printing.ts";
 import { isRagged, type RaggedOptions, raggedEntry } from "../ops/ragged.ts";
 import { inPlace } from "../ops/rebinding.ts";
 import * as shape from "../ops/shape.ts";
+import { updateBy } from "../ops/update-resizing.ts";
 import {
   selectedPart,
   setEntry,
@@ -51,7 +52,6 @@ import {
   type UpdateOptions,
   type UpdateSource,
   updateInPlace,
-  updateTd,
 } from "../ops/writes.ts";
 import { KeyMethods } from "./key-methods.ts";
 import { ShapeMethods } from "./shape-methods.ts";
@@ -261,7 +261,7 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends KeyMetho
   }
   /** Adds and replaces entries; nested ones are merged. @torch TensorDict.update */
   update(source: UpdateSource = {}, options: UpdateOptions = {}): this {
-    updateTd(this, source, options);
+    updateBy(this, source, options);
     return this;
   }
   /** Writes into existing entries. @torch TensorDict.update_ */

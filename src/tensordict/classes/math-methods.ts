@@ -5,7 +5,7 @@ import { keyPath, unravelKey } from "../core/keys.ts";
 import { FORMS } from "../core/signatures.ts";
 import { isTensorCollection, type Td } from "../core/state.ts";
 import type { Schema } from "../core/types.ts";
-import { changeTensors, requireEntry, tensorsOf } from "../ops/access.ts";
+import { changeTensors, isEmptyTd, requireEntry, tensorsOf } from "../ops/access.ts";
 import { compareTd } from "../ops/comparing.ts";
 import {
   applyLeaves,
@@ -146,10 +146,9 @@ export abstract class MathMethods<S = Schema> extends DiskMethods<S> {
     for (const [, t] of tensorsOf(this._td)) total += t.nbytes;
     return total;
   }
-  /** True when no tensor is below. @torch TensorDict.is_empty */
+  /** True when no tensor and no value is below. @torch TensorDict.is_empty */
   isEmpty(): boolean {
-    for (const _ of tensorsOf(this._td)) return false;
-    return true;
+    return isEmptyTd(this._td);
   }
   /** The rest of a division by a number, a tensor or the entry of the same key. @torch TensorDict.mod */
   mod(other: Operand): Td {

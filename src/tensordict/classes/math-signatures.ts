@@ -13,7 +13,7 @@ export interface CastOptions {
 }
 
 /** All tensors together: one tensor comes out. */
-interface Together {
+interface TogetherOptions {
   reduce: true;
 }
 
@@ -250,39 +250,39 @@ export interface MathSignatures {
   /** Which elements are greater or equal: bools, entry by entry. @torch TensorDict.ge */
   ge(other: Operand): Td;
   /** The sums of every tensor, along batch dimensions, or of all together. @torch TensorDict.sum */
-  sum(options: SumOptions & Together): Tensor;
-  sum(dim: ReduceDim, options: SumOptions & Together): Tensor;
+  sum(options: SumOptions & TogetherOptions): Tensor;
+  sum(dim: ReduceDim, options: SumOptions & TogetherOptions): Tensor;
   sum(dim?: ReduceDim | SumOptions, keepdim?: boolean | SumOptions, options?: SumOptions): Td;
   /** The means of every tensor, along batch dimensions, or of all together. @torch TensorDict.mean */
-  mean(options: SumOptions & Together): Tensor;
-  mean(dim: ReduceDim, options: SumOptions & Together): Tensor;
+  mean(options: SumOptions & TogetherOptions): Tensor;
+  mean(dim: ReduceDim, options: SumOptions & TogetherOptions): Tensor;
   mean(dim?: ReduceDim | SumOptions, keepdim?: boolean | SumOptions, options?: SumOptions): Td;
   /** The products of every tensor, along batch dimensions, or of all together. @torch TensorDict.prod */
-  prod(options: TotalOptions & Together): Tensor;
-  prod(dim: ReduceDim, options: TotalOptions & Together): Tensor;
+  prod(options: TotalOptions & TogetherOptions): Tensor;
+  prod(dim: ReduceDim, options: TotalOptions & TogetherOptions): Tensor;
   prod(dim?: ReduceDim | TotalOptions, keepdim?: boolean | TotalOptions, options?: TotalOptions): Td;
   /** The standard deviations of every tensor, along batch dimensions, or of all together. @torch TensorDict.std */
-  std(options: SpreadOptions & Together): Tensor;
-  std(dim: ReduceDim, options: SpreadOptions & Together): Tensor;
+  std(options: SpreadOptions & TogetherOptions): Tensor;
+  std(dim: ReduceDim, options: SpreadOptions & TogetherOptions): Tensor;
   std(dim?: ReduceDim | SpreadOptions, keepdim?: boolean | SpreadOptions, options?: SpreadOptions): Td;
   /** The variances of every tensor, along batch dimensions, or of all together. @torch TensorDict.var */
-  var(options: SpreadOptions & Together): Tensor;
-  var(dim: ReduceDim, options: SpreadOptions & Together): Tensor;
+  var(options: SpreadOptions & TogetherOptions): Tensor;
+  var(dim: ReduceDim, options: SpreadOptions & TogetherOptions): Tensor;
   var(dim?: ReduceDim | SpreadOptions, keepdim?: boolean | SpreadOptions, options?: SpreadOptions): Td;
   /** The greatest elements of every tensor, along batch dimensions, or of all together. @torch TensorDict.amax */
-  amax(options: ReduceOptions & Together): Tensor;
-  amax(dim: ReduceDim, options: ReduceOptions & Together): Tensor;
+  amax(options: ReduceOptions & TogetherOptions): Tensor;
+  amax(dim: ReduceDim, options: ReduceOptions & TogetherOptions): Tensor;
   amax(dim?: ReduceDim | ReduceOptions, keepdim?: boolean | ReduceOptions, options?: ReduceOptions): Td;
   /** The least elements of every tensor, along batch dimensions, or of all together. @torch TensorDict.amin */
-  amin(options: ReduceOptions & Together): Tensor;
-  amin(dim: ReduceDim, options: ReduceOptions & Together): Tensor;
+  amin(options: ReduceOptions & TogetherOptions): Tensor;
+  amin(dim: ReduceDim, options: ReduceOptions & TogetherOptions): Tensor;
   amin(dim?: ReduceDim | ReduceOptions, keepdim?: boolean | ReduceOptions, options?: ReduceOptions): Td;
   /** The sums of the elements that are numbers. @torch TensorDict.nansum */
-  nansum(options: TotalOptions & Together): Tensor;
-  nansum(dim: ReduceDim, options: TotalOptions & Together): Tensor;
+  nansum(options: TotalOptions & TogetherOptions): Tensor;
+  nansum(dim: ReduceDim, options: TotalOptions & TogetherOptions): Tensor;
   nansum(dim?: ReduceDim | TotalOptions, keepdim?: boolean | TotalOptions, options?: TotalOptions): Td;
   /** The means of the elements that are numbers. @torch TensorDict.nanmean */
-  nanmean(options: TotalOptions & Together): Tensor;
-  nanmean(dim: ReduceDim, options: TotalOptions & Together): Tensor;
+  nanmean(options: TotalOptions & TogetherOptions): Tensor;
+  nanmean(dim: ReduceDim, options: TotalOptions & TogetherOptions): Tensor;
   nanmean(dim?: ReduceDim | TotalOptions, keepdim?: boolean | TotalOptions, options?: TotalOptions): Td;
 }

@@ -4,6 +4,7 @@ import type { DTypeLike } from "../../tensor/dtype.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { keyPath } from "../core/keys.ts";
+import { settings } from "../core/settings.ts";
 import { isSharedTensor } from "../core/shared.ts";
 import {
   entriesOf,
@@ -40,6 +41,8 @@ import { EntryMethods } from "./entry-methods.ts";
 export interface NewOptions {
   dtype?: DTypeLike;
   requiresGrad?: boolean;
+  /** Lazy stacks are stacks of members without tensors. */
+  emptyLazy?: boolean;
 }
 
 const spread = (list: readonly (number | readonly number[])[]): number[] => list.flat() as number[];
@@ -277,7 +280,8 @@ export abstract class ShapeMethods<S = Schema> extends EntryMethods<S> {
    */
   newFull(size: SizeLike, fillValue: number, options: NewOptions = {}): this {
     const batch = typeof size === "number" ? [size] : size;
-    return own(remade(this._td, batch, (t, shape) => t.newFull(shape, fillValue, options)));
+    const { emptyLazy = false, ...rest } = options;
+    return own(remade(this._td, batch, (t, shape) => t.newFull(shape, fillValue, rest), emptyLazy));
   }
 
   // ---- what is in it
@@ -341,8 +345,10 @@ export abstract class ShapeMethods<S = Schema> extends EntryMethods<S> {
    * @torch TensorDict.get_at
    */
   getAt<D = never>(key: NestedKey, index: IndexPart, ...fallback: [D?]): Entry | D {
-    const entry = fallback.length > 0 ? findEntry(this._td, key) : requireEntry(this._td, key);
-    return entry === undefined ? (fallback[0] as D) : (entry.at(index as number) as Entry);
+    const entry = findEntry(this._td, key);
+    if (entry !== undefined) return entry.at(index as number) as Entry;
+    if (fallback.length > 0) return fallback[0] as D;
+    return settings.getDefaultsToNull ? (null as D) : requireEntry(this._td, key);
   }
   /**
    * Takes away the gradients of all tensors, or sets them to zero.
@@ -461,7 +467,8 @@ function modelled(
   const last = size.at(-1);
   const options = typeof last === "object" && !Array.isArray(last) ? (last as NewOptions) : {};
   const batch = spread((options === last ? size.slice(0, -1) : size) as number[]);
-  return remade(td, batch, (t, shape) => make1(t, shape, options));
+  const { emptyLazy = false, ...rest } = options;
+  return remade(td, batch, (t, shape) => make1(t, shape, rest), emptyLazy);
 }
 
 function denseCopy(td: Td, retainNone: boolean): Td {

@@ -28,24 +28,32 @@ function lockUnder(td: Collection, holder: Collection | null): void {
   for (const child of childrenOf(td)) lockUnder(child, td);
 }
 
-function unlockUnder(td: Collection, holder: Collection | null): void {
-  td._holders = td._holders.filter((ref) => {
-    const other = ref.deref();
-    return other !== undefined && other !== holder && other._locked;
-  });
-  // A second locked parent still counts on these entries.
-  if (td._holders.length > 0) {
+/** What unlocking reaches: everything below, but for what locked parameters keep. */
+function reached(td: Collection, into = new Set<Collection>()): Set<Collection> {
+  if (into.has(td)) return into;
+  into.add(td);
+  if (!(isParams(td) && td._lockContent)) for (const child of childrenOf(td)) reached(child, into);
+  return into;
+}
+
+/** Unlocks all of a tree, or nothing: a locked parent outside of it still counts on its entries. */
+function unlockAll(tree: ReadonlySet<Collection>): void {
+  for (const td of tree) {
+    const others = td._holders.map((ref) => ref.deref());
+    const outside = others.find((other) => other !== undefined && !tree.has(other) && other._locked);
+    if (outside === undefined) continue;
     throw new RuntimeError(
       "Cannot unlock a tensordict that is part of a locked graph. Unlock the root tensordict first. " +
         "If the tensordict " +
         "is part of multiple graphs, group the graphs under a common tensordict an unlock this root. " +
-        `self: ${td}, obj: ${td._holders[0]?.deref()}`,
+        `self: ${td}, obj: ${outside}`,
       { code: "locked" },
     );
   }
-  td._locked = false;
-  if (isParams(td) && td._lockContent) return;
-  for (const child of childrenOf(td)) unlockUnder(child, td);
+  for (const td of tree) {
+    td._holders = [];
+    td._locked = false;
+  }
 }
 
 /** A member that a stack begins to have is locked like the stack. */
@@ -55,7 +63,7 @@ export function holdMember(td: Collection, member: Collection): void {
 
 /** Locks the whole tree. */
 export function lockTd(td: Collection): void {
-  if (!td._locked) lockUnder(td, null);
+  if (!isLockedTd(td)) lockUnder(td, null);
 }
 
 /** Entries may come and go now, without the files: locking again does not make them mapped. */
@@ -67,13 +75,6 @@ function loosen(td: Collection): void {
 /** Unlocks the whole tree; refused inside a locked one. */
 export function unlockTd(td: Collection): void {
   if (!isLockedTd(td) && !isLazy(td)) return;
-  try {
-    unlockUnder(td, null);
-    loosen(td);
-  } catch (error) {
-    // All or nothing: what was unlocked above the refusing child is locked again.
-    for (const child of childrenOf(td)) lockUnder(child, td);
-    td._locked = true;
-    throw error;
-  }
+  unlockAll(reached(td));
+  loosen(td);
 }

@@ -11,6 +11,7 @@ import {
   isParams,
   isTensorCollection,
   outlineOf,
+  outlinesOf,
   requireUnlocked,
   type Td,
 } from "../core/state.ts";
@@ -166,4 +167,20 @@ export function* tensorsOf(td: Td, prefix: readonly string[] = []): Generator<[r
     else if (isNested(entry)) yield [path, entry._values];
     else if (!isNonTensor(entry)) yield* tensorsOf(entry, path);
   }
+}
+
+/** True when no tensor is below. */
+export function hasNoTensors(td: Td): boolean {
+  for (const _ of tensorsOf(td)) return false;
+  return true;
+}
+
+/** True when neither a tensor nor a value is below; the values of lazy stacks do not count. */
+export function isEmptyTd(td: Td): boolean {
+  if (isNonTensor(td)) return false;
+  if (isLazy(td)) return hasNoTensors(td);
+  for (const [, entry] of outlinesOf(td)) {
+    if (!isTensorCollection(entry) || !isEmptyTd(entry)) return false;
+  }
+  return true;
 }

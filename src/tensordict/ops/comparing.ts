@@ -6,6 +6,7 @@ import { Tensor } from "../../tensor/tensor.ts";
 import { mapEntries, mapMembers } from "../core/mapping.ts";
 import { noNested } from "../core/nested.ts";
 import {
+  isClassTd,
   isLazy,
   isNested,
   isNonTensor,
@@ -48,21 +49,34 @@ export function compareTd(td: Td, other: unknown, fn: BinaryFunction, equal: boo
   return !equal;
 }
 
-function compareTrees(td: Td, other: Td, fn: BinaryFunction, equal: boolean | null): Td {
-  if (isLazy(td)) {
-    const right = other.unbind(td.stackDim);
-    return mapMembers(td, (member, i) => compareTrees(member, right[i] as Td, fn, equal));
+function compareTrees(left: Td, right: Td, fn: BinaryFunction, equal: boolean | null): Td {
+  if (isLazy(left)) {
+    const others = right.unbind(left.stackDim);
+    return mapMembers(left, (member, i) => compareTrees(member, others[i] as Td, fn, equal));
   }
+  // An object of a class decides what the result is; what stands for its empty fields is not compared.
+  const [td, other] = [withoutEmptyFields(left, right), withoutEmptyFields(right, left)];
   requireSameKeys(td, other);
-  return mapEntries(td, (a, key) => {
-    const b = other._own(key) as Entry;
+  const model = isClassTd(other) && !isClassTd(td) ? other : td;
+  const compare = (_: Entry, key: string): Entry => {
+    const [a, b] = [td._own(key) as Entry, other._own(key) as Entry];
+    if (equal !== null && a instanceof Tensor && isNonTensor(b)) return nothingIn(b);
     if (a instanceof Tensor) return likeEntry(a, fn(a, b));
     if (isNested(a)) throw noNested("a comparison", key);
     return isNonTensor(a) ? compareValues(a, b, equal) : compareTrees(a, b as Td, fn, equal);
-  });
+  };
+  return mapEntries(model, compare, stateOf(td));
 }
 
-function compareValues(a: ValueTd, b: Entry, equal: boolean | null): Tensor {
+/** What of a plain collection stands beside fields that an object of a class has, or beside all of them. */
+function withoutEmptyFields(td: Td, beside: Td): Td {
+  if (isClassTd(td) || !isClassTd(beside)) return td;
+  const empty = beside._fieldNames().filter((name) => beside._own(name) === undefined && td._own(name) !== undefined);
+  return empty.length === 0 ? td : (td.exclude(...empty) as Td);
+}
+
+function compareValues(a: ValueTd, b: Entry, equal: boolean | null): Entry {
+  if (equal !== null && b instanceof Tensor) return nothingIn(a);
   if (!isNonTensor(b)) return full([...a._batchSize], equal === false);
   const left = valuesOf(a);
   const right = valuesOf(b);

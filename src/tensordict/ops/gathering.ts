@@ -21,6 +21,13 @@ export function gatherTd(td: Td, dim: number, index: Tensor, options: GatherOpti
   if (options.sparseGrad === true) {
     throw new NotImplementedError("sparse_grad=True not implemented for torch.gather(tensordict, ...)");
   }
+  const rank = td._batchSize.length;
+  if (options.inplace === true && index.ndim !== rank) {
+    throw new NotImplementedError(
+      "gather(inplace=True) requires index.ndim == self.batch_dims so the result keeps the same number of batch dims; " +
+        `got index.ndim=${index.ndim} and batch_dims=${rank}. Use inplace=False instead.`,
+    );
+  }
   const made = gathered(td, dim, index);
   if (options.out === undefined || options.out === null) return made;
   updateInPlace(options.out, made);

@@ -26,7 +26,7 @@ import {
 } from "../core/state.ts";
 import type { Entry, NestedKey, SizeLike } from "../core/types.ts";
 import { remember, viewOf } from "../core/undo.ts";
-import { deleteEntry, findEntry, requireEntry } from "./access.ts";
+import { deleteEntry, findEntry, hasNoTensors, requireEntry } from "./access.ts";
 import { setEntry } from "./writes.ts";
 
 /** Options at the end of a list of keys. */
@@ -109,7 +109,7 @@ export function emptyTd(td: Td, recurse: boolean, options: EmptyOptions): Td {
   if (recurse) {
     for (const [key, entry] of outlinesOf(td)) {
       if (isNonTensor(entry)) entries.set(key, entry);
-      else if (isBranch(entry)) entries.set(key, entry.isEmpty() ? entry : emptyTd(entry, true, {}));
+      else if (isBranch(entry)) entries.set(key, hasNoTensors(entry) ? entry : emptyTd(entry, true, {}));
     }
   }
   return isLazy(td) ? make.tensordict(entries, state) : td._like(entries, state);

@@ -18,7 +18,7 @@ import {
 } from "../core/state.ts";
 import type { Entry, NestedKey } from "../core/types.ts";
 import { isUnbatched } from "../core/unbatched.ts";
-import { deleteEntry, findEntry, listEntries, requireEntry } from "./access.ts";
+import { deleteEntry, findEntry, hasNoTensors, listEntries, requireEntry } from "./access.ts";
 import { emptyTd, excludeKeys, shallowTree } from "./key-ops.ts";
 import { allOrNothing, planSet, resolvePath, setEntry, type Writes } from "./writes.ts";
 
@@ -226,12 +226,16 @@ export function joinEntries(
 /** Gives a tree the most batch dimensions that its entries share, at most so many. */
 export function autoBatchSize(td: Td, most: number | null, keepCompliant: boolean): void {
   if (isLazy(td)) {
+    if (most === null || most >= td._batchSize.length) return;
     throw new RuntimeError("the batch size of a lazy stack follows from its members", { op: "autoBatchSize_" });
   }
   const parts = [...outlinesOf(td)]
     .map(([, entry]) => entry)
     .filter((entry) => !isUnbatched(entry) && !(isNonTensor(entry) && entry._batchSize.length === 0));
   for (const entry of parts) {
+    if (isNonTensor(entry) && entry._kind === "nonTensor" && most !== null && entry._batchSize.length > most) {
+      entry._batchSize = Size.fromList(entry._batchSize.slice(0, most));
+    }
     if (!isTensorCollection(entry) || isNested(entry) || isLazy(entry) || isNonTensor(entry)) continue;
     if (most !== null && keepCompliant && entry._batchSize.length >= most) continue;
     autoBatchSize(entry, most, false);
@@ -241,7 +245,7 @@ export function autoBatchSize(td: Td, most: number | null, keepCompliant: boolea
     return;
   }
   const shapes = parts
-    .filter((entry, i) => i === 0 || !(isBranch(entry) && entry.isEmpty()))
+    .filter((entry, i) => i === 0 || !(isBranch(entry) && hasNoTensors(entry)))
     .map((entry) => shapeOf(entry) as readonly number[]);
   const first = shapes[0] as readonly number[];
   let shared = 0;

@@ -13,6 +13,7 @@ import {
   isLazy,
   isNested,
   isNonTensor,
+  isTensorCollection,
   make,
   stateOf,
   type Td,
@@ -226,7 +227,13 @@ class Padder {
   /** A level of the result, made as that of the first TensorDict is. */
   level(like: Td, at: Path, make_: (path: Path) => Entry | null, only: ReadonlySet<string>): Td {
     const entries = new Map<string, Entry>();
-    for (const [key, entry] of entriesOf(like)) {
+    // As in Python, what holds others and what is no tensor comes first.
+    const pairs = [...entriesOf(like)];
+    const ordered = [
+      ...pairs.filter(([, one]) => isTensorCollection(one)),
+      ...pairs.filter(([, one]) => !isTensorCollection(one)),
+    ];
+    for (const [key, entry] of ordered) {
       const path = [...at, key];
       if (isBranch(entry)) entries.set(key, this.level(entry, path, make_, only));
       else if (only.has(idOf(path))) {

@@ -27,7 +27,7 @@ import {
 } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
 import { isUnbatched, likeEntry } from "../core/unbatched.ts";
-import { tensorsOf } from "./access.ts";
+import { hasNoTensors, tensorsOf } from "./access.ts";
 import { alignTds, type Fallback } from "./aligning.ts";
 import { planResults } from "./apply-out.ts";
 import { misfit, type Writes } from "./writes.ts";
@@ -151,7 +151,7 @@ function applyLevel(
       entries.set(key, options.batchSize === undefined ? value : rebatch(value, state.batchSize));
     } else {
       const inner = applyLevel(entry, fn, options, items as Td[], path, writes);
-      leaves ||= !entry.isEmpty();
+      leaves ||= !hasNoTensors(entry);
       if (inner === null) continue;
       kept = true;
       entries.set(key, inner);

@@ -8,8 +8,10 @@ import {
   isLazy,
   isNested,
   isNonTensor,
+  isStack,
   isTensorCollection,
   make,
+  type StackTd,
   stateOf,
   type Td,
   wrapBatchDim,
@@ -18,6 +20,7 @@ import { flatNumbers } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
 import { isUnbatched, ofBatch } from "../core/unbatched.ts";
 import { tensorsOf } from "./access.ts";
+import { emptyTd } from "./key-ops.ts";
 import { applyShape, narrowTd, permuteTd, requireBatchDim, unsqueezeTd } from "./shape.ts";
 
 const listOf = (dims: number | readonly number[]) => (typeof dims === "number" ? [dims] : dims);
@@ -115,8 +118,14 @@ export function atLeastTd(td: Td, rank: number): Td {
 }
 
 /** The tensors of a tree after the model of its own, for another batch. */
-export function remade(td: Td, batch: readonly number[], make1: (t: Tensor, shape: readonly number[]) => Tensor): Td {
-  if (isLazy(td)) return remade(td.densify(), batch, make1);
+export function remade(
+  td: Td,
+  batch: readonly number[],
+  make1: (t: Tensor, shape: readonly number[]) => Tensor,
+  emptyLazy = false,
+): Td {
+  if (emptyLazy && isStack(td) && batch.length > td.stackDim) return emptyMembers(td, batch, make1);
+  if (isLazy(td)) return remade(td.densify(), batch, make1, emptyLazy);
   const rank = td._batchSize.length;
   const batchSize = Size.fromList([...batch]);
   const inner = (shape: readonly number[]) => [...batch, ...shape.slice(rank)];
@@ -125,9 +134,25 @@ export function remade(td: Td, batch: readonly number[], make1: (t: Tensor, shap
     if (isUnbatched(entry)) return ofBatch(entry, batchSize);
     if (entry instanceof Tensor) return make1(entry, inner(entry._shape));
     if (isNested(entry)) throw noNested("this", key);
-    return remade(entry, inner(entry._batchSize), make1);
+    return remade(entry, inner(entry._batchSize), make1, emptyLazy);
   };
   return mapEntries(td, anew, stateOf(td, { batchSize, names: null }));
+}
+
+/** A stack of members that have no tensors: each is made after the first. */
+function emptyMembers(
+  td: StackTd,
+  batch: readonly number[],
+  make1: (t: Tensor, shape: readonly number[]) => Tensor,
+): Td {
+  const { stackDim } = td;
+  const [first] = isLazy(td) ? td.members : td._parts;
+  const inner = batch.filter((_, dim) => dim !== stackDim);
+  if (first === undefined)
+    return td._like(new Map(), stateOf(td, { batchSize: Size.fromList([...batch]), names: null }));
+  const model = remade(isNonTensor(first) ? first : emptyTd(first as Td, true, {}), inner, make1, true);
+  const members = Array.from({ length: batch[stackDim] as number }, () => model.clone(false) as Td);
+  return make.stack(members, stackDim, isLazy(td) ? td.stackDimName : null);
 }
 
 /** @torch TensorDict.expand_as */

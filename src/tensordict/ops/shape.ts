@@ -7,6 +7,7 @@ import { numelOf, Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { lockTd } from "../core/locking.ts";
 import { type NestedTensor, noNested } from "../core/nested.ts";
+import { settings } from "../core/settings.ts";
 import {
   type Collection,
   type DimNames,
@@ -276,7 +277,11 @@ export function transposeTd(td: Td, dim0: number, dim1: number): Td {
   const a = wrapBatchDim(dim0, rank);
   const b = wrapBatchDim(dim1, rank);
   if (a === null || b === null) {
-    throw new ValueError("dim0 and dim1 must be within the range of the number of dimensions.");
+    throw new ValueError(
+      settings.lazyLegacy
+        ? "The provided dimensions are incompatible with the tensordict batch-size."
+        : "dim0 and dim1 must be within the range of the number of dimensions.",
+    );
   }
   if (a === b) return viewed(td, td, (view) => view);
   const order = Array.from({ length: rank }, (_, i) => (i === a ? b : i === b ? a : i));

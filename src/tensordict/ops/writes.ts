@@ -5,6 +5,7 @@ import { sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { badSource, isSource, noValue, sourceEntries, throughLeaf, toEntry, toValues } from "../core/convert.ts";
 import { InplaceWriteError, keyPath, keyText, keyTuple, missingKey } from "../core/keys.ts";
+import type { IsLeaf } from "../core/leaves.ts";
 import { childrenOf } from "../core/locking.ts";
 import { adoptNames } from "../core/names.ts";
 import { noNested } from "../core/nested.ts";
@@ -325,6 +326,10 @@ export interface UpdateOptions {
   inplace?: boolean;
   /** Of the source, these keys only. */
   keysToUpdate?: NestedKey | readonly NestedKey[] | null;
+  /** Take over the source's batch size where it is another one; then every key needs a new value. */
+  updateBatchSize?: boolean;
+  /** Which classes of entries are replaced and not updated; tensors and wrapped values without it. */
+  isLeaf?: IsLeaf | null;
   /** Accepted for compatibility; transfers to the CPU are always complete. */
   nonBlocking?: boolean;
 }
