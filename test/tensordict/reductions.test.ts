@@ -1,3 +1,4 @@
+// Reductions of collections: over several dimensions, behind the batch, of all tensors together; casts and remainders.
 import { expect, test } from "bun:test";
 import { arange, errors, lazyStack, ones, Tensor, TensorDict, type TensorDictBase } from "../../src/index.ts";
 

@@ -1,3 +1,4 @@
+// Updates by sources of another batch size, and what is new, locked, compared or empty beside them.
 import { expect, test } from "bun:test";
 import { arange, isTensorclass, lazyStack, ones, Tensor, TensorDict, tensorclass, zeros } from "../../src/index.ts";
 

@@ -1,3 +1,4 @@
+// Arithmetic, comparison and reduction methods. They work on every tensor of the tree at once.
 import type { DType, DTypeName } from "../../tensor/dtype.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";

@@ -24,8 +24,8 @@ export function gatherTd(td: Td, dim: number, index: Tensor, options: GatherOpti
   const rank = td._batchSize.length;
   if (options.inplace === true && index.ndim !== rank) {
     throw new NotImplementedError(
-      "gather(inplace=True) requires index.ndim == self.batch_dims so the result keeps the same number of batch dims; " +
-        `got index.ndim=${index.ndim} and batch_dims=${rank}. Use inplace=False instead.`,
+      "gather(inplace=True) requires index.ndim == self.batch_dims so the result keeps the same number of batch dims" +
+        `; got index.ndim=${index.ndim} and batch_dims=${rank}. Use inplace=False instead.`,
     );
   }
   const made = gathered(td, dim, index);

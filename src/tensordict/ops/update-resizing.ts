@@ -116,7 +116,7 @@ function replaceEntry(
   const target = td._own(first);
   const copied = options.clone === true && (given instanceof Tensor || given instanceof Collection);
   const value = copied ? (given as Td).clone() : given;
-  const inner = (at: unknown) => at instanceof Collection && !isLeafBy(isLeaf, at as unknown as Entry);
+  const inner = (at: unknown) => isTensorCollection(at) && !isLeafBy(isLeaf, at);
   if (isBranch(target) && inner(target) && (inner(value) || isSource(value))) {
     const within = { ...options, clone: false };
     if (rest.length > 0) replace(target, new Map([[rest as never, value]]), within);
