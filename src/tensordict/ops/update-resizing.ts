@@ -18,7 +18,7 @@ import {
   stateOf,
   type Td,
 } from "../core/state.ts";
-import type { Entry, NestedKey } from "../core/types.ts";
+import type { NestedKey } from "../core/types.ts";
 import { deleteEntry, listEntries } from "./access.ts";
 
 import { autoBatchSize } from "./key-sets.ts";
