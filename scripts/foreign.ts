@@ -152,7 +152,7 @@ export interface ForeignResult {
 }
 
 /** Compiles the library for a place and runs test files there. */
-export function runThere(name: string, files: readonly string[] = testFiles()): ForeignResult {
+export async function runThere(name: string, files: readonly string[] = testFiles()): Promise<ForeignResult> {
   const place = PLACES[name] as Place;
   let words: string[];
   try {
@@ -177,11 +177,14 @@ export function runThere(name: string, files: readonly string[] = testFiles()): 
     "--reporter=junit",
     `--reporter-outfile=${report}`,
   ];
-  const child = Bun.spawnSync([...words, ...flags, ...files], { cwd: root, env });
-  const output = `${child.stdout}${child.stderr}`;
+  const child = Bun.spawn([...words, ...flags, ...files], { cwd: root, env, stdout: "pipe", stderr: "pipe" });
+  const output = (await Promise.all([child.stdout, child.stderr].map((stream) => new Response(stream).text()))).join(
+    "",
+  );
+  const code = await child.exited;
   const counted = (word: string) => Number(new RegExp(`^\\s*(\\d+) ${word}$`, "m").exec(output)?.[1] ?? 0);
   const [passed, failed] = [counted("pass"), counted("fail")];
-  return { passed, failed: child.success ? failed : Math.max(failed, 1), output };
+  return { passed, failed: code === 0 ? failed : Math.max(failed, 1), output };
 }
 
 if (import.meta.main) {
@@ -193,7 +196,7 @@ if (import.meta.main) {
   for (const name of names) {
     if (!(name in PLACES)) throw new Error(`${name} is none of ${Object.keys(PLACES).join(", ")}`);
     const start = performance.now();
-    const { passed, failed, output, absent } = runThere(name, values.only);
+    const { passed, failed, output, absent } = await runThere(name, values.only);
     const seconds = ((performance.now() - start) / 1000).toFixed(0);
     if (failed > 0) console.log(output);
     console.log(

@@ -43,14 +43,19 @@ async function main(names: string[]): Promise<number> {
   }
   const sum: Outcome = { passed: 0, failed: 0, skipped: 0, output: "" };
   let buildNote: string | undefined;
-  for (const step of STEPS) {
-    if (names.length > 0 && !names.includes(step.name)) continue;
-    const outcome = await runStep(step);
-    if (step.name === "build") buildNote = outcome.note;
-    sum.passed += outcome.passed;
-    sum.failed += outcome.failed;
-    sum.skipped += outcome.skipped;
-  }
+  const wanted = STEPS.filter((step) => names.length === 0 || names.includes(step.name));
+  const runAll = async (steps: readonly Step[]) => {
+    for (const step of steps) {
+      const outcome = await runStep(step);
+      if (step.name === "build") buildNote = outcome.note;
+      sum.passed += outcome.passed;
+      sum.failed += outcome.failed;
+      sum.skipped += outcome.skipped;
+    }
+  };
+  const inLane = (lane: Step["lane"]) => wanted.filter((step) => step.lane === lane);
+  await runAll(inLane(undefined));
+  await Promise.all([runAll(inLane("tests")), runAll(inLane("others"))]);
   // Figures of some steps alone would be figures of nothing.
   if (names.length === 0) console.log(await reportMetrics(sum.passed + sum.failed + sum.skipped, buildNote));
   console.log(totals(sum));

@@ -64,7 +64,7 @@ function sizes(list: readonly (number | readonly number[])[]): readonly number[]
 }
 
 /** Abstract parent of TensorDicts, lazy stacks, tensorclasses and wrapped values. @torch tensordict.TensorDictBase */
-export abstract class TensorDictBase<S extends Schema = Schema> extends KeyMethods<S> {
+export abstract class TensorDictBase<in out S extends Schema = Schema> extends KeyMethods<S> {
   /** Loads a memory-mapped directory as what was saved there. @torch TensorDictBase.load_memmap */
   static loadMemmap<T extends Schema = Schema>(prefix: string, options: LoadOptions = {}): TensorDictBase<T> {
     return loader.load(prefix, options) as TensorDictBase<T>;

@@ -65,7 +65,7 @@ export interface EarlyOptions extends MemmapOptions {
 export type FolderOptions = Omit<EarlyOptions, "archive" | "compression">;
 
 /** Saving and loading. */
-export abstract class DiskMethods<S extends Schema = Schema> extends Collection<S> {
+export abstract class DiskMethods<in out S extends Schema = Schema> extends Collection<S> {
   /** @internal This collection with the methods of the classes above, which are written for all of them. */
   abstract get _td(): this & Td;
 

@@ -38,7 +38,7 @@ const upper: ManyFunction = (t, [bound]) => t.clamp(null, bound as Tensor);
 const between: ManyFunction = (t, [low, high]) => t.clamp(low as Tensor, high as Tensor);
 
 /** Functions of several operands. */
-export abstract class ElementMethods<S = Schema> extends MathMethods<S> {
+export abstract class ElementMethods<in out S = Schema> extends MathMethods<S> {
   /**
    * Least elements of every tensor, or along a batch dimension with the places where they are.
    * @example

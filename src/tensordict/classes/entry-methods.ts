@@ -38,7 +38,7 @@ export interface NewTensorOptions {
 }
 
 /** Sorting, joining and choosing of entries. */
-export abstract class EntryMethods<S = Schema> extends PlainMethods<S> {
+export abstract class EntryMethods<in out S = Schema> extends PlainMethods<S> {
   /**
    * Takes the entries under several sets of keys apart: one collection for each, and one of what is left.
    * @param sets lists of keys, Maps or objects of keys and new names, or tests of a path and its entry; then the

@@ -9,7 +9,7 @@ import { excludeKeys, flattenKeysTd, type KeyOptions, selectKeys, unflattenKeysT
 import { ShapeMethods } from "./shape-methods.ts";
 
 /** The keys of collections. */
-export abstract class KeyMethods<S = Schema> extends ShapeMethods<S> {
+export abstract class KeyMethods<in out S = Schema> extends ShapeMethods<S> {
   /** Removes an entry. @torch TensorDict.del_ */
   del_<T extends Holder, const K extends KnownPath<Inner<T>>>(this: T, key: K): Changed<T, Excluded<Inner<T>, K>>;
   del_(key: NestedKey): unknown {

@@ -133,7 +133,7 @@ function requireMember(lazy: LazyTd, td: unknown): asserts td is Td {
  * ```
  * @torch tensordict.LazyStackedTensorDict
  */
-export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
+export class LazyStackedTensorDict<in out S extends Schema = Schema> extends TensorDictBase<S> {
   /**
    * The same elements without history: each tensor's `.data`.
    * @example

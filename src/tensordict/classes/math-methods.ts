@@ -126,13 +126,13 @@ export const MATH: Readonly<Record<string, string>> = {
 };
 
 /** The methods that are made from the lists above. */
-export interface MathMethods<S = Schema> extends MathSignatures {
+export interface MathMethods<in out S = Schema> extends MathSignatures {
   /** @internal */
   readonly _schema: S;
 }
 
 /** Arithmetic, comparison and reduction of collections. */
-export abstract class MathMethods<S = Schema> extends DiskMethods<S> {
+export abstract class MathMethods<in out S = Schema> extends DiskMethods<S> {
   /** Common dtype of all tensors, null when they differ. @torch TensorDict.dtype */ get dtype(): DType | null {
     let found: DType | null = null;
     for (const [, t] of tensorsOf(this._td)) {

@@ -85,7 +85,7 @@ function wrappedBy(source: unknown, noConvert: NoConvert): Td {
  * ```
  * @torch tensordict.nn.TensorDictParams
  */
-export class TensorDictParams<S extends Schema = Schema> extends TensorDictBase<S> {
+export class TensorDictParams<in out S extends Schema = Schema> extends TensorDictBase<S> {
   /** @internal */ readonly _wrapped: Td;
   /** @internal The lock of what is wrapped is kept when this object is unlocked. */ readonly _lockContent: boolean;
   /** @internal Among modules this stands for it. */ readonly [STAND_IN]: Module;

@@ -77,7 +77,7 @@ const INNER = Symbol("inner level");
  * Errors: OSError for files that are missing or locked, FormatError for damaged ones, RuntimeError after `close`.
  * @torch tensordict.PersistentTensorDict
  */
-export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
+export class PersistentTensorDict<in out S extends Schema = Schema> extends TensorDictBase<S> {
   readonly #place: Place;
   readonly #nested = new Map<string, PersistentTensorDict>();
 

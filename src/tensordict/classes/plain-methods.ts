@@ -20,7 +20,7 @@ export interface TolistOptions extends PlainOptions {
 }
 
 /** Plain values, and properties of all tensors together. */
-export abstract class PlainMethods<S = Schema> extends ScanMethods<S> {
+export abstract class PlainMethods<in out S = Schema> extends ScanMethods<S> {
   /**
    * Plain objects with the tensors themselves in them, and values that are no tensors as they are.
    * @example

@@ -31,7 +31,7 @@ export interface RollOptions {
 }
 
 /** Running totals, quantiles, and rolled and turned batches. */
-export abstract class ScanMethods<S = Schema> extends TableMethods<S> {
+export abstract class ScanMethods<in out S = Schema> extends TableMethods<S> {
   /**
    * The logarithm of the sum of the exponentials over batch dimensions, all of them without a dimension. Dimensions of
    * the tensors behind the batch stay.

@@ -53,7 +53,7 @@ function own<T>(made: Td | readonly Td[]): T {
 }
 
 /** Rearranging, modelling and listing of collections. */
-export abstract class ShapeMethods<S = Schema> extends EntryMethods<S> {
+export abstract class ShapeMethods<in out S = Schema> extends EntryMethods<S> {
   /**
    * Batch dimensions at other places; a view.
    * @example

@@ -45,7 +45,7 @@ export interface ToJsonOptions extends ToTableOptions {
 const first = (batches: Iterable<Columns>): Columns => [...batches][0] as Columns;
 
 /** Tables. */
-export abstract class TableMethods<S = Schema> extends ElementMethods<S> {
+export abstract class TableMethods<in out S = Schema> extends ElementMethods<S> {
   /**
    * Reads a CSV file with one entry for each column: int64 where all fields are whole numbers, float64 with NaN where
    * some are missing, bool, and texts with null where one is missing, one for each row. The npm package papaparse has

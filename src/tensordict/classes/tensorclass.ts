@@ -86,7 +86,7 @@ export interface TensorClassOptions {
  * new Point({ x: ones(2) }, { batchSize: [] }) instanceof tensordict.TensorClassBase // true
  * ```
  */
-export abstract class TensorClassBase<S extends Schema = Schema> extends TensorDictBase<S> {
+export abstract class TensorClassBase<in out S extends Schema = Schema> extends TensorDictBase<S> {
   /** @internal */ declare _map: Map<string, Entry>;
   /** @internal */ declare _qualifiedName: string;
 

@@ -53,7 +53,7 @@ import type { PersistentTensorDict } from "./persistent.ts";
 const RAW = Symbol("raw entries");
 
 /** The class behind `TensorDict`. */
-class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
+class DenseTensorDict<in out S extends Schema = Schema> extends TensorDictBase<S> {
   /**
    * The same elements without history: each tensor's `.data`.
    * @example

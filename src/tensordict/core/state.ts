@@ -64,7 +64,7 @@ const UNCLONEABLE = Object.defineProperty({}, "clone", {
 });
 
 /** Common part of all collections. */
-export abstract class Collection<S extends Schema = Schema> {
+export abstract class Collection<in out S extends Schema = Schema> {
   /** @internal The schema exists for the compiler only. */
   declare readonly _schema: S;
   /** @internal */ readonly _uncloneable = UNCLONEABLE;
