@@ -18,8 +18,8 @@ export interface Case {
   theirs?: { label: string; side(): Side };
   /** Name of the other side in the table when Python runs it. */
   peer?: string;
-  /** Python's case, when it is named otherwise. */
-  python?: string;
+  /** Python's case: its name there, when it is named otherwise, or its code. */
+  python?: string | readonly [setup: string, statement: string];
   /** Repetitions of slow cases. */
   rounds?: number;
 }

@@ -39,6 +39,15 @@ function row(result: Result): string {
   return `| ${[...cells, words.join("; ")].join(" | ")} |`;
 }
 
+/** The geometric mean of the rows' ratios, and the largest of them. */
+function summary(results: readonly Result[]): string {
+  const ratios = results
+    .filter(({ theirs }) => theirs.length > 0)
+    .map(({ ours, theirs }) => median(ours.map((seconds, i) => seconds / (theirs[i] as number))));
+  const mean = Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length);
+  return `Geometric mean of ${ratios.length} ratios ${mean.toFixed(3)}, the largest ${Math.max(...ratios).toFixed(2)}.`;
+}
+
 /** A Markdown table. Ratios are ours divided by theirs: below 1 we are faster. */
 export function table(results: readonly Result[]): string {
   const head = [
@@ -49,7 +58,7 @@ export function table(results: readonly Result[]): string {
 }
 
 /** Families with a table of their own in RESULTS.md; the others share one. */
-const APART: readonly string[] = ["io", "formats"];
+const APART: readonly string[] = ["collections", "io", "formats"];
 
 /** Puts results into their tables in RESULTS.md. A table of which no family was run stays as it is. */
 export function writeTable(head: string, results: readonly Result[]): void {
@@ -59,17 +68,18 @@ export function writeTable(head: string, results: readonly Result[]): void {
   if (rest.length > 0) text = withTable(text, "the table", head, rest);
   for (const name of APART) {
     const own = results.filter(({ family }) => family === name);
-    if (own.length > 0) text = withTable(text, `the table of ${name}`, head, own);
+    if (own.length > 0) text = withTable(text, `the table of ${name}`, head, own, name === "collections");
   }
   writeFileSync(file, text);
 }
 
-function withTable(text: string, what: string, head: string, results: readonly Result[]): string {
+function withTable(text: string, what: string, head: string, results: readonly Result[], alike = false): string {
   const [begin, end] = [`<!-- ${what} begins -->`, `<!-- ${what} ends -->`];
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
   if (from < 0 || to < from) throw new Error(`RESULTS.md has no place for ${what}`);
   const date = new Date().toISOString().slice(0, 10);
-  return `${text.slice(0, from)}${begin}\n\n${head}. ${date}.\n\n${table(results)}\n\n${text.slice(to)}`;
+  const body = alike ? `${table(results)}\n\n${summary(results)}` : table(results);
+  return `${text.slice(0, from)}${begin}\n\n${head}. ${date}.\n\n${body}\n\n${text.slice(to)}`;
 }
 
 if (import.meta.main) {

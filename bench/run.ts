@@ -2,7 +2,7 @@
 // [--only text] [--write]`.
 // With a Python that has torch (ZENSOR_BENCH_PYTHON, else python3), the same work runs there in turn with ours:
 // ours, theirs, ours, theirs, one thread each, so that whatever else the computer does meets both. With `--cpu` the
-// family overhead counts the time that each program computes, which is what says something on a
+// families overhead and collections count the time that each program computes, which is what says something on a
 // computer that others use too. `--write` puts the tables into RESULTS.md. The family sweep runs when it is named
 // (sweep.ts); `--sample n` takes every nth of its rows.
 import { appendFileSync, writeFileSync } from "node:fs";
@@ -12,14 +12,17 @@ import { type Case, type Clock, repetitions, type Side, sample } from "./case.ts
 import { type Result, table, writeTable } from "./compare.ts";
 import { findPython, Peer } from "./peer.ts";
 
-const FAMILIES = ["overhead", "kernels", "matmul", "io", "formats", "import"] as const;
+const FAMILIES = ["overhead", "kernels", "matmul", "collections", "io", "formats", "import"] as const;
+/** Whose time can be counted as computing time. */
+const COMPUTING: readonly string[] = ["overhead", "collections"];
 /** Long enough that filling the caches again after the other side's turn counts little. */
 const SAMPLE_SECONDS = 0.1;
 
 async function otherSide(one: Case, peer: Peer | null, clock: Clock): Promise<{ side: Side; label: string } | string> {
   if (one.theirs !== undefined) return { side: one.theirs.side(), label: one.theirs.label };
   if (peer === null) return "no Python with torch";
-  const side = await peer.side(one.python ?? one.name, clock);
+  const [name, code] = typeof one.python === "object" ? [one.name, one.python] : [one.python ?? one.name];
+  const side = await peer.side(name, clock, code);
   return typeof side === "string" ? side : { side, label: one.peer ?? "Python" };
 }
 
@@ -86,14 +89,14 @@ async function main(): Promise<number> {
     return 0;
   }
   const families = FAMILIES.filter((name) => positionals.length === 0 || positionals.includes(name));
-  const head = `${await describe(peer, families)}${values.cpu ? "; overhead in computing time" : ""}`;
+  const head = `${await describe(peer, families)}${values.cpu ? `; ${COMPUTING.join(" and ")} in computing time` : ""}`;
   if (values.out !== undefined) writeFileSync(values.out, `${JSON.stringify({ head })}\n`);
   const results: Result[] = [];
   for (const family of families) {
     const { cases } = (await import(`./${family}.ts`)) as { cases: readonly Case[] };
     for (const one of cases.filter(({ name }) => name.includes(values.only ?? ""))) {
       process.stderr.write(`${family}: ${one.name}\n`);
-      const clock = values.cpu && family === "overhead" ? "cpu" : "wall";
+      const clock = values.cpu && COMPUTING.includes(family) ? "cpu" : "wall";
       const result = await runCase(family, one, peer, rounds, clock);
       results.push(result);
       if (values.out !== undefined) appendFileSync(values.out, `${JSON.stringify(result)}\n`);

@@ -3962,6 +3962,9 @@ export function to(self: Tensor, options: { other: Tensor; nonBlocking?: boolean
 /** The tensor with the device and dtype of another. @torch torch.to */
 export function to(options: { input: Tensor; other: Tensor; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
 export function to(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isDType(args[1])) return O.to(args[0], args[1], false, false, null, null);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isDType(args[1]) && typeof args[2] === "boolean") return O.to(args[0], args[1], args[2], false, null, null);
+  if (args.length === 4 && args[0] instanceof Tensor && A.isDType(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.to(args[0], args[1], args[2], args[3], null, null);
   if (args.length === 1 && args[0] instanceof Tensor) return O.to_device(args[0], null, null, false, false, null);
   return A.call<Tensor>("to", T__to, args);
 }
@@ -4068,6 +4071,7 @@ export function type<const D extends DTypeLike>(self: Tensor, options: { dtype: 
 /** The tensor in another dtype. @torch torch.type */
 export function type<const D extends DTypeLike>(options: { input: Tensor; dtype: D }): OfDType<D>;
 export function type(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isDType(args[1])) return O.type(args[0], args[1]);
   return A.call<Tensor>("type", T__type, args);
 }
 

@@ -239,6 +239,7 @@ const PLAIN: Record<string, (x: string) => string> = {
   Dims: (x) => `A.isInt(${x})`,
   "Dims?": (x) => `A.isInt(${x})`,
   Bool: (x) => `typeof ${x} === "boolean"`,
+  DType: (x) => `A.isDType(${x})`,
 };
 
 const positionalOf = (op: Op): Arg[] => op.args.filter((a) => !a.byName);

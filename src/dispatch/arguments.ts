@@ -274,6 +274,8 @@ export type Unchecked = (...args: unknown[]) => unknown;
 
 export const isInt = (x: unknown): x is number => Number.isInteger(x);
 
+export const isDType = (x: unknown): x is DType => x instanceof DType;
+
 /** Sizes that are plain integers from position `from` on, or in one list there; null for all else. */
 export function plainSize(args: readonly unknown[], from: number): number[] | null {
   const first = args[from];

@@ -25,6 +25,8 @@ interface Signature {
   options: ReadonlyMap<string, Parameter>;
   /** Options that must be there. */
   needed: readonly string[];
+  /** How many arguments there are at least. */
+  least: number;
 }
 
 const parsed = new Map<string, Signature>();
@@ -46,6 +48,7 @@ function parse(text: string): Signature {
     rest: rest === undefined ? null : parameter(rest, true),
     options: new Map(options.map((one) => [one.name, one])),
     needed: options.filter((one) => !one.optional).map((one) => one.name),
+    least: listed.filter((word) => word !== rest && !word.includes("?:")).length,
   };
   parsed.set(text, signature);
   return signature;
@@ -233,6 +236,18 @@ function inPlaces(op: string, signature: Signature, args: readonly unknown[]): u
   return places;
 }
 
+/** Whether arguments need no sorting: each in its place, of its kind, and no object of options at the end. */
+function arePlain(op: string, { positional, rest, needed, least }: Signature, args: readonly unknown[]): boolean {
+  const count = args.length;
+  if (count < least || needed.length > 0 || (rest === null && count > positional.length)) return false;
+  if (count > 0 && isDict(args[count - 1])) return false;
+  for (let i = 0; i < count; i++) {
+    if (args[i] === undefined) return false;
+    checkKind(op, (i < positional.length ? positional[i] : rest) as Parameter, args[i]);
+  }
+  return true;
+}
+
 /**
  * The arguments of a function in their places; a trailing object may name any of them. What a function does not take is
  * left out unless it is an object of options, so that `map` may call it.
@@ -258,30 +273,53 @@ export function checkOptions(op: string, spec: string, options: unknown): void {
 }
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;
-type Guard = (op: string, values: readonly unknown[], run: () => unknown) => unknown;
-const unguarded: Guard = (_op, _values, run) => run();
+/** What an error of a call on these values means. */
+export type Explain = (op: string, error: unknown, values: readonly unknown[]) => unknown;
 
 /** Gives methods of a prototype or class their checks; those that are asynchronous reject. */
-export function installChecks(target: object, table: Readonly<Record<string, string>>, guard: Guard = unguarded): void {
+export function installChecks(target: object, table: Readonly<Record<string, string>>, explain?: Explain): void {
   for (const [name, text] of Object.entries(table)) {
     const own = Object.getOwnPropertyDescriptor(target, name);
     if (typeof own?.value !== "function") continue;
     const method = own.value as Method;
-    const checked: Method = function (...args) {
-      return guard(name, [this, ...args], () => method.apply(this, checkedArguments(name, text, args)));
-    };
-    // What takes nothing is called all the time.
-    const bare: Method = function () {
-      return arguments.length === 0 ? method.call(this) : checked.apply(this, Array.from(arguments));
-    };
-    const later: Method = async function (...args) {
-      return await checked.apply(this, args);
-    };
-    const quick = text === "" && guard === unguarded ? bare : checked;
-    const value = name.endsWith("Async") || method instanceof AsyncFunction ? later : quick;
+    const waits = name.endsWith("Async") || method instanceof AsyncFunction;
+    const value = waits ? waiting(name, text, method, explain) : checked(name, text, method, explain);
     Object.defineProperty(value, "name", { value: name });
     Object.defineProperty(target, name, { ...own, value });
   }
+}
+
+/** A method behind its checks. Calls without options are the most, and go on with the arguments as they came. */
+function checked(name: string, text: string, method: Method, explain?: Explain): Method {
+  let signature: Signature | undefined;
+  const call: Method = function (...args) {
+    signature ??= parse(text);
+    return method.apply(this, arePlain(name, signature, args) ? args : inPlaces(name, signature, args));
+  };
+  // What takes nothing is called all the time.
+  const bare: Method = function (...args) {
+    return args.length === 0 ? method.call(this) : call.apply(this, args);
+  };
+  const run = text === "" ? bare : call;
+  if (explain === undefined) return run;
+  return function (...args) {
+    try {
+      return run.apply(this, args);
+    } catch (error) {
+      throw explain(name, error, [this, ...args]);
+    }
+  };
+}
+
+/** An asynchronous method behind its checks, which reject too. */
+function waiting(name: string, text: string, method: Method, explain?: Explain): Method {
+  return async function (...args) {
+    try {
+      return await method.apply(this, checkedArguments(name, text, args));
+    } catch (error) {
+      throw explain === undefined ? error : explain(name, error, [this, ...args]);
+    }
+  };
 }
 
 const AsyncFunction = (async () => {}).constructor as FunctionConstructor;

@@ -1,5 +1,8 @@
 /** Shapes. */
 
+/** Sizes that were made of late, each in the place that its sizes name. */
+const RECENT: (Size | undefined)[] = new Array(256).fill(undefined);
+
 /**
  * A shape: a frozen array of sizes that prints as `torch.Size([2, 3])`.
  * @example
@@ -13,11 +16,17 @@ export class Size extends Array<number> {
   static override get [Symbol.species](): ArrayConstructor {
     return Array;
   }
-  /** Builds a frozen Size from a list of sizes. */
+  /** A frozen Size of a list of sizes. Those of late are given again: freezing takes longer than all the rest. */
   static fromList(sizes: ArrayLike<number>): Size {
     const n = sizes.length;
+    let place = n;
+    for (let i = 0; i < n; i++) place = (Math.imul(place, 31) + (sizes[i] as number)) | 0;
+    place &= RECENT.length - 1;
+    const recent = RECENT[place];
+    if (recent !== undefined && sameSizes(recent, sizes)) return recent;
     const s = new Size(n);
     for (let i = 0; i < n; i++) s[i] = sizes[i] as number;
+    RECENT[place] = s;
     return Object.freeze(s) as Size;
   }
   /** Number of elements. @torch torch.Size.numel */

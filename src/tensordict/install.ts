@@ -9,7 +9,7 @@ import { DiskMethods, TensorDictFuture } from "./classes/disk-methods.ts";
 import { ElementMethods } from "./classes/element-methods.ts";
 import { EntryMethods } from "./classes/entry-methods.ts";
 import { KeyMethods } from "./classes/key-methods.ts";
-import { LazyStackedTensorDict } from "./classes/lazy.ts";
+import { LazyStackedTensorDict, lazyOf } from "./classes/lazy.ts";
 import { MATH, MathMethods } from "./classes/math-methods.ts";
 import { asNestedTensor } from "./classes/nested-api.ts";
 import { NonTensorData, valueOf } from "./classes/non-tensor.ts";
@@ -37,7 +37,7 @@ import {
   VALUE_METHODS,
 } from "./core/signatures.ts";
 import { isNonTensor, loader, make } from "./core/state.ts";
-import { guarded } from "./core/too-deep.ts";
+import { explainDepth } from "./core/too-deep.ts";
 import { MemoryMappedTensor } from "./disk/mapped-tensor.ts";
 import { loadTree } from "./disk/memmap-load.ts";
 import { ON_COLLECTIONS } from "./ops/torch-functions.ts";
@@ -63,31 +63,30 @@ for (const target of [
   PersistentTensorDict,
   LazyStackedTensorDict,
 ]) {
-  installChecks(target.prototype, ALL, guarded);
+  installChecks(target.prototype, ALL, explainDepth);
 }
-installChecks(LazyStackedTensorDict.prototype, LAZY_METHODS, guarded);
+installChecks(LazyStackedTensorDict.prototype, LAZY_METHODS, explainDepth);
 for (const target of [TableMethods, TensorDictBase, TensorDict, LazyStackedTensorDict])
-  installChecks(target, STATICS, guarded);
+  installChecks(target, STATICS, explainDepth);
 const { train, eval: evaluate, parameters, namedParameters, buffers, namedBuffers } = MODULE;
 const module = { train, eval: evaluate, parameters, namedParameters, buffers, namedBuffers };
-installChecks(TensorDictParams.prototype, { ...ALL, ...PARAMS_METHODS, ...module }, guarded);
+installChecks(TensorDictParams.prototype, { ...ALL, ...PARAMS_METHODS, ...module }, explainDepth);
 installChecks(NestedTensor.prototype, NESTED_METHODS);
 installChecks(MemoryMappedTensor, MAPPED_STATICS);
 installChecks(MemoryMappedTensor.prototype, MAPPED_METHODS);
-installChecks(PersistentTensorDict.prototype, PERSISTENT_METHODS, guarded);
-installChecks(PersistentTensorDict, PERSISTENT_STATICS, guarded);
+installChecks(PersistentTensorDict.prototype, PERSISTENT_METHODS, explainDepth);
+installChecks(PersistentTensorDict, PERSISTENT_STATICS, explainDepth);
 for (const target of [NonTensorData, NonTensorStack]) installChecks(target.prototype, VALUE_METHODS);
 installChecks(TensorDictFuture.prototype, FUTURE_METHODS);
 
 setFunctionTaker(ON_COLLECTIONS);
 collections.kind = batchedCollections;
 make.tensordict = denseOf;
-make.lazy = (members, stackDim, stackDimName, none) =>
-  new LazyStackedTensorDict(members, { ...none, stackDim, stackDimName });
+make.lazy = (members, stackDim, stackDimName, none) => lazyOf(members, { ...none, stackDim, stackDimName });
 make.stack = (members, stackDim, stackDimName) =>
   members.length > 0 && members.every(isNonTensor)
     ? stackOfParts(members, stackDim)
-    : new LazyStackedTensorDict(members, { stackDim, stackDimName });
+    : lazyOf(members, { stackDim, stackDimName });
 make.nonTensor = valueOf;
 make.nonTensorStack = stackOf;
 make.nested = (tensors) => asNestedTensor(tensors);

@@ -94,9 +94,10 @@ class TorchWriter {
       pickle.tuple(["storage", value.type, value.key, "cpu", value.count]);
       pickle.refer();
     } else if (value instanceof Size) {
+      // Each by itself: which sizes are one object here says nothing.
       pickle.name("torch", "Size");
       pickle.tuple([tuple(value)]);
-      pickle.call(value);
+      pickle.call();
     } else if (value instanceof DType) pickle.name("torch", value.name);
     else if (value instanceof TorchConstant) this.constant(value);
     else if (value instanceof Device || value instanceof TorchDevice) {

@@ -420,5 +420,5 @@ function placeLevels(td: Td, path: string): void {
 
 function lockUnderParent(child: Td, parent: Td): void {
   lockTd(child);
-  child._holders.push(new WeakRef(parent));
+  child._holders = [...child._holders, new WeakRef(parent)];
 }

@@ -92,7 +92,11 @@ function lazyState(members: readonly Td[], options: LazyOptions): NewState {
   return { batchSize, device: first === undefined ? toDeviceOrNull(options.device) : first._device, names };
 }
 
+// Tells the constructor that members and options need no check.
+const RAW = Symbol("checked members");
+
 function lazyArguments(args: readonly unknown[]): [readonly Td[], LazyOptions] {
+  if (args[2] === RAW) return [args[0] as readonly Td[], args[1] as LazyOptions];
   const members = args.filter(isTensorCollection);
   const places = checkedArguments(
     "LazyStackedTensorDict",
@@ -292,6 +296,11 @@ export class LazyStackedTensorDict<in out S extends Schema = Schema> extends Ten
       for (const [i, td] of this._members.entries()) planSet(td, keyPath(key), values[i], writes);
     });
   }
+}
+
+/** A lazy stack of what operations made. */
+export function lazyOf(members: readonly Td[], options: LazyOptions): LazyStackedTensorDict {
+  return new LazyStackedTensorDict(...([members, options, RAW] as unknown as LazyArguments));
 }
 
 declare module "../core/types.ts" {

@@ -143,6 +143,9 @@ export class TensorDictParams<in out S extends Schema = Schema> extends TensorDi
   _own(key: string): Entry | undefined {
     return this._wrapped._own(key);
   }
+  override _entries(): Iterable<[string, Entry]> {
+    return this._wrapped._entries();
+  }
   _put(key: string, entry: Entry): void {
     this._wrapped._put(key, entry instanceof Tensor ? asParameter(entry, this.written) : entry);
     if (!(entry instanceof Tensor) && isTensorCollection(entry)) convertLeaves(entry, this.written);

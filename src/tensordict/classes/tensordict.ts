@@ -2,7 +2,7 @@
 import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
 import { checkOptions } from "../../tensor/checks.ts";
 import { take } from "../../tensor/scope-state.ts";
-import { badSource, initialEntries, isSource, putValue, toEntry } from "../core/convert.ts";
+import { badSource, entryIn, initialEntries, isSource, putValue } from "../core/convert.ts";
 import { lockTd } from "../core/locking.ts";
 import { adoptNames } from "../core/names.ts";
 import { CONSTRUCTOR, MAKE } from "../core/signatures.ts";
@@ -12,7 +12,6 @@ import {
   loader,
   make,
   type NewState,
-  stateOf,
   type Td,
   toDeviceOrNull,
   toNames,
@@ -52,6 +51,14 @@ import type { PersistentTensorDict } from "./persistent.ts";
 // Tells the constructor that its arguments are checked entries and a state.
 const RAW = Symbol("raw entries");
 
+const NO_OPTIONS: CollectionOptions = {};
+
+function givenOptions(second: unknown, options: CollectionOptions | undefined): CollectionOptions {
+  checkOptions("TensorDict", CONSTRUCTOR, second);
+  checkOptions("TensorDict", CONSTRUCTOR, options);
+  return { ...(second as CollectionOptions | null | undefined), ...options };
+}
+
 /** The class behind `TensorDict`. */
 class DenseTensorDict<in out S extends Schema = Schema> extends TensorDictBase<S> {
   /**
@@ -73,12 +80,7 @@ class DenseTensorDict<in out S extends Schema = Schema> extends TensorDictBase<S
       return;
     }
     const sizes = typeof batchSize === "number" || Array.isArray(batchSize);
-    if (!sizes) checkOptions("TensorDict", CONSTRUCTOR, batchSize);
-    checkOptions("TensorDict", CONSTRUCTOR, options);
-    const given: CollectionOptions = {
-      ...(sizes || batchSize === null ? {} : (batchSize as CollectionOptions)),
-      ...options,
-    };
+    const given = sizes && options === undefined ? NO_OPTIONS : givenOptions(sizes ? null : batchSize, options);
     const size = toSize(sizes ? (batchSize as SizeLike) : given.batchSize);
     const inherit = source instanceof Collection ? source : null;
     const state: NewState = {
@@ -91,17 +93,23 @@ class DenseTensorDict<in out S extends Schema = Schema> extends TensorDictBase<S
     this._map = new Map();
     if (source === undefined || source === null) return;
     if (inherit === null && !isSource(source)) throw badSource(source);
-    const pairs = inherit === null ? initialEntries(source as Record<string, unknown>) : entriesOf(inherit);
-    for (const [key, value] of pairs) {
-      if (typeof key !== "string") {
-        putValue(this as Td, key, value);
-        continue;
+    if (inherit === null && !(source instanceof Map)) {
+      for (const key of Object.keys(source)) this._begin(key, (source as Record<string, unknown>)[key]);
+    } else {
+      const pairs = inherit === null ? initialEntries(source as ReadonlyMap<string, unknown>) : entriesOf(inherit);
+      for (const [key, value] of pairs) {
+        if (typeof key === "string") this._begin(key, value);
+        else putValue(this as Td, key, value);
       }
-      const entry = toEntry(value, stateOf(this), key);
-      this._map.set(key, entry);
-      adoptNames(this, entry);
     }
     if (given.lock === true) lockTd(this);
+  }
+
+  /** An entry of a collection that is being made. */
+  private _begin(key: string, value: unknown): void {
+    const entry = entryIn(this, key, value);
+    this._map.set(key, entry);
+    adoptNames(this, entry);
   }
 
   get _kind(): "tensordict" {
@@ -115,6 +123,9 @@ class DenseTensorDict<in out S extends Schema = Schema> extends TensorDictBase<S
   }
   _own(key: string): Entry | undefined {
     return this._map.get(key);
+  }
+  override _entries(): Iterable<[string, Entry]> {
+    return this._map;
   }
   _put(key: string, entry: Entry): void {
     this._map.set(key, take(entry));

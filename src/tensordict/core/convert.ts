@@ -122,6 +122,12 @@ export function toEntry(value: unknown, state: NewState, key: string, depth = 0)
   return make.nonTensor(value, { ...state, names: null });
 }
 
+/** The entry that `value` becomes under a key of a collection: most are tensors that stay what they are. */
+export function entryIn(td: Collection, key: string, value: unknown): Entry {
+  const plain = value instanceof Tensor && td._device === null && !isUnbatched(value);
+  return plain && startsWith(value._shape, td._batchSize) ? value : toEntry(value, stateOf(td), key);
+}
+
 /** What `value` becomes in the place of an entry without tensors: numbers and objects stay what they are. */
 export function toValues(value: unknown, state: NewState, key: string): ValueTd {
   const kept = value instanceof Collection || (Array.isArray(value) && !isNumberArray(value)) || value === undefined;
@@ -186,10 +192,12 @@ export function startsWith(shape: readonly number[], batch: readonly number[]): 
   return true;
 }
 
-function placeTensor(value: Tensor, state: NewState, key: string, scalar = false): Tensor {
-  if (isUnbatched(value)) return likeEntry(value, moved(ofBatch(value, state.batchSize), state.device));
-  if (!startsWith(value._shape, state.batchSize)) throw mismatch(state.batchSize, value.shape, key, scalar);
-  return moved(value, state.device);
+type Place = Pick<NewState, "batchSize" | "device">;
+
+function placeTensor(value: Tensor, { batchSize, device }: Place, key: string, scalar = false): Tensor {
+  if (isUnbatched(value)) return likeEntry(value, moved(ofBatch(value, batchSize), device));
+  if (!startsWith(value._shape, batchSize)) throw mismatch(batchSize, value.shape, key, scalar);
+  return moved(value, device);
 }
 
 function placeNested(value: NestedTensor, state: NewState, key: string): NestedTensor {

@@ -22,7 +22,9 @@ export function childrenOf(td: Collection): Td[] {
 }
 
 function lockUnder(td: Collection, holder: Collection | null): void {
-  if (holder !== null && !td._holders.some((ref) => ref.deref() === holder)) td._holders.push(new WeakRef(holder));
+  if (holder !== null && !td._holders.some((ref) => ref.deref() === holder)) {
+    td._holders = [...td._holders, new WeakRef(holder)];
+  }
   if (td._locked) return;
   td._locked = true;
   for (const child of childrenOf(td)) lockUnder(child, td);

@@ -63,6 +63,8 @@ const UNCLONEABLE = Object.defineProperty({}, "clone", {
   },
 });
 
+const NO_HOLDERS: readonly WeakRef<Collection>[] = [];
+
 /** Common part of all collections. */
 export abstract class Collection<in out S extends Schema = Schema> {
   /** @internal The schema exists for the compiler only. */
@@ -72,7 +74,7 @@ export abstract class Collection<in out S extends Schema = Schema> {
   /** @internal */ _device: Device | null;
   /** @internal */ _names: DimNames;
   /** @internal */ _locked = false;
-  /** @internal Locked collections that hold this one. */ _holders: WeakRef<Collection>[] = [];
+  /** @internal Locked collections that hold this one. */ _holders: readonly WeakRef<Collection>[] = NO_HOLDERS;
   /** @internal What `using` takes back, the last call first. */ _undo: Undo | null = null;
   /** @internal */ _disk: DiskState | null = null;
 
@@ -86,6 +88,10 @@ export abstract class Collection<in out S extends Schema = Schema> {
   /** @internal Name in messages. */ abstract get _className(): string;
   /** @internal */ abstract _keys(): Iterable<string>;
   /** @internal */ abstract _own(key: string): Entry | undefined;
+  /** @internal Keys and entries, in order. */
+  *_entries(): Iterable<[string, Entry]> {
+    for (const key of this._keys()) yield [key, this._own(key) as Entry];
+  }
   /** @internal Stores an entry that was checked. */ abstract _put(key: string, entry: Entry): void;
   /** @internal */ abstract _drop(key: string): void;
   /** @internal The same kind of collection around other entries. */
@@ -202,8 +208,8 @@ export function isBranch(value: unknown): value is Td {
 }
 
 /** Keys and entries of one level, in order. */
-export function* entriesOf(td: Collection): Generator<[string, Entry]> {
-  for (const key of td._keys()) yield [key, td._own(key) as Entry];
+export function entriesOf(td: Collection): Iterable<[string, Entry]> {
+  return td._entries();
 }
 
 /** The entry under a key for what it is; tensors that are outside of memory are not read. */
@@ -217,8 +223,9 @@ export function* outlinesOf(td: Collection): Generator<[string, Entry]> {
 }
 
 /** Batch size, device and names of `td`, some of them replaced. */
-export function stateOf(td: Collection, change: Partial<NewState> = {}): NewState {
-  return { batchSize: td._batchSize, device: td._device, names: td._names, ...change };
+export function stateOf(td: Collection, change?: Partial<NewState>): NewState {
+  const state = { batchSize: td._batchSize, device: td._device, names: td._names };
+  return change === undefined ? state : { ...state, ...change };
 }
 
 /** The device that all of these have, null when they differ or have none. */

@@ -25,7 +25,7 @@ function depthReaches(value: unknown, levels: number): boolean {
 }
 
 /** What a stack that overflowed means; any other error is itself. */
-function explain(op: string, error: unknown, values: readonly unknown[]): unknown {
+export function explainDepth(op: string, error: unknown, values: readonly unknown[]): unknown {
   const overflow = error instanceof RangeError && error.constructor === RangeError;
   if (!overflow || !values.some((value) => depthReaches(value, DEEP))) return error;
   return new RuntimeError(
@@ -33,17 +33,4 @@ function explain(op: string, error: unknown, values: readonly unknown[]): unknow
       "itself",
     { op, code: "recursion", cause: error },
   );
-}
-
-/** Runs a call; a tree that is too deep for it is an error of ours. */
-export function guarded(op: string, values: readonly unknown[], run: () => unknown): unknown {
-  try {
-    const result = run();
-    if (!(result instanceof Promise)) return result;
-    return result.catch((error: unknown) => {
-      throw explain(op, error, values);
-    });
-  } catch (error) {
-    throw explain(op, error, values);
-  }
 }

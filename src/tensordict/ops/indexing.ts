@@ -106,7 +106,8 @@ function basicSize(shape: readonly number[], index: readonly unknown[]): number[
     else if (part === ":") out.push(shape[dim++] as number);
     else return null;
   }
-  return [...out, ...shape.slice(dim)];
+  for (; dim < shape.length; dim++) out.push(shape[dim] as number);
+  return out;
 }
 
 function slicedLength(size: number, { start, stop, step }: Slice): number {
@@ -138,6 +139,26 @@ function indexedNames(names: DimNames, index: readonly unknown[]): DimNames {
   return [...out, ...names.slice(at)];
 }
 
+function oneItem(members: readonly Td[], at: number): Td {
+  if (Number.isInteger(at) && at >= -members.length && at < members.length) return members.at(at) as Td;
+  // The error is the one that tensors give.
+  return members[Number(positionsOf(members).at(at).item())] as Td;
+}
+
+const positionsOf = (members: readonly Td[]): Tensor => tensor(members.map((_, i) => i));
+
+function slicedItems(members: readonly Td[], { start, stop, step }: Slice): Td[] {
+  const part = members.slice(start ?? 0, stop ?? members.length);
+  return step === null || step === 1 ? part : part.filter((_member, i) => i % step === 0);
+}
+
+function pickedItems(members: readonly Td[], part: unknown): Td[] {
+  const positions = positionsOf(members)
+    .at([part as IndexPart])
+    .tolist() as number[];
+  return positions.map((i) => members[i] as Td);
+}
+
 function lazyIndex(td: StackTd, index: readonly unknown[]): Td | null {
   const { stackDim, members } = td;
   const [mask] = index;
@@ -154,13 +175,12 @@ function lazyIndex(td: StackTd, index: readonly unknown[]): Td | null {
   // Only plain numbers and slices say by themselves which dimension they are about.
   if (index.some((part) => typeof part !== "number" && typeof part !== "string" && !isSliceObject(part))) return null;
   const own = index[stackDim];
-  const rest = [...index.slice(0, stackDim), ...index.slice(stackDim + 1)];
+  const rest = index.length === 1 && stackDim === 0 ? [] : index.filter((_part, dim) => dim !== stackDim);
   const inner = (member: Td) => (rest.every(isWhole) ? member : indexTd(member, rest));
+  if (typeof own === "number") return inner(oneItem(members, own));
   const before = index.slice(0, stackDim).filter((part) => typeof part === "number").length;
   if (own === undefined) return make.stack(members.map(inner), stackDim - before, td.stackDimName);
-  const positions = tensor(members.map((_, i) => i)).at([own as IndexPart]);
-  if (typeof own === "number") return inner(members[Number(positions.item())] as Td);
-  const picked = (positions.tolist() as number[]).map((i) => inner(members[i] as Td));
+  const picked = (own instanceof Slice ? slicedItems(members, own) : pickedItems(members, own)).map(inner);
   return picked.length === 0 ? null : make.stack(picked, stackDim - before, td.stackDimName);
 }
 

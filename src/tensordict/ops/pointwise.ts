@@ -96,8 +96,8 @@ export function applyOrNull(
   prefix: readonly string[] = [],
 ): Td | null {
   const writes: Writes = [];
-  const { out = null, ...rest } = options;
-  const result = applyLevel(td, fn, out === null ? options : rest, others, prefix, writes);
+  const out = options.out ?? null;
+  const result = applyLevel(td, fn, out === null ? options : { ...options, out: null }, others, prefix, writes);
   if (out !== null && result !== null) planResults(out, result, options, writes);
   for (const write of writes) write();
   if (out !== null) return out;
@@ -130,8 +130,8 @@ function applyLevel(
   let kept = false;
   let leaves = false;
   for (const [key, entry] of entriesOf(td)) {
-    const path = [...prefix, key];
-    const items = others.map((other) => otherEntry(other, key, options, entry));
+    const path = prefix.length === 0 ? [key] : [...prefix, key];
+    const items = others.length === 0 ? others : others.map((other) => otherEntry(other, key, options, entry));
     if (entry instanceof Tensor || isCalled(entry, options)) {
       leaves = true;
       const result = fn(entry as Tensor, path, items);

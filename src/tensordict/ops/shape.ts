@@ -71,7 +71,7 @@ export function applyShape(td: Td, op: ShapeOp): Td {
   }
   if (isNonTensor(td)) return shapeValues(td, op);
   const names = td._names === null ? null : (op.names?.(td._names) ?? null);
-  const state = stateOf(td, { batchSize: Size.fromList(op.size(td._batchSize)), names });
+  const state = { batchSize: Size.fromList(op.size(td._batchSize)), device: td._device, names };
   const entries = new Map<string, Entry>();
   const outside = op.outside === undefined ? undefined : td._outside;
   for (const [key, entry] of outside === undefined ? entriesOf(td) : outlinesOf(td)) {
@@ -454,18 +454,28 @@ export function chunkTd(td: Td, chunks: number, dim: number): Td[] {
 /** @torch TensorDict.unbind */
 export function unbindTd(td: Td, dim: number): Td[] {
   const at = requireBatchDim(td, dim);
-  const count = td._batchSize[at] as number;
   if (isStack(td)) return unbindLazy(td, at);
-  return Array.from({ length: count }, (_, i) =>
-    applyShape(td, {
-      // Indexing the first dimension has a short way.
-      tensor: at === 0 ? (t) => t.at(i) : (t) => t.select(at, i),
-      nested: (entry) => (at === 0 ? entry.at(i) : null),
-      size: (shape) => shape.filter((_size, d) => d !== at),
-      names: (names) => names?.filter((_name, d) => d !== at) ?? null,
-      lazy: (lazy) => unbindLazy(lazy, at, i)[0] as Td,
-    }),
-  );
+  const without = <T>(list: readonly T[]) => list.filter((_item, d) => d !== at);
+  const names = td._names === null ? null : without(td._names);
+  const state = stateOf(td, { batchSize: Size.fromList(without(td._batchSize)), names });
+  const count = td._batchSize[at] as number;
+  if (isNonTensor(td)) return Array.from({ length: count }, () => td._like(new Map(), state));
+  const parts = Array.from({ length: count }, () => new Map<string, Entry>());
+  for (const [key, entry] of entriesOf(td)) {
+    const pieces = unbindEntry(entry, at, count, state.batchSize, key);
+    for (let i = 0; i < count; i++) (parts[i] as Map<string, Entry>).set(key, pieces[i] as Entry);
+  }
+  return parts.map((entries) => td._like(entries, state));
+}
+
+function unbindEntry(entry: Entry, at: number, count: number, batchSize: Size, key: string): readonly Entry[] {
+  if (isNested(entry)) {
+    if (at > 0) throw noNested("this indexing or change of shape", key);
+    return Array.from({ length: count }, (_, i) => entry.at(i));
+  }
+  if (!(entry instanceof Tensor)) return unbindTd(entry, at);
+  if (isUnbatched(entry)) return new Array<Entry>(count).fill(ofBatch(entry, batchSize));
+  return entry.unbind(at);
 }
 
 /** Repeats the batch. @torch TensorDict.repeat */

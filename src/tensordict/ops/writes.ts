@@ -3,7 +3,16 @@
 import { KeyError, RuntimeError, ValueError } from "../../tensor/errors.ts";
 import { sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import { badSource, isSource, noValue, sourceEntries, throughLeaf, toEntry, toValues } from "../core/convert.ts";
+import {
+  badSource,
+  entryIn,
+  isSource,
+  noValue,
+  sourceEntries,
+  throughLeaf,
+  toEntry,
+  toValues,
+} from "../core/convert.ts";
 import { InplaceWriteError, keyPath, keyText, keyTuple, missingKey } from "../core/keys.ts";
 import type { IsLeaf } from "../core/leaves.ts";
 import { childrenOf } from "../core/locking.ts";
@@ -106,7 +115,7 @@ export function planSet(td: Td, path: readonly string[], value: unknown, writes:
   }
   requirePlace(at, path[depth] as string);
   if (isBranch(value) || isSource(value)) requireOutside(at, value);
-  const entry = toEntry(value, stateOf(at), path.at(-1) as string);
+  const entry = entryIn(at, path[path.length - 1] as string, value);
   if (isLazy(at) && isNested(entry)) throw noNested("setting a part", path.at(-1) as string);
   at._outside?.check(path.at(-1) as string, entry);
   writes.push(() => putEntry(at, path.slice(depth), entry));
@@ -124,6 +133,14 @@ function putEntry(td: Td, path: readonly string[], entry: Entry): void {
 
 /** Sets an entry; levels that are missing are made. */
 export function setEntry(td: Td, key: NestedKey, value: unknown): void {
+  if (typeof key === "string" && value instanceof Tensor) {
+    // One tensor under one key: what could refuse it comes before the only write.
+    requirePlace(td, key);
+    const entry = entryIn(td, key, value);
+    td._outside?.check(key, entry);
+    td._put(key, entry);
+    return;
+  }
   allOrNothing((writes) => planSet(td, keyPath(key), value, writes));
 }
 
