@@ -72,11 +72,22 @@ export function sameElements(a: Tensor, b: Tensor): boolean {
 
 /** As `copyInto` for a destination that is known to be fresh. */
 export function transfer(dst: Tensor, src: Tensor): void {
-  if (dst._numel === 0) return;
+  if (dst._numel > 0) transferPart(dst, dst._shape, dst._strides, 0, src);
+}
+
+/** `transfer` into a part of a tensor, which begins so many elements behind the tensor's first one and is not empty. */
+export function transferPart(
+  dst: Tensor,
+  shape: readonly number[],
+  strides: readonly number[],
+  skipped: number,
+  src: Tensor,
+): void {
+  const address = dst._address() + skipped * dst.dtype.itemsize;
   if (dst.dtype === src.dtype && dst._bits === src._bits) {
     frame.begin(2, dst.dtype.compute);
-    frame.operand(0, dst._address(), dst.dtype.id, dst._shape, dst._strides, 0);
-    frame.broadcastOperand(1, src._address(), src.dtype.id, src._shape, src._strides, dst._shape.length, 0);
+    frame.operand(0, address, dst.dtype.id, shape, strides, 0);
+    frame.broadcastOperand(1, src._address(), src.dtype.id, src._shape, src._strides, shape.length, 0);
     K.copy_copy.run(dst._storage.device, "copy_", dst.dtype.scalarType);
     return;
   }
@@ -85,8 +96,8 @@ export function transfer(dst: Tensor, src: Tensor): void {
   }
   const compute = conversionType(src.dtype, dst.dtype);
   frame.begin(2, compute.compute);
-  frame.operand(0, dst._address(), dst.dtype.id, dst._shape, dst._strides, dst._bits);
-  frame.broadcastOperand(1, src._address(), src.dtype.id, src._shape, src._strides, dst._shape.length, src._bits);
+  frame.operand(0, address, dst.dtype.id, shape, strides, dst._bits);
+  frame.broadcastOperand(1, src._address(), src.dtype.id, src._shape, src._strides, shape.length, src._bits);
   K.unary_convert.run(dst._storage.device, "copy_", compute.scalarType);
 }
 

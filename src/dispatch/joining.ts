@@ -96,7 +96,7 @@ function fillParts(target: Tensor, tensors: readonly Tensor[], d: number): void 
   const step = target._strides[d] as number;
   for (const t of tensors) {
     if (isSkipped(t)) continue;
-    copy.transfer(region(target, t._shape, target._strides, target._offset + at * step), t);
+    if (t._numel > 0) copy.transferPart(target, t._shape, target._strides, at * step, t);
     at += t._shape[d] as number;
   }
 }
@@ -136,9 +136,10 @@ export function stack(tensors: readonly Tensor[], dim: number, out?: Tensor): Te
   if (!target._storage.device.computes) return target;
   const strides = target._strides.filter((_, k) => k !== d);
   const step = target._strides[d] as number;
-  tensors.forEach((t, i) => {
-    copy.transfer(region(target, shape, strides, target._offset + i * step), t);
-  });
+  if (target._numel === 0) return target;
+  for (let i = 0; i < tensors.length; i++) {
+    copy.transferPart(target, shape, strides, i * step, tensors[i] as Tensor);
+  }
   return target;
 }
 

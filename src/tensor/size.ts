@@ -52,9 +52,14 @@ export function numelOf(sizes: ArrayLike<number>): number {
   return n;
 }
 
-/** Row-major strides; empty dimensions count as one. */
-export function contiguousStrides(sizes: ArrayLike<number>): number[] {
+/** The strides of every contiguous vector and of every tensor without dimensions. */
+const OF_VECTORS: readonly number[] = [1];
+const OF_SCALARS: readonly number[] = [];
+
+/** Row-major strides; empty dimensions count as one. Never to be written to: those of vectors are shared. */
+export function contiguousStrides(sizes: ArrayLike<number>): readonly number[] {
   const n = sizes.length;
+  if (n < 2) return n === 0 ? OF_SCALARS : OF_VECTORS;
   const strides = new Array<number>(n);
   let step = 1;
   for (let i = n - 1; i >= 0; i--) {

@@ -49,8 +49,12 @@ function sameKeys(list: readonly Td[]): string[] | null {
   const keys = [...(list[0] as Td)._keys()];
   const set = new Set(keys);
   for (const td of list) {
-    const own = [...td._keys()];
-    if (own.length !== keys.length || !own.every((key) => set.has(key))) return null;
+    let count = 0;
+    for (const key of td._keys()) {
+      if (!set.has(key)) return null;
+      count++;
+    }
+    if (count !== keys.length) return null;
   }
   return keys;
 }
@@ -188,15 +192,17 @@ function stackLevel(list: readonly Td[], dim: number, how: Stacking): Td {
   }
   if (list.every(isLazy)) return stackLazies(list, at, how);
   const parts = keys.map((key) => list.map((td) => outlineOf(td, key) as Entry));
-  const odd = parts.findIndex(([one, ...rest]) => {
+  const odd = parts.findIndex((part) => {
+    const one = part[0] as Entry;
     if (one instanceof Tensor && isUnbatched(one)) return false;
-    return rest.some((entry) => !sameSizes(shapeOf(entry), shapeOf(one as Entry)));
+    return !part.every((entry) => sameSizes(shapeOf(entry), shapeOf(one)));
   });
   if (odd >= 0) return orLazy(list, at, how, () => how.misfit(keys[odd] as string, parts[odd] as Entry[]));
   const state = stackedState(list, at);
   const entries = new Map<string, Entry>();
-  for (const key of keys) {
-    const own = list.map((td) => td._own(key) as Entry);
+  const inMemory = list.every((td) => td._outside === undefined);
+  for (const [i, key] of keys.entries()) {
+    const own = inMemory ? (parts[i] as Entry[]) : list.map((td) => td._own(key) as Entry);
     entries.set(key, entryOf(stackEntries(own, key, at, how), state.batchSize));
   }
   return first._like(entries, state);
