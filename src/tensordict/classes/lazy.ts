@@ -92,11 +92,15 @@ function lazyState(members: readonly Td[], options: LazyOptions): NewState {
   return { batchSize, device: first === undefined ? toDeviceOrNull(options.device) : first._device, names };
 }
 
-// Tells the constructor that members and options need no check.
-const RAW = Symbol("checked members");
+/** Options of a stack whose members an operation made: the constructor takes both as they are. */
+class CheckedOptions {
+  constructor(options: LazyOptions) {
+    Object.assign(this, options);
+  }
+}
 
 function lazyArguments(args: readonly unknown[]): [readonly Td[], LazyOptions] {
-  if (args[2] === RAW) return [args[0] as readonly Td[], args[1] as LazyOptions];
+  if (args[1] instanceof CheckedOptions) return [args[0] as readonly Td[], args[1]];
   const members = args.filter(isTensorCollection);
   const places = checkedArguments(
     "LazyStackedTensorDict",
@@ -300,7 +304,7 @@ export class LazyStackedTensorDict<in out S extends Schema = Schema> extends Ten
 
 /** A lazy stack of what operations made. */
 export function lazyOf(members: readonly Td[], options: LazyOptions): LazyStackedTensorDict {
-  return new LazyStackedTensorDict(...([members, options, RAW] as unknown as LazyArguments));
+  return new LazyStackedTensorDict(members, new CheckedOptions(options));
 }
 
 declare module "../core/types.ts" {
