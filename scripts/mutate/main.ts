@@ -36,7 +36,7 @@ const TESTS = [
   .join(",");
 
 /** Tests of kernels that take little time and many ways. */
-const KERNEL_TESTS = ["ops/", "tensor/boundaries", "tensor/reuse", "tensor/own-storage"]
+const KERNEL_TESTS = ["ops/", "tensor/boundaries", "tensor/reuse", "tensor/own-storage", "tensor/blocks"]
   .map((name) => `test/${name}`)
   .join(",");
 

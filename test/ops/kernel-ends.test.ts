@@ -91,3 +91,17 @@ test("powers of complex numbers whose products overflow beside NaN", () => {
     expect(found, `${log}, ${exponent}`).toEqual(Array.from({ length: 9 }, () => result).flat());
   }
 });
+
+test("sums over many rows lose no more than a few last bits", () => {
+  const x = Math.fround(0.1);
+  for (const [rows, columns] of [
+    [100000, 3],
+    [300000, 40],
+  ] as const) {
+    const wide = z.full([rows, 2 * columns], x);
+    for (const t of [wide, wide.slice(1, 0, 2 * columns, 2)]) {
+      const sums = t.sum(0).typedArray() as Float32Array;
+      for (const sum of sums) expect(Math.abs(sum / (rows * x) - 1)).toBeLessThan(3e-6);
+    }
+  }
+});
