@@ -105,3 +105,85 @@ test("sums over many rows lose no more than a few last bits", () => {
     }
   }
 });
+
+test("no dimension at all leaves every element its truth", () => {
+  const x = z.tensor([0, 2, Number.NaN, -1, 0]);
+  for (const t of [x, x.to(z.int32), x.ne(0), x.slice(0, 0, 5, 2)]) {
+    const truths = t.ne(0);
+    expect(z.all(t, { dim: [] }).equal(truths)).toBe(true);
+    expect(z.any(t, { dim: [] }).equal(truths)).toBe(true);
+  }
+});
+
+const complex128 = (parts: number[]) => z.viewAsComplex(z.tensor(parts, { dtype: "float64" }).view([-1, 2]));
+
+test("sinc of complex numbers on the imaginary axis, and at zero", () => {
+  const parts = [0, 1, 0.5, -1, 2];
+  const found = complex128(parts.flatMap((y) => [0, y])).sinc();
+  const sinc = (y: number) => (y === 0 ? 1 : Math.sinh(Math.PI * y) / (Math.PI * y));
+  expect(z.allclose(found, complex128(parts.flatMap((y) => [sinc(y), 0])), { rtol: 1e-14, atol: 0 })).toBe(true);
+});
+
+// Expected is what torch gives, to the digits that it prints.
+test("logspace of complex numbers over a negative base", () => {
+  const start = new z.Complex(0.5, 0.25);
+  const found = z.logspace(start, new z.Complex(2, 1), 5, { base: -2, dtype: "complex128" });
+  const wanted = complex128([-0.1112, 0.6351, -0.4621, 0.0414, -0.1152, -0.3134, 0.1962, -0.1386, 0.133, 0.1104]);
+  expect(z.allclose(found, wanted, { rtol: 0, atol: 1e-4 })).toBe(true);
+});
+
+/** A multiple of the least number above zero. */
+const least = (n: number): number => n * 2 ** -1074;
+
+/** Which multiple of it a number is. */
+function multiple(x: number): bigint {
+  const bits = new BigUint64Array(Float64Array.of(x).buffer)[0] as bigint;
+  const [exponent, mantissa] = [bits >> 52n, bits & ((1n << 52n) - 1n)];
+  return exponent === 0n ? mantissa : (mantissa | (1n << 52n)) << (exponent - 1n);
+}
+
+test("remainders of numbers below the normal range", () => {
+  const many = [1, 2, 3, 5, 7, 1000003, 2 ** 40 + 15, 2 ** 52 - 1, 2 ** 52 - 3, 2 ** 52, 2 ** 53 - 1];
+  const pairs = many.flatMap((a) => many.map((b) => [a, b] as const));
+  const column = (values: number[]) => z.tensor(values, { dtype: "float64" });
+  for (const sign of [1, -1]) {
+    const found = column(pairs.map(([a]) => least(sign * a))).fmod(column(pairs.map(([, b]) => least(b))));
+    // -0 counts as 0 here.
+    expect(found.equal(column(pairs.map(([a, b]) => least(sign * (a % b)))))).toBe(true);
+  }
+  // And of greater ones by such.
+  const big = [2 ** -1000, 1, 1e300, 3 * 2 ** -1022, 2 ** 1023];
+  for (const x of big) {
+    for (const b of [3, 7, 1000003, 2 ** 52 - 1]) {
+      expect(column([x]).fmod(least(b)).item(), `${x} ${b}`).toBe(least(Number(multiple(x) % BigInt(b))));
+    }
+  }
+});
+
+test("a sorter is asked about every place", () => {
+  const sorted = z.tensor([10, 20, 30]);
+  for (const wrong of [3, 4, -1]) {
+    const sorter = z.tensor([0, 1, wrong], { dtype: "int64" });
+    expect(() => z.searchsorted(sorted, z.tensor([25]), { sorter })).toThrow("sorter index out of range");
+  }
+});
+
+test("turned operands of several planes", () => {
+  for (const shape of [
+    [3, 4, 40, 48],
+    [5, 40, 48],
+    [2, 3, 2, 33, 65],
+  ]) {
+    const n = shape.reduce((a, b) => a * b, 1);
+    const x = z.arange(n).view(shape);
+    const turned = [...shape.slice(0, -2), shape.at(-1) as number, shape.at(-2) as number];
+    const y = z.arange(n).mul(2).view(turned).mT;
+    const sums = x.add(y).flatten().tolist() as number[];
+    const [rows, columns] = shape.slice(-2) as [number, number];
+    const wanted = Array.from({ length: n }, (_, i) => {
+      const [plane, row, column] = [Math.floor(i / (rows * columns)), Math.floor(i / columns) % rows, i % columns];
+      return i + 2 * (plane * rows * columns + column * rows + row);
+    });
+    expect(sums).toEqual(wanted);
+  }
+});
