@@ -5,6 +5,7 @@ import { type PublicName, publicNames } from "../../scripts/docs/public-names.ts
 import { FUNCTIONS, METHODS } from "../../src/tensordict/core/signatures.ts";
 import { type Arg, camel, type Model, type Op } from "../model/load.ts";
 import { NUMPY } from "../peers/numpy.ts";
+import { NOT_APPLICABLE } from "../peers/tensordict.ts";
 
 type Peers = Readonly<Record<string, readonly string[]>> & { versions: Readonly<Record<string, string>> };
 
@@ -155,6 +156,28 @@ function signatureText(signature: string): string {
   return [...list, ...(named.length > 0 ? [`{ ${named.join(", ")} }`] : [])].join(", ");
 }
 
+const camelOf = (name: string): string => (/^[A-Z]/.test(name) ? name : camel(name)).replace("None", "Null");
+
+/** Classes, helpers and modules of tensordict: what has the same name here. */
+function otherNames(found: ReadonlyMap<string, unknown>): [row: string, here: string | undefined][] {
+  // A second name of one function is not among those of the declarations.
+  const aliases = [["assertAllcloseTd", "tensordict.assertAllcloseTd"]] as const;
+  const exported = new Map<string, string>([
+    ...aliases,
+    ...allNames().map(({ name }) => [name.split(".").at(-1) as string, name] as const),
+  ]);
+  const list = (prefix: string, names: readonly string[]) => names.map((name) => [`${prefix}.${name}`, name] as const);
+  return [
+    ...list("tensordict", PEERS.tensordict as string[]).filter(([name]) => !found.has(name)),
+    ...list("tensordict", PEERS["tensordict classes"] as string[]),
+    ...list("tensordict.utils", PEERS["tensordict.utils"] as string[]),
+    ...list("tensordict.nn", PEERS["tensordict.nn"] as string[]),
+  ].map(([full, name]) => {
+    const here = exported.get(camelOf(name)) ?? exported.get(name);
+    return [full, here?.includes("#") ? undefined : here];
+  });
+}
+
 export function emitFromTensordict(_model: Model): string {
   const found = new Map<string, string[]>();
   const add = (name: string, call: string) => found.set(name, [...(found.get(name) ?? []), call]);
@@ -186,6 +209,13 @@ export function emitFromTensordict(_model: Model): string {
         .filter((name) => name.startsWith(prefix))
         .map((name) => last(name)),
     );
+  const others = otherNames(found);
+  const absentNames = [
+    ...(PEERS.TensorDict as string[]).filter((n) => !there("TensorDict.").has(n)).map((n) => `TensorDict.${n}`),
+    ...others.filter(([, here]) => here === undefined).map(([name]) => name),
+  ];
+  const explained = new Set(NOT_APPLICABLE.flatMap(([, names]) => names));
+  const waiting = absentNames.filter((name) => !explained.has(name));
   return [
     "# tensordict's names",
     "",
@@ -193,9 +223,23 @@ export function emitFromTensordict(_model: Model): string {
     "be named in the object at the end. What differs: [the guide](../docs/guide/from-tensordict.md).",
     "",
     ...table("tensordict", "zensor", byName(rows)),
+    "## Classes, helpers and modules",
+    "",
+    ...table(
+      "tensordict",
+      "zensor",
+      byName(others.flatMap(([name, here]) => (here === undefined ? [] : [[`\`${name}\``, `\`${here}\``] as const]))),
+    ),
+    "## Not applicable",
+    "",
+    ...table(
+      "tensordict",
+      "why",
+      NOT_APPLICABLE.map(([why, names]) => [names.map((name) => `\`${name}\``).join(" "), why] as const),
+    ),
     "## Not there yet",
     "",
-    ...absent("TensorDict", PEERS.TensorDict as string[], there("TensorDict.")),
-    ...absent("tensordict", PEERS.tensordict as string[], there("tensordict.")),
+    waiting.length === 0 ? "Nothing." : waiting.map((name) => `\`${name}\``).join(" "),
+    "",
   ].join("\n");
 }

@@ -9,6 +9,8 @@ import types
 
 import numpy as np
 import tensordict
+import tensordict.nn
+import tensordict.utils
 import torch
 from tensordict import TensorDict
 
@@ -41,6 +43,9 @@ names = {
     "numpy": [n for n in functions(np) if n in np.__all__],
     "TensorDict": sorted(n for n in dir(TensorDict) if not n.startswith("_")),
     "tensordict": sorted(n for n in tensordict.__all__ if n[0].islower()),
+    "tensordict classes": sorted(n for n in tensordict.__all__ if n[0].isupper()),
+    "tensordict.utils": sorted(tensordict.utils.__all__),
+    "tensordict.nn": sorted(tensordict.nn.__all__),
 }
 rows = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in names.items()]
 print("{\n" + ",\n".join(rows) + "\n}")

@@ -52,6 +52,7 @@ export const METHODS: Readonly<Record<string, Table>> = {
   NonTensorData: { ...TD.VALUE_METHODS, ...COLLECTIONS },
   NonTensorStack: { ...TD.VALUE_METHODS, ...COLLECTIONS },
   TensorDictFuture: TD.FUTURE_METHODS,
+  PackLayout: TD.LAYOUT_METHODS,
   MemoryMappedTensor: TD.MAPPED_METHODS,
   PersistentTensorDict: TD.PERSISTENT_METHODS,
   LazyStackedTensorDict: TD.LAZY_METHODS,

@@ -31,15 +31,26 @@ export {
 } from "./classes/tensorclass.ts";
 export type { Extremes } from "./core/extremes.ts";
 export { InplaceWriteError, KeyThroughLeafError, unravelKey, unravelKeyList, unravelKeyToTuple } from "./core/keys.ts";
-export { defaultIsLeaf, type EntryClass, type IsLeaf, isLeafNontensor } from "./core/leaves.ts";
+export {
+  defaultIsLeaf,
+  type EntryClass,
+  type IsLeaf,
+  isBool,
+  isFloating,
+  isInexact,
+  isInteger,
+  isLeafNontensor,
+} from "./core/leaves.ts";
 export { NestedTensor } from "./core/nested.ts";
 export {
+  captureNonTensorStack,
   getDefaultsToNull,
   getTensorDictPrintoptions,
   lazyLegacy,
   listToStack,
   type PrintOptions,
   type Restorable,
+  setCaptureNonTensorStack,
   setGetDefaultsToNull,
   setLazyLegacy,
   setListToStack,
@@ -74,7 +85,7 @@ export { loadRemote, type RemoteLoadOptions, type RemoteSaveOptions, saveRemote 
 export { fromSafetensors, toSafetensors, toSafetensorsAsync } from "./disk/safetensors.ts";
 export { fromShared, type Shared, toShared } from "./disk/sharing.ts";
 export { type PickleChoice, PickledData, PythonClass } from "./disk/tree-load.ts";
-export { fromAny, fromDataclass, fromDict, fromNamedtuple, fromPytree, fromTuple } from "./makers.ts";
+export { fromAny, fromDataclass, fromDict, fromNamedtuple, fromPytree, fromStructArray, fromTuple } from "./makers.ts";
 export * as nn from "./nn/index.ts";
 export { asTensordictModule } from "./nn/module.ts";
 export { assertClose, assertClose as assertAllcloseTd } from "./ops/assert-close.ts";
@@ -82,8 +93,16 @@ export { type CollateOptions, collate } from "./ops/collating.ts";
 export { convertEllipsisToIdx } from "./ops/ellipsis.ts";
 export { groupBy } from "./ops/grouping.ts";
 export { cat, denseStackTds, stack } from "./ops/join-out.ts";
-export type { DictSource, FromListOptions, MakeOptions, SchemaOptions, ShapesAndDTypes } from "./ops/making.ts";
+export type {
+  DictSource,
+  FromListOptions,
+  MakeOptions,
+  SchemaOptions,
+  ShapesAndDTypes,
+  StructOptions,
+} from "./ops/making.ts";
 export { fromModule, type ModuleLike, toModule } from "./ops/module.ts";
+export { PackLayout } from "./ops/packing.ts";
 export { padTd as pad } from "./ops/pad.ts";
 export {
   type ByKey,
@@ -96,6 +115,7 @@ export { parseTensorDictString } from "./ops/parse-text.ts";
 export type { ApplyOptions } from "./ops/pointwise.ts";
 export { denseStack } from "./ops/stacking.ts";
 export type { LoadStateOptions, StateDictOptions, TensorState } from "./ops/state-dict.ts";
+export type { StructArray, StructField, StructFieldType, StructType } from "./ops/struct-arrays.ts";
 export { PersistentTensorDict, TensorDict, TensorDictBase };
 
 /** The arguments of a function in their places. */

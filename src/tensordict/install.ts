@@ -9,6 +9,7 @@ import { DiskMethods, TensorDictFuture } from "./classes/disk-methods.ts";
 import { ElementMethods } from "./classes/element-methods.ts";
 import { EntryMethods } from "./classes/entry-methods.ts";
 import { KeyMethods } from "./classes/key-methods.ts";
+import { LayoutMethods } from "./classes/layout-methods.ts";
 import { LazyStackedTensorDict, lazyOf } from "./classes/lazy.ts";
 import { MATH, MathMethods } from "./classes/math-methods.ts";
 import { asNestedTensor } from "./classes/nested-api.ts";
@@ -21,10 +22,12 @@ import { PlainMethods } from "./classes/plain-methods.ts";
 import { ScanMethods } from "./classes/scan-methods.ts";
 import { ShapeMethods } from "./classes/shape-methods.ts";
 import { TableMethods } from "./classes/table-methods.ts";
+import { TensorAttrs } from "./classes/tensor-attrs.ts";
 import { denseOf, TensorDict } from "./classes/tensordict.ts";
 import { NestedTensor } from "./core/nested.ts";
 import {
   FUTURE_METHODS,
+  LAYOUT_METHODS,
   LAZY_METHODS,
   MAPPED_METHODS,
   MAPPED_STATICS,
@@ -40,6 +43,7 @@ import { isNonTensor, loader, make } from "./core/state.ts";
 import { explainDepth } from "./core/too-deep.ts";
 import { MemoryMappedTensor } from "./disk/mapped-tensor.ts";
 import { loadTree } from "./disk/memmap-load.ts";
+import { PackLayout } from "./ops/packing.ts";
 import { ON_COLLECTIONS } from "./ops/torch-functions.ts";
 import { batchedCollections } from "./ops/vmap.ts";
 
@@ -55,6 +59,7 @@ for (const target of [
   ShapeMethods,
   EntryMethods,
   PlainMethods,
+  LayoutMethods,
   ScanMethods,
   ElementMethods,
   TableMethods,
@@ -78,6 +83,7 @@ installChecks(PersistentTensorDict.prototype, PERSISTENT_METHODS, explainDepth);
 installChecks(PersistentTensorDict, PERSISTENT_STATICS, explainDepth);
 for (const target of [NonTensorData, NonTensorStack]) installChecks(target.prototype, VALUE_METHODS);
 installChecks(TensorDictFuture.prototype, FUTURE_METHODS);
+installChecks(PackLayout.prototype, LAYOUT_METHODS);
 
 setFunctionTaker(ON_COLLECTIONS);
 collections.kind = batchedCollections;
@@ -88,6 +94,7 @@ make.stack = (members, stackDim, stackDimName) =>
     ? stackOfParts(members, stackDim)
     : lazyOf(members, { stackDim, stackDimName });
 make.nonTensor = valueOf;
+make.attributes = (t, fields) => TensorAttrs.fromTensor(t, { fields });
 make.nonTensorStack = stackOf;
 make.nested = (tensors) => asNestedTensor(tensors);
 loader.load = loadTree;

@@ -9,9 +9,12 @@ import {
   fromDictTd,
   fromPytreeTd,
   fromRecordTd,
+  fromStructTd,
   fromTupleTd,
   type MakeOptions,
+  type StructOptions,
 } from "./ops/making.ts";
+import type { StructArray } from "./ops/struct-arrays.ts";
 
 /** The arguments of a function in their places. */
 // biome-ignore lint/suspicious/noExplicitAny: the signature decides their types
@@ -105,4 +108,18 @@ export function fromDataclass(dataclass: object, options: MakeOptions = {}): Td 
 export function fromPytree(pytree: unknown, options: MakeOptions = {}): Entry {
   [pytree, options = {}] = checked("fromPytree", arguments);
   return fromPytreeTd(pytree, options);
+}
+
+/**
+ * A TensorDict with the fields of records, such as NumPy's structured arrays have in memory; see `toStructArray`.
+ * @example
+ * ```ts
+ * const records = new TensorDict({ a: arange(2) }, [2]).toStructArray();
+ * tensordict.fromStructArray(records).get("a") // tensor([0, 1])
+ * ```
+ * @torch tensordict.from_struct_array
+ */
+export function fromStructArray(structArray: StructArray, options: StructOptions = {}): Td {
+  [structArray, options = {}] = checked("fromStructArray", arguments);
+  return fromStructTd(structArray, options);
 }

@@ -56,6 +56,9 @@ export const RECEIVERS: Readonly<Record<string, () => Any>> = {
   "TensorDict#makeMemmap": () => dense().memmap_(freshPath()),
   "TensorDict#makeMemmapFromTensor": () => dense().memmap_(freshPath()),
   "TensorDict#makeMemmapFromStorage": () => dense().memmap_(freshPath()),
+  "TensorDict#pinMemory": () => new TensorDict({}, [2]),
+  "TensorDict#pinMemory_": () => new TensorDict({}, [2]),
+  PackLayout: () => dense().pack()[1],
   "TensorDict#toModule": () => TensorDict.fromModule(new nn.Linear(2, 2)),
   ...Object.fromEntries(
     ["bitwiseAnd", "bitwiseOr", "bitwiseXor", "bitwiseNot"].flatMap((name) =>
@@ -118,6 +121,7 @@ const MADE = [
   "io.Hdf5Opaque",
   "io.PendingSnapshot",
   "io.RemoteSafetensors",
+  "tensordict.PackLayout",
   "Device",
   "Averages",
   "profiler.Profile",
@@ -200,6 +204,7 @@ export const PLACES_ONLY: Readonly<Record<string, string>> = {
   update_: "a dictionary is data there",
   copyAt_: "a dictionary is data there",
   replace: "a dictionary is data there",
+  fromDictInstance: "a dictionary is data there",
   updateAt_: "a dictionary is data there",
   loadStateDict: "a dictionary is data there",
   fromDict: "a dictionary is data there",

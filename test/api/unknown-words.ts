@@ -161,6 +161,7 @@ export const CALLS: Readonly<Record<string, (word: Any) => unknown>> = {
   "loadMemmapAsync.pickles": (word) => TensorDict.loadMemmapAsync(saved(), { pickles: word }),
   "loadAsync.pickles": (word) => loose.loadAsync(saved(), { pickles: word }),
   "loadMemmap_.mode": (word) => td().loadMemmap_(saved(), { mode: word }),
+  "load_.pickles": (word) => td().load_(saved(), { pickles: word }),
   "loadMemmap_.pickles": (word) => td().loadMemmap_(saved(), { pickles: word }),
   "memmapRefresh_.pickles": (word) => td().memmap_(fresh("td")).memmapRefresh_({ pickles: word }),
   "load.mode": (word) => loose.load(saved(), { mode: word }),

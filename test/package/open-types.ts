@@ -49,7 +49,10 @@ export const REASONS: readonly (readonly [why: string, names: readonly string[]]
   ],
   [
     "a question that is asked of anything",
-    ["isNonTensor", "isTensorCollection", "isTensorclass", "ZensorError.[Symbol.hasInstance]"],
+    [
+      ...["isNonTensor", "isTensorCollection", "isTensorclass", "ZensorError.[Symbol.hasInstance]"],
+      ...["isBool", "isFloating", "isInexact", "isInteger"],
+    ],
   ],
   [
     "every value can be an entry: what is no tensor is wrapped",

@@ -133,6 +133,11 @@ export abstract class DiskMethods<in out S extends Schema = Schema> extends Coll
     return this.#save(prefix, { existsok: true, ...options }, { like: false, inplace: false }) as this;
   }
 
+  /** The older name of `save`. @torch TensorDict.dumps */
+  dumps(prefix: string, options: MemmapOptions = {}): this {
+    return this.save(prefix, options);
+  }
+
   /**
    * `save` while the program goes on; see `memmapAsync`.
    * @example
@@ -241,6 +246,11 @@ export abstract class DiskMethods<in out S extends Schema = Schema> extends Coll
       if (wasMapped) lockTd(this);
     }
     return this;
+  }
+
+  /** The older name of `loadMemmap_`. @torch TensorDict.load_ */
+  load_(prefix: string, options: Omit<LoadOptions, "out" | "subpath"> = {}): this {
+    return this.loadMemmap_(prefix, options);
   }
 
   /** Reads structure and tensors from its directory again. @torch TensorDict.memmap_refresh_ */

@@ -11,7 +11,7 @@ import { backwardTd, itemShape, type TdBackwardOptions } from "../ops/facts.ts";
 import { renameMany } from "../ops/key-sets.ts";
 import { toPytreeOf } from "../ops/making.ts";
 import { applyLeaves } from "../ops/pointwise.ts";
-import { ScanMethods } from "./scan-methods.ts";
+import { LayoutMethods } from "./layout-methods.ts";
 
 /** How `tolist` lists the elements of a batch. */
 export interface TolistOptions extends PlainOptions {
@@ -20,7 +20,7 @@ export interface TolistOptions extends PlainOptions {
 }
 
 /** Plain values, and properties of all tensors together. */
-export abstract class PlainMethods<in out S = Schema> extends ScanMethods<S> {
+export abstract class PlainMethods<in out S = Schema> extends LayoutMethods<S> {
   /**
    * Plain objects with the tensors themselves in them, and values that are no tensors as they are.
    * @example

@@ -38,12 +38,15 @@ import {
   fromPytreeTd,
   fromRecordTd,
   fromSchemaTd,
+  fromStructTd,
   fromTupleTd,
   type MakeOptions,
   type SchemaOptions,
   type ShapesAndDTypes,
+  type StructOptions,
 } from "../ops/making.ts";
 import { fromModule, type ModuleLike } from "../ops/module.ts";
+import type { StructArray } from "../ops/struct-arrays.ts";
 import { TensorDictBase } from "./base.ts";
 import { type FromModulesOptions, fromModules } from "./from-modules.ts";
 import type { PersistentTensorDict } from "./persistent.ts";
@@ -266,6 +269,18 @@ class DenseTensorDict<in out S extends Schema = Schema> extends TensorDictBase<S
    */
   static fromSchema(schema: ShapesAndDTypes, options: SchemaOptions = {}): Td {
     return fromSchemaTd(schema, options);
+  }
+  /**
+   * A TensorDict with the fields of records, such as NumPy's structured arrays have in memory; see `toStructArray`.
+   * @example
+   * ```ts
+   * const records = new TensorDict({ a: arange(2) }, [2]).toStructArray();
+   * TensorDict.fromStructArray(records).get("a") // tensor([0, 1])
+   * ```
+   * @torch TensorDict.from_struct_array
+   */
+  static fromStructArray(structArray: StructArray, options: StructOptions = {}): Td {
+    return fromStructTd(structArray, options);
   }
   /** Every key with the same value. @torch TensorDict.fromkeys */
   static fromkeys(keys: readonly string[], value: unknown = 0): TensorDict {

@@ -62,6 +62,7 @@ export function keysAreSorted(): boolean {
 export const settings = {
   lazyLegacy: false,
   listToStack: true,
+  captureNonTensorStack: false,
   getDefaultsToNull: true,
   print: { ...DEFAULT_PRINT },
 };
@@ -148,6 +149,36 @@ export function setListToStack(mode: boolean): Restorable {
 export function listToStack(): boolean {
   checkCall("listToStack", FUNCTIONS.listToStack, arguments);
   return settings.listToStack;
+}
+
+/**
+ * Whether stacks of values that are all the same are one value.
+ * @example
+ * ```ts
+ * const change = tensordict.setCaptureNonTensorStack(true);
+ * const td = new TensorDict({ a: "x" }, []);
+ * const value = stack([td, td]).get("a");
+ * change.restore();
+ * value.value_ // x
+ * ```
+ * @torch tensordict.set_capture_non_tensor_stack
+ */
+export function setCaptureNonTensorStack(mode: boolean): Restorable {
+  [mode] = inOrder("setCaptureNonTensorStack", FUNCTIONS.setCaptureNonTensorStack, arguments);
+  return change("captureNonTensorStack", mode, "setCaptureNonTensorStack");
+}
+
+/**
+ * Whether stacks of values that are all the same are one value.
+ * @example
+ * ```ts
+ * tensordict.captureNonTensorStack() // false
+ * ```
+ * @torch tensordict.capture_non_tensor_stack
+ */
+export function captureNonTensorStack(): boolean {
+  checkCall("captureNonTensorStack", FUNCTIONS.captureNonTensorStack, arguments);
+  return settings.captureNonTensorStack;
 }
 
 /**

@@ -160,6 +160,14 @@ export const METHODS = {
   isEmpty: "",
   all: "dim?:int",
   any: "dim?:int",
+  pack: "dim?:int | layout:any",
+  toPaddedTensor: "padding?:number | maskKey:any",
+  toStructArray: "",
+  attrs: "| fields:strings",
+  fromDictInstance: `inputDict:source | ${STATE} autoBatchSize:bool? batchDims:int?`,
+  shareMemory_: "",
+  pinMemory: "| inplace:bool",
+  pinMemory_: "",
   mod: "other:operand",
   rsub: "other:operand | alpha:number default:fallback",
   zero_: "",
@@ -215,6 +223,7 @@ export const METHODS = {
   memmapLike: `prefix?:text? | ${MEMMAP} ${ARCHIVE}`,
   memmapAsync: `prefix:text? | ${MEMMAP} ${ARCHIVE} ${BACKGROUND}`,
   save: `prefix:text | ${MEMMAP} ${ARCHIVE}`,
+  dumps: `prefix:text | ${MEMMAP} ${ARCHIVE}`,
   saveAsync: `prefix:text | ${MEMMAP} ${ARCHIVE} ${BACKGROUND}`,
   toCsv: `path:text | ${TO_TABLE} ${TO_CSV}`,
   toJson: `path:text | ${TO_TABLE} lines:bool`,
@@ -228,6 +237,7 @@ export const METHODS = {
   stateDict: "| flatten:bool prefix:string keepVars:bool",
   loadStateDict: "state:source | strict:bool assign:bool",
   loadMemmap_: `prefix:text | ${LOAD}`,
+  load_: `prefix:text | ${LOAD}`,
   memmapRefresh_: "| pickles:=refuse,keep,plain",
   makeMemmap: "key:key shape:ints | dtype:any",
   makeMemmapFromTensor: "key:key tensor:tensor | copyData:bool",
@@ -274,6 +284,9 @@ export const NESTED_METHODS = {
   toPaddedTensor: "padding:number outputSize?:ints?",
 };
 
+/** Methods of layouts of packed tensors. */
+export const LAYOUT_METHODS = { unpack: "flat:tensor" };
+
 /** Methods of wrapped values. */
 export const VALUE_METHODS = { toStack: "", tolist: "", maybeToStack: "" };
 
@@ -317,6 +330,8 @@ export const MAPPED_STATICS = {
   fromFilename: "filename:text | dtype:any shape!:intOrInts mode:=r,r+,c index:any",
 };
 
+const STRUCT_ARRAY = "structArray:any | autoBatchSize:bool? batchDims:int? device:any batchSize:any";
+
 /** Class methods of TensorDict. */
 export const STATICS = {
   loadMemmap: `prefix:text | ${LOAD} subpath:any out:td`,
@@ -340,6 +355,7 @@ export const STATICS = {
   fromPytree: `pytree:value | ${MAKE}`,
   fromSchema: `schema:dict | ${SCHEMA}`,
   fromkeys: "keys:list value?:any",
+  fromStructArray: STRUCT_ARRAY,
   stack: "input:tds dim?:int | out:td?",
   lazyStack: "input:tds dim?:int | out:td? stackDimName:string? strictShape:bool",
   maybeDenseStack: "input:tds dim?:int | out:td?",
@@ -350,6 +366,8 @@ export const STATICS = {
 export const FUNCTIONS = {
   setLazyLegacy: "mode:bool",
   lazyLegacy: "",
+  setCaptureNonTensorStack: "mode:bool",
+  captureNonTensorStack: "",
   setListToStack: "mode:bool",
   listToStack: "",
   setGetDefaultsToNull: "mode:bool",
@@ -391,6 +409,11 @@ export const FUNCTIONS = {
   fromPytree: STATICS.fromPytree,
   parseTensorDictString: "s:string",
   defaultIsLeaf: "cls:fn",
+  fromStructArray: STRUCT_ARRAY,
+  isInexact: "...args:any",
+  isFloating: "...args:any",
+  isInteger: "...args:any",
+  isBool: "...args:any",
   isLeafNontensor: "cls:fn",
   pad: "tensordict:td padSize:ints value?:number | inplace:bool safe:bool",
   padSequence: "listOfTensordicts:tds | padDim:int paddingValue:any out:any returnMask:any paddingSide:any",

@@ -169,6 +169,8 @@ export const make = {} as {
   nonTensor(value: unknown, state: NewState, className?: string): Classes<unknown>["nonTensor"];
   nonTensorStack(values: readonly unknown[], state: NewState, stackDim?: number): Classes<unknown>["nonTensorStack"];
   nested(tensors: readonly Tensor[]): Entry;
+  /** What a tensor is, as an object of a class. */
+  attributes(t: Tensor, fields: readonly ("device" | "dtype" | "shape")[]): Td;
   /** A lazy stack, or one of wrapped values where all members are such. */
   stack(members: Td[], stackDim: number, name: string | null): Td;
 };

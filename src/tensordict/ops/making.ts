@@ -32,6 +32,7 @@ import type { CollectionOptions, Entry } from "../core/types.ts";
 import { regularValues } from "../core/values.ts";
 import { autoBatchSize } from "./key-sets.ts";
 import { lazyStackTds, maybeDenseStackTds, stackTds } from "./stacking.ts";
+import { fromStruct, type StructArray } from "./struct-arrays.ts";
 
 /** How a TensorDict is made of what is no TensorDict. */
 export interface MakeOptions extends CollectionOptions {
@@ -149,6 +150,31 @@ export function fromListTd(list: readonly (DictSource | Td)[], options: FromList
   if (names !== undefined && names !== null && names.length === made._batchSize.length) made.names = names;
   if (lock === true) lockTd(made);
   return made;
+}
+
+/** A TensorDict of the fields of records. */
+export function fromStructTd(records: StructArray, options: StructOptions = {}): Td {
+  const { autoBatchSize: found, batchDims = null, batchSize = null, device = null } = options;
+  if (found === true && batchSize !== null) {
+    throw new TypeError("Conflicting batch sizes: from_struct_array() takes batch_size or auto_batch_size, not both.");
+  }
+  const td = fromStruct(records);
+  const made = device === null ? td : (td.to(device) as Td);
+  if (batchSize !== null) made.batchSize = batchSize;
+  if (found === true) autoBatchSize(made, batchDims, false);
+  return made;
+}
+
+/** How records become a TensorDict. */
+export interface StructOptions {
+  /** Take the longest leading shape that all entries share as the batch size. */
+  autoBatchSize?: boolean | null;
+  /** At most so many batch dimensions. */
+  batchDims?: number | null;
+  /** The batch size; the shape of the array without it. */
+  batchSize?: CollectionOptions["batchSize"] | null;
+  /** Where the tensors are. */
+  device?: CollectionOptions["device"];
 }
 
 /** The key under which a tree says what it was. */

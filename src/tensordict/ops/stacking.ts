@@ -237,10 +237,10 @@ function stackedState(list: readonly Td[], dim: number): NewState {
 function stackValues(list: readonly ValueTd[], dim: number): Td {
   const first = list[0] as ValueTd;
   const same = (td: ValueTd) =>
-    td._className === "MetaData" &&
+    (td._className === "MetaData" || settings.captureNonTensorStack) &&
     td._kind === "nonTensor" &&
     first._kind === "nonTensor" &&
-    td.value_ === first.value_;
+    Bun.deepEquals(td.value_, first.value_, true);
   if (list.every(same)) return first._like(new Map(), stackedState(list, dim));
   return make.stack([...list] as Td[], dim, null);
 }

@@ -1,0 +1,187 @@
+// Collections in other forms: one tensor of all, records, what tensors are; and where their memory is.
+import type { DeviceLike } from "../../tensor/device.ts";
+import { RuntimeError, ValueError } from "../../tensor/errors.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { isSource, sourceEntries } from "../core/convert.ts";
+import { lockTd } from "../core/locking.ts";
+import { entriesOf, isBranch, isClassTd, isNested, make, stateOf, type Td } from "../core/state.ts";
+import type { Entry, Schema } from "../core/types.ts";
+import { MemoryMappedTensor } from "../disk/mapped-tensor.ts";
+import { hasNoTensors, tensorsOf } from "../ops/access.ts";
+import { type DictSource, fromDictTd, type MakeOptions } from "../ops/making.ts";
+import { type PackLayout, packTd } from "../ops/packing.ts";
+import { applyLeaves } from "../ops/pointwise.ts";
+import { type StructArray, toStruct } from "../ops/struct-arrays.ts";
+import { ScanMethods } from "./scan-methods.ts";
+
+/** What of tensors `attrs` gives. */
+export interface AttrsOptions {
+  /** Of `"device"`, `"dtype"` and `"shape"`; all of them without it. */
+  fields?: readonly ("device" | "dtype" | "shape")[];
+}
+
+/** Options of `pack`. */
+export interface PackOptions {
+  /** The layout that must come out. */
+  layout?: PackLayout | null;
+}
+
+/** Options of `toPaddedTensor`. */
+export interface PaddedOptions {
+  /** For collections whose batch differs from member to member only; there are none here. */
+  maskKey?: string | readonly string[] | null;
+}
+
+/** Options of `pinMemory`. */
+export interface PinOptions {
+  /** Change the entries of this collection. */
+  inplace?: boolean;
+}
+
+/** Options of `fromDictInstance`. */
+export interface FromDictInstanceOptions extends Omit<MakeOptions, "lock"> {
+  device?: DeviceLike | null;
+}
+
+/** Collections in other forms. */
+export abstract class LayoutMethods<in out S = Schema> extends ScanMethods<S> {
+  /**
+   * All tensors in one, their dimensions behind the batch flattened, and how they lie in it; `layout.unpack` gives the
+   * collection back.
+   * @param dim where the packed dimension is among those of the batch; the last one by default
+   * @throws TypeError for values that are no tensors, and for several dtypes
+   * @example
+   * ```ts
+   * const [flat, layout] = new TensorDict({ p: zeros(2), v: ones(2, 3) }, [2]).pack();
+   * [flat.shape, layout.unpack(flat).get("v").shape] // [torch.Size([2, 4]), torch.Size([2, 3])]
+   * ```
+   * @torch TensorDict.pack
+   */
+  pack(dim = -1, options: PackOptions = {}): [Tensor, PackLayout] {
+    return packTd(this._td, dim, options.layout ?? null);
+  }
+  /**
+   * Nested tensors as tensors, shorter rows filled up; every other entry as it is.
+   * @throws RuntimeError with a key for masks: they belong to batches that differ from member to member
+   * @example
+   * ```ts
+   * const a = nested.nestedTensor([ones(1), ones(2)]);
+   * new TensorDict({ a }, [2]).toPaddedTensor(-1).get("a")
+   * // tensor([[ 1., -1.],
+   * //         [ 1.,  1.]])
+   * ```
+   * @torch TensorDict.to_padded_tensor
+   */
+  toPaddedTensor(padding = 0, options: PaddedOptions = {}): Td {
+    if ((options.maskKey ?? null) !== null) {
+      throw new RuntimeError(
+        "mask_key should only be provided if the heterogenous dimension is part of the batch-size.",
+        { op: "toPaddedTensor" },
+      );
+    }
+    return paddedTd(this._td, padding);
+  }
+  /**
+   * Records with the entries as their fields, as NumPy's structured arrays have them in memory, without gaps. Nested
+   * collections become records within, texts have the length of the longest.
+   * @example
+   * ```ts
+   * const { fields, itemsize } = new TensorDict({ a: arange(2), b: ones(2, 3) }, [2]).toStructArray();
+   * [fields.map(({ offset }) => offset), itemsize] // [[0, 8], 20]
+   * ```
+   * @torch TensorDict.to_struct_array
+   */
+  toStructArray(): StructArray {
+    return toStruct(this._td);
+  }
+  /**
+   * What each tensor is: objects with `tgtDevice`, `tgtDtype` and `tgtShape` in their place, without batch dimensions.
+   * @example
+   * ```ts
+   * new TensorDict({ a: ones(2, 3) }, [2]).attrs().get("a").tgtShape // torch.Size([2, 3])
+   * ```
+   * @torch TensorDict.attrs
+   */
+  attrs(options: AttrsOptions = {}): Td {
+    const fields = options.fields ?? ["device", "dtype", "shape"];
+    return applyLeaves(this._td, (t) => make.attributes(t, fields) as never, { batchSize: [], device: null });
+  }
+  /**
+   * A collection of an object's values; nested objects become what is nested here under their keys.
+   * @example
+   * ```ts
+   * const like = new TensorDict({ b: { c: zeros(1) } }, []);
+   * like.fromDictInstance({ a: [1, 2], b: { c: 3 } }).get(["b", "c"]) // tensor(3.)
+   * ```
+   * @torch TensorDict.from_dict_instance
+   */
+  fromDictInstance(inputDict: DictSource, options: FromDictInstanceOptions = {}): Td {
+    const { batchSize = null, batchDims = null, device } = options;
+    if (batchSize !== null && batchDims !== null) {
+      throw new ValueError("Cannot pass both batch_size and batch_dims to `from_dict`.");
+    }
+    const given = isSource(inputDict) ? sourceEntries(inputDict as Record<string, unknown>) : [];
+    const values = given.map(([key, value]): [string, unknown] => {
+      const own = typeof key === "string" && isSource(value) ? this._own(key) : undefined;
+      return [key, isBranch(own) ? own.fromDictInstance(value as DictSource, { device }) : value];
+    });
+    const made = fromDictTd(isSource(inputDict) ? new Map(values) : inputDict, options);
+    const self = this._td;
+    return isClassTd(self) ? (self as Td)._like(new Map(entriesOf(made)), stateOf(made)) : made;
+  }
+  /**
+   * Moves every tensor into memory that Workers and child processes can share, and locks the collection. The tensors
+   * stay the same objects; views of them that were taken before keep the former memory.
+   * @throws RuntimeError for memory-mapped collections
+   * @example
+   * ```ts
+   * const a = ones(2);
+   * new TensorDict({ a }, []).shareMemory_().isLocked // true
+   * ```
+   * @torch TensorDict.share_memory_
+   */
+  shareMemory_(): this {
+    if (this._td.isMemmap()) throw new RuntimeError("memmap and shared memory are mutually exclusive features.");
+    for (const [, t] of [...tensorsOf(this._td)]) {
+      if (t.device.type === "cpu") t.data = MemoryMappedTensor.fromTensor(t.detach());
+    }
+    lockTd(this);
+    return this;
+  }
+  /**
+   * A copy in memory that is pinned for an accelerator; there is none here, so only a collection without tensors has
+   * one.
+   * @throws RuntimeError for a collection with tensors
+   * @example
+   * ```ts
+   * new TensorDict({}, [2]).pinMemory().batchSize // torch.Size([2])
+   * ```
+   * @torch TensorDict.pin_memory
+   */
+  pinMemory(options: PinOptions = {}): this {
+    if (!hasNoTensors(this._td)) {
+      throw new RuntimeError("Cannot access accelerator device when none is available.", { op: "pinMemory" });
+    }
+    return options.inplace === true ? this : (this._td.clone(false) as this & Td);
+  }
+  /**
+   * `pinMemory` in place.
+   * @example
+   * ```ts
+   * new TensorDict({}, [2]).pinMemory_().batchSize // torch.Size([2])
+   * ```
+   * @torch TensorDict.pin_memory_
+   */
+  pinMemory_(): this {
+    return this.pinMemory({ inplace: true });
+  }
+}
+
+function paddedTd(td: Td, padding: number): Td {
+  const entries = new Map<string, Entry>();
+  for (const [key, entry] of entriesOf(td)) {
+    if (isNested(entry)) entries.set(key, entry.toPaddedTensor(padding));
+    else entries.set(key, isBranch(entry) ? paddedTd(entry, padding) : entry);
+  }
+  return td._like(entries, stateOf(td));
+}
