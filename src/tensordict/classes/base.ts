@@ -244,6 +244,8 @@ export abstract class TensorDictBase<in out S extends Schema = Schema> extends K
   }
   /** Its keys; nested ones are arrays. @torch TensorDict.keys */
   keys(...args: ListingArguments): (string | string[])[] {
+    // Entries are not looked at where their keys are enough: those of stacks may differ in shape.
+    if (args.length === 0) return [...this._keys()];
     return listEntries(this, listing(args), outlinesOf, false).map(([path]) => unravelKey(path));
   }
   /** Its entries, in the order of the keys. @torch TensorDict.values */

@@ -10,7 +10,10 @@ import { lockTd } from "../core/locking.ts";
 import { adoptNames } from "../core/names.ts";
 import { CONSTRUCTOR, FUNCTIONS } from "../core/signatures.ts";
 import {
+  type ClassTd,
   Collection,
+  entriesOf,
+  isClassTd,
   isNonTensor,
   loader,
   make,
@@ -89,6 +92,7 @@ export interface TensorClassOptions {
 export abstract class TensorClassBase<in out S extends Schema = Schema> extends TensorDictBase<S> {
   /** @internal */ declare _map: Map<string, Entry>;
   /** @internal */ declare _qualifiedName: string;
+  /** @internal The collection that it was made around: entries and state are that one's. */ _source: Td | null = null;
 
   get _kind(): "tensorclass" {
     return "tensorclass";
@@ -97,17 +101,24 @@ export abstract class TensorClassBase<in out S extends Schema = Schema> extends 
     return this.constructor.name;
   }
   _keys(): Iterable<string> {
-    return this._map.keys();
+    return this._source === null ? this._map.keys() : this._source._keys();
   }
   _own(key: string): Entry | undefined {
-    return this._map.get(key);
+    return this._source === null ? this._map.get(key) : this._source._own(key);
   }
   _put(key: string, entry: Entry): void {
     if (!this._fieldNames().includes(key)) throw unknownField(this._className, key);
-    this._map.set(key, take(entry));
+    if (this._source === null) this._map.set(key, take(entry));
+    else this._source._put(key, entry);
   }
   _drop(key: string): void {
-    this._map.delete(key);
+    if (this._source === null) this._map.delete(key);
+    else this._source._drop(key);
+  }
+  /** @internal An object of this class around a collection. */
+  _around(source: Td): Td {
+    const made = this.constructor as typeof TensorClassBase & RegisteredClass;
+    return around(made._wrap(new Map(), stateOf(source), this._qualifiedName) as ClassTd, source);
   }
   _like(entries: Map<string, Entry>, state: NewState): Td {
     const made = this.constructor as typeof TensorClassBase & RegisteredClass;
@@ -117,6 +128,31 @@ export abstract class TensorClassBase<in out S extends Schema = Schema> extends 
   _fieldNames(): readonly string[] {
     return [...this._map.keys()];
   }
+}
+
+/** What an object shares with the collection that it was made around. */
+const STATE = ["_batchSize", "_device", "_names", "_locked", "_holders", "_disk", "_undo"] as const;
+
+/** Makes an object show a collection. */
+function around(made: ClassTd, source: Td): Td {
+  made._source = source;
+  for (const name of STATE) {
+    Object.defineProperty(made, name, {
+      get: () => source[name],
+      set: (value) => {
+        Object.assign(source, { [name]: value });
+      },
+      configurable: true,
+      enumerable: true,
+    });
+  }
+  return made as Td;
+}
+
+/** What an object can show of a collection; null for one whose entries are put into the object. */
+function sourceOf(td: Td): Td | null {
+  const source = isClassTd(td) && td._source !== null ? td._source : td;
+  return source._outside === undefined && /^(tensordict|lazy)$/.test(source._kind) ? source : null;
 }
 
 function unknownField(name: string, key: string): KeyError {
@@ -263,14 +299,17 @@ export function tensorclass<const F extends Fields>(fields: F, options: TensorCl
     }
     static fromTensordict(td: Td): Td {
       if (!(td instanceof Collection)) throw new RuntimeError("fromTensordict takes a TensorDict");
-      return this._wrap(
-        new Map([...td._keys()].map((key) => [key, td._own(key) as Entry])),
-        stateOf(td),
-        this.pythonName,
-      );
+      const source = sourceOf(td);
+      if (source === null) return this._holding(td);
+      for (const key of source._keys()) if (!Object.hasOwn(fields, key)) throw unknownField(this.name, key);
+      return around(this._wrap(new Map(), stateOf(source), this.pythonName) as ClassTd, source);
+    }
+    /** @internal An object with the entries of a collection. */
+    static _holding(td: Td): Td {
+      return this._wrap(new Map(entriesOf(td)), stateOf(td), this.pythonName);
     }
     static fromDict(inputDict: DictSource, given: MakeOptions = {}): Td {
-      return this.fromTensordict(fromDictTd(inputDict, given));
+      return this._holding(fromDictTd(inputDict, given));
     }
     static fromList(input: readonly (DictSource | Td)[], given: FromListOptions = {}): Td {
       return this.fromTensordict(fromListTd(input, given));

@@ -2,6 +2,7 @@
 import { RuntimeError } from "../../tensor/errors.ts";
 import {
   type Collection,
+  isClassTd,
   isLazy,
   isLockedTd,
   isNonTensor,
@@ -14,6 +15,7 @@ import {
 /** Collections directly below: members of a stack, what holds parameters, nested entries of others. */
 export function childrenOf(td: Collection): Td[] {
   const children: Td[] = [];
+  if (isClassTd(td) && td._source !== null) return childrenOf(td._source);
   if (isLazy(td)) children.push(...td._members);
   else if (isNonTensor(td)) children.push(...(td._kind === "nonTensorStack" ? (td._parts as readonly Td[]) : []));
   else if (isParams(td)) children.push(td._wrapped);
@@ -34,6 +36,8 @@ function lockUnder(td: Collection, holder: Collection | null): void {
 function reached(td: Collection, into = new Set<Collection>()): Set<Collection> {
   if (into.has(td)) return into;
   into.add(td);
+  // An object of a class and what it shows are locked as one.
+  if (isClassTd(td) && td._source !== null) into.add(td._source);
   if (!(isParams(td) && td._lockContent)) for (const child of childrenOf(td)) reached(child, into);
   return into;
 }
@@ -42,7 +46,9 @@ function reached(td: Collection, into = new Set<Collection>()): Set<Collection> 
 function unlockAll(tree: ReadonlySet<Collection>): void {
   for (const td of tree) {
     const others = td._holders.map((ref) => ref.deref());
-    const outside = others.find((other) => other !== undefined && !tree.has(other) && other._locked);
+    const within = (other: Collection) =>
+      tree.has(other) || (isClassTd(other) && other._source !== null && tree.has(other._source));
+    const outside = others.find((other) => other !== undefined && !within(other) && other._locked);
     if (outside === undefined) continue;
     throw new RuntimeError(
       "Cannot unlock a tensordict that is part of a locked graph. Unlock the root tensordict first. " +

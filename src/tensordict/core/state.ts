@@ -281,6 +281,7 @@ export function isLockedTd(td: Collection): boolean {
   if (isNonTensor(td)) {
     return td._kind === "nonTensorStack" && td._parts.length > 0 && td._parts.every((part) => isLockedTd(part));
   }
+  if (isClassTd(td) && td._source !== null) return isLockedTd(td._source);
   if (!isLazy(td)) return false;
   return td._members.length > 0 && td._members.every(isLockedTd);
 }

@@ -9,7 +9,6 @@ import { isSharedTensor } from "../core/shared.ts";
 import {
   type ClassTd,
   Collection,
-  entriesOf,
   isClassTd,
   isLazy,
   isNested,
@@ -203,9 +202,12 @@ function nonTensorText(td: ValueTd): string {
 }
 
 function tensorclassText(td: ClassTd): string {
-  const present = sorted([...entriesOf(td)].map(([key, entry]): [string, string] => [key, fieldText(entry, 0)]));
+  const source: Td = td._source ?? td;
+  const stackDim = isLazy(source) ? source.stackDim : 0;
+  const keys = [...td._keys()];
+  const present = sorted(keys.map((key): [string, string] => [key, fieldText(fieldOf(source, key), stackDim)]));
   const lines = present.map(([key, text]) => `${key}=${text}`);
-  for (const key of td._fieldNames()) if (td._own(key) === undefined) lines.push(`${key}=None`);
+  for (const key of td._fieldNames()) if (!keys.includes(key)) lines.push(`${key}=None`);
   return `${td._className}(\n${[...lines, ...trailer(td)].map((line) => indent(line)).join(",\n")})`;
 }
 

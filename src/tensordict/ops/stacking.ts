@@ -12,6 +12,7 @@ import {
   Collection,
   commonDevice,
   type DimNames,
+  isClassTd,
   isLazy,
   isNested,
   isNonTensor,
@@ -274,10 +275,25 @@ function stackLazies(list: readonly LazyTd[], dim: number, how: Stacking): Td {
 
 /** A stack that keeps its members. @torch tensordict.lazy_stack */
 export function lazyStackTds(list: readonly Td[], dim: number): Td {
+  const shown = ofSources(list, (sources) => lazyStackTds(sources, dim));
+  if (shown !== null) return shown;
   if (list.length === 0) throw new RuntimeError("items cannot be empty");
   const at = wrapStackDim(dim, (list[0] as Td)._batchSize.length);
   if (list.every((td) => isNonTensor(td))) return stackValues(list, at);
   return make.lazy([...list], at, null);
+}
+
+/** Of objects of a class around lazy stacks: what becomes of the stacks, as an object of the class. */
+function ofSources(list: readonly Td[], fn: (sources: readonly Td[]) => Td): Td | null {
+  const [first] = list;
+  if (first === undefined || !isClassTd(first)) return null;
+  const sources: Td[] = [];
+  for (const td of list) {
+    const source = isClassTd(td) && td.constructor === first.constructor ? td._source : null;
+    if (source === null || !isLazy(source)) return null;
+    sources.push(source);
+  }
+  return first._around(fn(sources));
 }
 
 /** Dense where keys and shapes agree, lazy where they do not. @torch tensordict.maybe_dense_stack */
@@ -288,6 +304,8 @@ export function maybeDenseStackTds(list: readonly Td[], dim: number): Td {
 
 /** Stacks as the settings say. @torch torch.stack of TensorDicts */
 export function stackTds(list: readonly Td[], dim = 0): Td {
+  const shown = ofSources(list, (sources) => stackTds(sources, dim));
+  if (shown !== null) return shown;
   if (list.length > 0 && settings.lazyLegacy) return lazyStackTds(list, dim);
   return denseStack(list, dim);
 }
