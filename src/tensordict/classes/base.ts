@@ -34,7 +34,7 @@ import { lastUndo, rememberLock } from "../core/undo.ts";
 import type { LoadOptions } from "../disk/memmap-load.ts";
 import { findEntry, listEntries, listing, requireEntry, tensorsOf } from "../ops/access.ts";
 import { type GatherOptions, gatherTd } from "../ops/gathering.ts";
-import { writeIndex, writePart } from "../ops/index-writes.ts";
+import { requireKnown, writeIndex, writePart } from "../ops/index-writes.ts";
 import { indexTd, isKey, isSlice } from "../ops/indexing.ts";
 import { type EmptyOptions, emptyTd, withOptions } from "../ops/key-ops.ts";
 import { type ModuleLike, type ToModuleOptions, toModule } from "../ops/module.ts";
@@ -273,7 +273,9 @@ export abstract class TensorDictBase<in out S extends Schema = Schema> extends K
   }
   /** Writes into part of existing entries. @torch TensorDict.update_at_ */
   updateAt_(source: UpdateSource, index: IndexPart, options: Omit<UpdateOptions, "inplace"> = {}): this {
-    writeIndex(this, index, selectedPart(source, options.keysToUpdate));
+    const part = selectedPart(source, options.keysToUpdate);
+    requireKnown(this, part);
+    writeIndex(this, index, part);
     return this;
   }
   /** Writes the entries of another into these. Same keys, shapes that broadcast. @torch TensorDict.copy_ */

@@ -235,7 +235,7 @@ export abstract class ElementMethods<in out S = Schema> extends MathMethods<S> {
   maskedFill(mask: Tensor, value: Scalar): Td {
     const fill = (t: Tensor, _path: readonly string[], [where]: readonly unknown[]) =>
       t.maskedFill(where as Tensor, value);
-    return applyLeaves(this._td, fill, KEEP_LOCK, [mask]);
+    return applyLeaves(this._td, fill, {}, [mask]);
   }
   /**
    * Writes a value where a mask of the batch is true.
@@ -271,7 +271,7 @@ function softmaxTd(td: Td, dim: number, dtype: DTypeLike | null): Td {
       op: "softmax",
     });
   }
-  if (!isLazy(td)) return applyLeaves(td, (t) => t.softmax(at, dtype === null ? {} : { dtype }), KEEP_LOCK);
+  if (!isLazy(td)) return applyLeaves(td, (t) => t.softmax(at, dtype === null ? {} : { dtype }));
   const { stackDim } = td;
   if (at === stackDim) return make.lazy(softmaxTd(td.densify(), at, dtype).unbind(at), at, td.stackDimName);
   const members = td.members.map((member) => softmaxTd(member, at < stackDim ? at : at - 1, dtype));

@@ -2,9 +2,9 @@
 import { keyPath, missingKey } from "../core/keys.ts";
 import type { IsLeaf } from "../core/leaves.ts";
 import type { BaseOf, Changed, Excluded, Holder, KnownPath, PathsOf, Renamed, Selected } from "../core/path-types.ts";
-import { requireUnlocked, type Td } from "../core/state.ts";
+import type { Td } from "../core/state.ts";
 import type { Found, Inner, NestedKey, Schema } from "../core/types.ts";
-import { deleteEntry, findEntry, renameKey } from "../ops/access.ts";
+import { deleteEntry, findEntry, renameKey, requireOpen } from "../ops/access.ts";
 import { excludeKeys, flattenKeysTd, type KeyOptions, selectKeys, unflattenKeysTd } from "../ops/key-ops.ts";
 import { ShapeMethods } from "./shape-methods.ts";
 
@@ -29,7 +29,7 @@ export abstract class KeyMethods<in out S = Schema> extends ShapeMethods<S> {
   }
   /** Removes all entries. @torch TensorDict.clear */
   clear(): this {
-    requireUnlocked(this._td);
+    requireOpen(this._td);
     for (const key of [...this._keys()]) this._drop(key);
     return this;
   }

@@ -4,7 +4,7 @@ import { RuntimeError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { keyPath, unravelKey } from "../core/keys.ts";
 import { FORMS } from "../core/signatures.ts";
-import { isTensorCollection, type Td } from "../core/state.ts";
+import { isLazy, isTensorCollection, type Td } from "../core/state.ts";
 import type { Schema } from "../core/types.ts";
 import { changeTensors, isEmptyTd, requireEntry, tensorsOf } from "../ops/access.ts";
 import { compareTd } from "../ops/comparing.ts";
@@ -279,7 +279,9 @@ install(
   (name) =>
     function (this: Td, other: Operand, options: DefaultOptions & AlphaOptions = {}): Td {
       const fallback = options.default ?? null;
-      return binaryTd(this, other, scaled(name, options), { ...KEEP_LOCK, fallback });
+      // As in Python, levels without tensors are left out, but not of what a tensor of the batch is combined with.
+      const filterEmpty = !isLazy(this) && !(other instanceof Tensor && other.ndim > 0);
+      return binaryTd(this, other, scaled(name, options), { ...KEEP_LOCK, fallback, filterEmpty });
     },
 );
 install(

@@ -74,6 +74,25 @@ export function lockTd(td: Collection): void {
   if (!isLockedTd(td)) lockUnder(td, null);
 }
 
+/** The result of an operation is locked where its source is. */
+export function lockLike(td: Td, result: Td): Td {
+  if (result !== td && isLockedTd(td)) lockTd(result);
+  return result;
+}
+
+/** A view of mapped memory is mapped and locked as its source is; it has no directory. */
+export function mapLike(td: Td, view: Td): Td {
+  const disk = td._disk;
+  if (view === td || disk === null || disk.loose === true || !td._locked) return view;
+  const mark = (at: Collection): void => {
+    at._disk ??= { path: null, late: new Set(), robustKey: disk.robustKey };
+    childrenOf(at).forEach(mark);
+  };
+  mark(view);
+  lockTd(view);
+  return view;
+}
+
 /** Entries may come and go now, without the files: locking again does not make them mapped. */
 function loosen(td: Collection): void {
   if (td._disk !== null) td._disk.loose = true;

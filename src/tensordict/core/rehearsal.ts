@@ -4,10 +4,14 @@ import { checkInplace } from "../../autograd/tracking.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { emptyStrided, zeros } from "./tensor-ops.ts";
 
-/** A tensor of the same shape, strides and dtype without elements; anything else stays what it is. */
-function standIn(value: unknown): unknown {
-  if (!(value instanceof Tensor) || value.ndim === 0) return value;
-  return emptyStrided(value._shape, value._strides, { dtype: value.dtype, device: "meta" });
+/** A tensor of the same shape, strides and dtype without elements. */
+function standIn(t: Tensor): Tensor {
+  return emptyStrided(t._shape, t._strides, { dtype: t.dtype, device: "meta" });
+}
+
+/** An operand without elements; a single number stays what it is, since it may take part with any device. */
+function operandFor(value: unknown): unknown {
+  return value instanceof Tensor && value.ndim > 0 ? standIn(value) : value;
 }
 
 /** One element of that dtype, with as many dimensions: whether a kernel takes it only the kernel says. */
@@ -42,7 +46,7 @@ export function rehearse(
 ): void {
   if (arithmetic && plain(t, operands)) return;
   checkInplace(t, operands);
-  change(standIn(t) as Tensor, operands.map(standIn));
+  change(standIn(t), operands.map(operandFor));
   if (!t.isMeta) change(oneElement(t) as Tensor, operands.map(oneElement));
 }
 
@@ -50,11 +54,11 @@ export function rehearse(
 export function rehearseCopy(t: Tensor, source: Tensor): void {
   checkInplace(t, [source]);
   if (sameShape(t, source) && t.isContiguous()) return;
-  (standIn(t) as Tensor).copy_(standIn(source) as Tensor);
+  standIn(t).copy_(operandFor(source) as Tensor);
 }
 
 /** Throws what `t.setAt(index, value)` would throw. */
 export function rehearseSetAt(t: Tensor, index: unknown, value: unknown): void {
   checkInplace(t, [value]);
-  (standIn(t) as Tensor).setAt(index as number, standIn(value) as Tensor);
+  standIn(t).setAt(index as number, operandFor(value) as Tensor);
 }

@@ -39,10 +39,16 @@ export function requireEntry(td: Td, key: NestedKey): Entry {
   return entry;
 }
 
+/** Refuses to take entries out of a locked collection, or of a stack with a locked member. */
+export function requireOpen(td: Td): void {
+  requireUnlocked(td);
+  if (isLazy(td)) for (const member of td.members) requireOpen(member);
+}
+
 /** Removes an entry. */
 export function deleteEntry(td: Td, key: NestedKey): void {
   const [holder, last] = resolvePath(td, keyPath(key));
-  requireUnlocked(holder);
+  requireOpen(holder);
   if (outlineOf(holder, last) === undefined) throw missingKey(last, holder._className, holder._keys());
   holder._drop(last);
 }
@@ -68,7 +74,8 @@ export function renameKey(td: Td, before: NestedKey, after: NestedKey, safe: boo
 function checkRename(td: Td, before: NestedKey, after: NestedKey, safe: boolean): void {
   if (isLazy(td)) for (const member of td.members) checkRename(member, before, after, safe);
   else requireEntry(td, before);
-  if (safe && findEntry(td, after) !== undefined) {
+  const same = keyText(keyPath(before)) === keyText(keyPath(after));
+  if (safe && !same && findEntry(td, after) !== undefined) {
     throw new KeyError(`key ${keyText(keyPath(after))} already present in TensorDict.`);
   }
   requireUnlocked(td);

@@ -4,7 +4,7 @@ import { RuntimeError } from "../../tensor/errors.ts";
 import { Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { fromSource, isSource, sourceEntries, toEntry, toValues } from "../core/convert.ts";
-import { badKey, keyPath } from "../core/keys.ts";
+import { badKey, keyPath, missingKey } from "../core/keys.ts";
 import { noNested } from "../core/nested.ts";
 import { rehearseSetAt } from "../core/rehearsal.ts";
 import {
@@ -16,6 +16,7 @@ import {
   type LazyTd,
   make,
   outlineOf,
+  outlinesOf,
   stateOf,
   type Td,
   type ValueTd,
@@ -148,8 +149,11 @@ function splitIndex(lazy: LazyTd, parts: Index): { picked: number[]; one: boolea
 function planMembers(td: LazyTd, key: string, index: Index, value: unknown, writes: Writes): boolean {
   const tensors = memberTensors(td.members, key);
   const [first] = tensors ?? [];
-  if (tensors === null || first === undefined || !tensors.every((t) => t.ndim === first.ndim)) return false;
-  const parts = normalize(index, first.ndim + 1);
+  if (tensors === null || first === undefined) return false;
+  const rank = Math.min(...tensors.map((t) => t.ndim)) + 1;
+  // Where the dots end depends on the number of dimensions.
+  if (!tensors.every((t) => t.ndim === first.ndim) && index.includes("...")) return false;
+  const parts = normalize(index, rank);
   if (!parts.every(isBasic)) return false;
   const { picked, one, inner, dim } = splitIndex(td, parts);
   let shared: unknown = value;
@@ -215,6 +219,18 @@ function planEntry(td: Td, key: string, own: Entry, index: Index, item: unknown,
   else if (isNested(own)) throw noNested("writing a part", key);
   else if (isNonTensor(own)) planNonTensor(td, key, own, index, item, writes);
   else planIndex(own, index, item, writes);
+}
+
+/** Throws for the first key of a source that a collection lacks. */
+export function requireKnown(td: Td, source: unknown): void {
+  if (!isBranch(source) && !isSource(source)) return;
+  const pairs = isBranch(source) ? outlinesOf(source) : source instanceof Map ? source : Object.entries(source);
+  for (const [key, item] of pairs) {
+    if (typeof key !== "string") throw badKey(key);
+    const own = outlineOf(td, key);
+    if (own === undefined) throw missingKey(key, td._className, td._keys());
+    if (isBranch(own) && !isNonTensor(own)) requireKnown(own, item);
+  }
 }
 
 /** A key that only the source has is made, zero outside of the index. */

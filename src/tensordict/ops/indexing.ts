@@ -3,8 +3,9 @@ import * as texts from "../../../generated/texts.ts";
 import { ELLIPSIS, type IndexPart, isTypedArray, listOfArray, parseIndex, Slice } from "../../api/indexing-parse.ts";
 import { IndexError, TypeError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
+import { mapLike } from "../core/locking.ts";
 import type { NestedTensor } from "../core/nested.ts";
-import { type DimNames, make, type StackTd, type Td } from "../core/state.ts";
+import { type DimNames, isLazy, make, type StackTd, type Td } from "../core/state.ts";
 import { tensor, zeros } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
 import { applyShape } from "./shape.ts";
@@ -172,16 +173,51 @@ function lazyIndex(td: StackTd, index: readonly unknown[]): Td | null {
           null,
         );
   }
-  // Only plain numbers and slices say by themselves which dimension they are about.
-  if (index.some((part) => typeof part !== "number" && typeof part !== "string" && !isSliceObject(part))) return null;
-  const own = index[stackDim];
-  const rest = index.length === 1 && stackDim === 0 ? [] : index.filter((_part, dim) => dim !== stackDim);
-  const inner = (member: Td) => (rest.every(isWhole) ? member : indexTd(member, rest));
+  const place = placeOfStack(index, stackDim);
+  if (place === null) return null;
+  const { own, rest, at } = place;
+  const inner = (member: Td) => (rest.every(isWhole) ? member : indexTd(member, [rest]));
   if (typeof own === "number") return inner(oneItem(members, own));
-  const before = index.slice(0, stackDim).filter((part) => typeof part === "number").length;
-  if (own === undefined) return make.stack(members.map(inner), stackDim - before, td.stackDimName);
+  if (own === undefined) return make.stack(members.map(inner), at, td.stackDimName);
   const picked = (own instanceof Slice ? slicedItems(members, own) : pickedItems(members, own)).map(inner);
-  return picked.length === 0 ? null : make.stack(picked, stackDim - before, td.stackDimName);
+  return picked.length === 0 ? null : make.stack(picked, at, td.stackDimName);
+}
+
+/** Whether a part is one list of positions, or says of each element of one dimension whether it is meant. */
+const isList = (part: unknown): boolean => {
+  if (Array.isArray(part)) return part.every((item) => typeof item === "number" || typeof item === "boolean");
+  return part instanceof Tensor && part.ndim === 1;
+};
+
+interface StackPlace {
+  /** The part that is about the members; undefined where there is none. */
+  own: unknown;
+  /** What the members are indexed with. */
+  rest: unknown[];
+  /** Where the dimension of the members is afterwards. */
+  at: number;
+}
+
+/** Which part is about the dimension of the members; null where the parts do not say it one by one. */
+function placeOfStack(index: readonly unknown[], stackDim: number): StackPlace | null {
+  const lists = index.filter(isList).length;
+  const numbers = index.some((part) => typeof part === "number");
+  const plain = (part: unknown) =>
+    part === null || part === true || typeof part === "number" || typeof part === "string";
+  const picks = lists + index.filter((part) => part === true).length;
+  if (picks > 1 || (picks === 1 && numbers)) return null;
+  if (!index.every((part) => plain(part) || isSliceObject(part) || isList(part))) return null;
+  const place: StackPlace = { own: undefined, rest: [], at: -1 };
+  let [dim, out] = [0, 0];
+  for (const part of index) {
+    if (part !== null && part !== true && dim++ === stackDim) [place.own, place.at] = [part, out++];
+    else {
+      place.rest.push(part);
+      if (typeof part !== "number") out++;
+    }
+  }
+  if (dim <= stackDim) place.at = out + stackDim - dim;
+  return place;
 }
 
 export function isSliceObject(part: unknown): boolean {
@@ -198,6 +234,17 @@ function isWhole(part: unknown): boolean {
   return part.start === null && part.stop === null && (part.step ?? 1) === 1;
 }
 
+/** A slice that says nothing: of such parts alone, an index gives the collection itself. */
+function isAll(part: unknown): boolean {
+  return part === ":" || (part instanceof Slice && part.start === null && part.stop === null && part.step === null);
+}
+
+/** Whether what a part chooses begins where its source does, as mapped memory has to be looked at. */
+function keepsAddress(part: unknown): boolean {
+  if (part instanceof Slice) return part.start === null || part.start === 0;
+  return part === null || part === ":" || typeof part === "number";
+}
+
 /** A component or a part of it, or all of it; other indices are not possible. */
 function nestedPart(entry: NestedTensor, parts: readonly unknown[]): Entry | null {
   const [first, ...rest] = parts;
@@ -210,8 +257,9 @@ export function indexTd(td: Td, given: readonly unknown[]): Td {
   const index = given.length === 1 && Array.isArray(given[0]) ? (given[0] as unknown[]) : given;
   if (index.length === 1 && index[0] === "...") return td;
   const parts = normalize(index, td._batchSize.length, index !== given) as IndexPart[];
+  if (parts.every(isAll) && !isLazy(td)) return td;
   const [first] = parts;
-  return applyShape(td, {
+  const found = applyShape(td, {
     tensor: parts.length === 1 && typeof first === "number" ? (t) => t.at(first) : (t) => t.at(parts),
     outside: (outside, key) => outside.read(key, parts),
     nested: (entry) => nestedPart(entry, parts),
@@ -219,4 +267,5 @@ export function indexTd(td: Td, given: readonly unknown[]): Td {
     names: (names) => indexedNames(names, parts),
     lazy: (lazy) => lazyIndex(lazy, parts),
   });
+  return parts.every(keepsAddress) ? mapLike(td, found) : found;
 }

@@ -173,8 +173,14 @@ function rekeyMembers(lazy: LazyTd, inplace: boolean, rekey: (td: Td) => Td): Td
   const { members } = lazy;
   const changed = members.map(rekey);
   for (const member of members) requireUnlocked(member);
-  for (const [i, member] of members.entries()) replaceEntries(member, new Map(entriesOf(changed[i] as Td)));
+  for (const [i, member] of members.entries()) takeEntries(member, changed[i] as Td);
   return lazy;
+}
+
+/** The entries of another tree of the same stacks: a stack's own are those of its members. */
+function takeEntries(td: Td, from: Td): void {
+  if (!isLazy(td)) replaceEntries(td, new Map(entriesOf(from)));
+  else for (const [i, member] of td.members.entries()) takeEntries(member, (from as LazyTd).members[i] as Td);
 }
 
 /** The entries of a tree under joined keys; `exact` when `unflattenKeys` gives the same tree back. */
@@ -250,6 +256,7 @@ export function unflattenKeysTd(td: Td, separator: string, inplace: boolean): Td
   }
   const result = unflattened(td, separator);
   if (!inplace) return viewOf(td, result, back);
+  if (![...td._keys()].some((key) => key.includes(separator))) return td;
   replaceEntries(td, new Map(entriesOf(result)));
   remember(td, () => flattenKeysTd(td, separator, true));
   return td;

@@ -7,13 +7,16 @@ import { keyPath, keyTuple, missingKey } from "../core/keys.ts";
 import {
   entriesOf,
   isBranch,
+  isClassTd,
   isLazy,
   isNested,
   isNonTensor,
   isTensorCollection,
+  make,
   outlinesOf,
   requireUnlocked,
   shapeOf,
+  stateOf,
   type Td,
 } from "../core/state.ts";
 import type { Entry, NestedKey } from "../core/types.ts";
@@ -57,14 +60,16 @@ export function splitKeysTd(td: Td, sets: readonly KeySet[], options: SplitKeysO
   const { inplace = false, strict = true, reproduceStruct = false } = options;
   if (inplace) requireUnlocked(td);
   const rest = td._outside === undefined ? td.copy() : td.toTensordict();
+  // A key in several sets is in several parts.
+  const source = rest.copy();
   const taken: NestedKey[] = [];
   const parts = sets.map((set) => {
     const part = withoutLeaves(emptyTd(td, reproduceStruct, {}));
     for (const [key, name] of pairsOf(set, rest)) {
-      const entry = findEntry(rest, key);
+      const entry = findEntry(source, key);
       if (entry === undefined && strict) requireEntry(rest, key);
       const value = entry ?? options.default ?? null;
-      if (entry !== undefined) {
+      if (findEntry(rest, key) !== undefined) {
         deleteEntry(rest, key);
         taken.push(key);
       }
@@ -187,7 +192,8 @@ function planNested(td: Td, path: readonly string[], writes: Writes): void {
     planNested(there, rest, writes);
     return;
   }
-  const made = emptyTd(td, false, {});
+  // A tensorclass gets a plain level: its fields are its own.
+  const made = isClassTd(td) ? make.tensordict(new Map(), stateOf(td, { names: null })) : emptyTd(td, false, {});
   if (rest.length > 0) createNestedTd(made, rest);
   planSet(td, [first], made, writes);
 }

@@ -14,6 +14,7 @@ import { rehearse, rehearseCopy } from "../core/rehearsal.ts";
 import {
   entriesOf,
   isLazy,
+  isLockedTd,
   isNested,
   isNonTensor,
   isTensorCollection,
@@ -105,7 +106,7 @@ export function applyOrNull(
 }
 
 function lockLike(td: Td, result: Td, options: ApplyOptions): Td {
-  if (options.propagateLock === true && td._locked && result !== td) lockTd(result);
+  if (options.propagateLock === true && result !== td && isLockedTd(td)) lockTd(result);
   return result;
 }
 
@@ -137,8 +138,9 @@ function applyLevel(
       const result = fn(entry as Tensor, path, items);
       if (result === null || result === undefined) continue;
       kept = true;
-      if (options.inplace && entry instanceof Tensor) planWrite(td, key, entry, result, writes);
-      else if (options.inplace) writes.push(() => td._put(key, result));
+      if (options.inplace && entry instanceof Tensor) {
+        planWrite(td, key, entry, result, writes, () => fn(entry, path, items) as Tensor);
+      } else if (options.inplace) writes.push(() => td._put(key, result));
       else if (fits(result, state) && !isUnbatched(entry)) entries.set(key, result);
       else entries.set(key, resultEntry(entry, result, state, key));
     } else if (isNested(entry)) {
@@ -183,8 +185,25 @@ function resultState(td: Td, options: ApplyOptions, root: boolean): NewState {
   return { batchSize, device, names };
 }
 
-/** A result goes into the tensor that is there, as `set_` would write it. */
-function planWrite(td: Td, key: string, entry: Tensor, result: Tensor, writes: Writes): void {
+/** The memory that planned writes go into: storages, and where in them. */
+const planned = new WeakMap<Writes, Map<unknown, Set<number>>>();
+
+/** Whether no write before this one goes to where a tensor begins. */
+function isFirst(writes: Writes, t: Tensor): boolean {
+  let places = planned.get(writes);
+  if (places === undefined) planned.set(writes, (places = new Map()));
+  let offsets = places.get(t._storage);
+  if (offsets === undefined) places.set(t._storage, (offsets = new Set()));
+  const first = !offsets.has(t._offset);
+  offsets.add(t._offset);
+  return first;
+}
+
+/**
+ * A result goes into the tensor that is there, as `set_` would write it. Where an entry before it has the same memory,
+ * the function is called again once that is written, as if one entry were done after the other.
+ */
+function planWrite(td: Td, key: string, entry: Tensor, result: Tensor, writes: Writes, again: () => Tensor): void {
   if (!(result instanceof Tensor)) throw new TypeError(`the function gave ${typeof result} for '${key}', not a tensor`);
   const outside = td._outside;
   if (result === entry && outside === undefined) return;
@@ -196,7 +215,8 @@ function planWrite(td: Td, key: string, entry: Tensor, result: Tensor, writes: W
     return;
   }
   rehearseCopy(entry, result);
-  writes.push(() => entry.copy_(result));
+  const first = isFirst(writes, entry);
+  writes.push(() => entry.copy_(first ? result : again()));
 }
 
 function rebatch(entry: Td, batchSize: Size): Td {

@@ -2,9 +2,11 @@
 import { IndexError, RuntimeError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
+import { lockLike } from "../core/locking.ts";
 import { mapEntries } from "../core/mapping.ts";
 import { noNested } from "../core/nested.ts";
 import {
+  type DimNames,
   isLazy,
   isNested,
   isNonTensor,
@@ -22,6 +24,8 @@ import { isUnbatched, ofBatch } from "../core/unbatched.ts";
 import { tensorsOf } from "./access.ts";
 import { emptyTd } from "./key-ops.ts";
 import { applyShape, narrowTd, permuteTd, requireBatchDim, unsqueezeTd } from "./shape.ts";
+
+const same = (names: DimNames) => names;
 
 const listOf = (dims: number | readonly number[]) => (typeof dims === "number" ? [dims] : dims);
 
@@ -81,7 +85,8 @@ export function tensorSplitTd(td: Td, parts: number | readonly number[], dim: nu
 /** @torch TensorDict.flip */
 export function flipTd(td: Td, dims: readonly number[]): Td {
   const at = dims.map((dim) => requireBatchDim(td, dim));
-  return applyShape(td, { tensor: (t) => t.flip(at), size: (shape) => shape, names: (names) => names });
+  const op = { tensor: (t: Tensor) => t.flip(at), size: (shape: readonly number[]) => shape, names: same };
+  return lockLike(td, applyShape(td, op));
 }
 
 /** @torch TensorDict.repeat_interleave */
@@ -90,7 +95,7 @@ export function repeatInterleaveTd(td: Td, repeats: number | Tensor, dim: number
   const at = requireBatchDim(td, dim);
   const total = td._batchSize[at] as number;
   const count = typeof repeats === "number" ? total * repeats : Number(repeats.expand(total).sum().item());
-  return applyShape(td, {
+  const repeated = applyShape(td, {
     tensor: (t) => t.repeatInterleave(repeats as number, at),
     size: (shape) => shape.map((n, i) => (i === at ? count : n)),
     names: (names) => names,
@@ -110,6 +115,7 @@ export function repeatInterleaveTd(td: Td, repeats: number | Tensor, dim: number
       return make.stack(copies, stackDim, stackDimName);
     },
   });
+  return lockLike(td, repeated);
 }
 
 /** At least so many batch dimensions, new ones in front. @torch TensorDict.atleast_1d, TensorDict.atleast_3d */

@@ -1,5 +1,6 @@
 // Batches rolled, turned and reversed.
 import { RuntimeError } from "../../tensor/errors.ts";
+import { lockLike } from "../core/locking.ts";
 import type { Td } from "../core/state.ts";
 import { flipTd } from "./rearranging.ts";
 import { applyShape, requireBatchDim } from "./shape.ts";
@@ -11,7 +12,7 @@ export function rollTd(td: Td, shifts: number | readonly number[], dims: number 
   const list = typeof shifts === "number" ? [shifts] : [...shifts];
   const along = typeof dims === "number" ? [dims] : (dims ?? []);
   const at = along.map((dim) => requireBatchDim(td, dim));
-  return applyShape(td, {
+  const rolled = applyShape(td, {
     tensor: (t) => {
       if (at.length > 0) return t.roll(list, { dims: at });
       return t
@@ -22,6 +23,7 @@ export function rollTd(td: Td, shifts: number | readonly number[], dims: number 
     size: (shape) => shape,
     names: (names) => names,
   });
+  return lockLike(td, rolled);
 }
 
 /** @torch TensorDict.rot90 */
@@ -33,11 +35,12 @@ export function rot90Td(td: Td, k: number, dims: readonly number[]): Td {
   if (quarters === 0) return td;
   const exchanged = <T>(list: readonly T[]): T[] =>
     quarters === 2 ? [...list] : list.map((x, d) => (d === a ? list[b] : d === b ? list[a] : x) as T);
-  return applyShape(td, {
+  const turned = applyShape(td, {
     tensor: (t) => t.rot90(quarters, [a, b]),
     size: exchanged,
     names: (names) => names && exchanged(names),
   });
+  return lockLike(td, turned);
 }
 
 /** @torch TensorDict.fliplr, TensorDict.flipud */

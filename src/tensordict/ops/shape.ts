@@ -5,7 +5,7 @@ import { DType, type DTypeLike, toDType } from "../../tensor/dtype.ts";
 import { IndexError, RuntimeError, ValueError } from "../../tensor/errors.ts";
 import { numelOf, Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import { lockTd } from "../core/locking.ts";
+import { lockLike, mapLike } from "../core/locking.ts";
 import { type NestedTensor, noNested } from "../core/nested.ts";
 import { settings } from "../core/settings.ts";
 import {
@@ -130,14 +130,13 @@ function resolveShape(shape: readonly number[], batch: readonly number[]): numbe
   return [...shape];
 }
 
-/** The result of a shape operation is locked where its source is. */
-function lockLike(td: Td, result: Td): Td {
-  if (td._locked && result !== td) lockTd(result);
-  return result;
-}
-
 /** Locked like its source, and written back into it at the end of a `using` block. */
 function viewed(td: Td, result: Td, inverse: (view: Td) => Td): Td {
+  return viewOf(td, mapLike(td, lockLike(td, result)), inverse);
+}
+
+/** As `viewed`, of what may be a copy. */
+function reshaped(td: Td, result: Td, inverse: (view: Td) => Td): Td {
   return viewOf(td, lockLike(td, result), inverse);
 }
 
@@ -368,7 +367,7 @@ export function flattenTd(td: Td, startDim: number, endDim: number): Td {
       return batchNumel(lazy._batchSize) === 0 ? null : flattenLazy(lazy, start, end);
     },
   });
-  return viewed(td, result, (view) => unflattenTd(view, start, batch.slice(start, end + 1)));
+  return reshaped(td, result, (view) => unflattenTd(view, start, batch.slice(start, end + 1)));
 }
 
 /** @torch TensorDict.unflatten */
@@ -383,7 +382,7 @@ export function unflattenTd(td: Td, dim: number, sizes: readonly number[]): Td {
     names: (names) => names && [...names.slice(0, at), ...fresh, ...names.slice(at)],
     lazy: (lazy) => regroup(lazy, size(lazy._batchSize)),
   });
-  return viewed(td, result, (view) => flattenTd(view, at, at + target.length - 1));
+  return reshaped(td, result, (view) => flattenTd(view, at, at + target.length - 1));
 }
 
 /** A batch dimension, or the error that Python gives for others. */
@@ -396,7 +395,7 @@ export function requireBatchDim(td: Collection, dim: number): number {
 /** A part of one batch dimension. @torch TensorDict.narrow */
 export function narrowTd(td: Td, dim: number, start: number, length: number): Td {
   const at = requireBatchDim(td, dim);
-  return applyShape(td, {
+  const part = applyShape(td, {
     tensor: (t) => t.narrow(at, start, length),
     size: (shape) => shape.map((n, i) => (i === at ? length : n)),
     names: (names) => names,
@@ -408,6 +407,7 @@ export function narrowTd(td: Td, dim: number, start: number, length: number): Td
       return length > 0 ? make.stack(members.slice(start, start + length), at, stackDimName) : null;
     },
   });
+  return mapLike(td, lockLike(td, part));
 }
 
 /** @torch TensorDict.split */
@@ -418,10 +418,11 @@ export function splitTd(td: Td, sizes: number | readonly number[], dim: number):
     if (!Number.isSafeInteger(sizes) || sizes <= 0) {
       throw new ValueError(`TensorDict.split: split_size must be positive, got ${sizes}.`);
     }
-    const parts: Td[] = [];
-    for (let start = 0; start < total; start += sizes)
-      parts.push(lockLike(td, narrowTd(td, at, start, Math.min(sizes, total - start))));
-    return parts.length > 0 ? parts : [td];
+    // Of nothing there is one part, as of tensors.
+    const count = Math.max(1, Math.ceil(total / sizes));
+    return Array.from({ length: count }, (_, i) => {
+      return narrowTd(td, at, i * sizes, Math.min(sizes, total - i * sizes));
+    });
   }
   if (sizes.reduce((a, b) => a + b, 0) !== total || sizes.some((n) => !Number.isSafeInteger(n) || n < 0)) {
     throw new RuntimeError(
@@ -438,7 +439,7 @@ export function splitTd(td: Td, sizes: number | readonly number[], dim: number):
         device: td._device,
       });
     }
-    return lockLike(td, narrowTd(td, at, start - n, n));
+    return narrowTd(td, at, start - n, n);
   });
 }
 
@@ -448,7 +449,8 @@ export function chunkTd(td: Td, chunks: number, dim: number): Td[] {
     throw new ValueError(`chunks must be a strictly positive integer, got ${chunks}.`);
   }
   const total = td._batchSize[requireBatchDim(td, dim)] as number;
-  return splitTd(td, Math.max(1, Math.ceil(total / chunks)), dim);
+  if (total === 0) return splitTd(td, new Array<number>(chunks).fill(0), dim);
+  return splitTd(td, Math.ceil(total / chunks), dim);
 }
 
 /** @torch TensorDict.unbind */
@@ -465,7 +467,7 @@ export function unbindTd(td: Td, dim: number): Td[] {
     const pieces = unbindEntry(entry, at, count, state.batchSize, key);
     for (let i = 0; i < count; i++) (parts[i] as Map<string, Entry>).set(key, pieces[i] as Entry);
   }
-  return parts.map((entries) => td._like(entries, state));
+  return parts.map((entries) => mapLike(td, td._like(entries, state)));
 }
 
 function unbindEntry(entry: Entry, at: number, count: number, batchSize: Size, key: string): readonly Entry[] {

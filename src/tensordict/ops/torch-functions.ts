@@ -48,7 +48,9 @@ export const ON_COLLECTIONS: FunctionTaker = {
     const tail = Object.keys(named).length === 0 ? [] : [named];
     if (isTensorCollection(first)) {
       const td = first as Td & Record<string, (...values: unknown[]) => unknown>;
-      if (MODELLED.has(name)) return applyLeaves(td, (t) => again(t, ...list.slice(1), ...tail) as Tensor);
+      if (MODELLED.has(name)) {
+        return applyLeaves(td, (t) => again(t, ...list.slice(1), ...tail) as Tensor, { propagateLock: true });
+      }
       if (LOSSES.has(name)) {
         const { target = second, ...others } = named;
         return loss(td, target, rest, others, again);

@@ -376,7 +376,10 @@ export function selectedPart(source: UpdateSource, keys: UpdateOptions["keysToUp
 /** Adds and replaces entries; nested TensorDicts are merged. */
 export function updateTd(td: Td, source: UpdateSource, options: UpdateOptions = {}): void {
   // A collection is what it is already.
-  if ((source as unknown) === td) return;
+  if ((source as unknown) === td) {
+    requireUnlocked(td);
+    return;
+  }
   const only = selected(options.keysToUpdate);
   allOrNothing((writes) => {
     if (options.inplace === true) planUpdateInPlace(td, source, { only, add: true }, writes);
