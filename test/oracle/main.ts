@@ -2,6 +2,7 @@
 //   bun run oracle [--count N] [--minutes N] [--seed N] [--op NAME,...] [--out FOLDER]
 //     [--agreeing]                  writes those that agree instead, as cases to keep
 //   bun run conformance FOLDER      replays what was written
+//   bun run oracle --tensordict [--texts]   sequences on TensorDicts instead; --texts: errors have the same texts
 // Python is $ZENSOR_ORACLE_PYTHON, or python3; without torch there the program ends with status 2.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,6 +14,7 @@ import { Runner } from "../conformance/runner.ts";
 import { Drawer, generatorOf, type Operator, operators } from "./draw.ts";
 import { type Answer, addCase, type Program, question, shown } from "./program.ts";
 import { smaller } from "./shrink.ts";
+import { compareSequences } from "./tensordict.ts";
 
 const { values: flags } = parseArgs({
   options: {
@@ -21,6 +23,8 @@ const { values: flags } = parseArgs({
     seed: { type: "string", default: "1" },
     op: { type: "string" },
     agreeing: { type: "boolean", default: false },
+    tensordict: { type: "boolean", default: false },
+    texts: { type: "boolean", default: false },
     out: { type: "string", default: join(root, "build", "oracle") },
   },
 });
@@ -36,7 +40,8 @@ function python(): string {
   process.exit(2);
 }
 
-const peer = new Asked(python(), join(root, "scripts", "oracle", "answer_programs.py"));
+const answers = flags.tensordict ? "answer_sequences.py" : "answer_programs.py";
+const peer = new Asked(python(), join(root, "scripts", "oracle", answers));
 const runner = await Runner.load();
 
 interface Difference {
@@ -127,5 +132,12 @@ async function main(): Promise<number> {
   return counts.different > 0 ? 1 : 0;
 }
 
-process.exitCode = await main();
+async function sequences(): Promise<number> {
+  const { count, minutes, seed, texts, out } = flags;
+  console.log(`tensordict ${(await peer.hello).tensordict}`);
+  const numbers = { count: Number(count), minutes: Number(minutes), seed: Number(seed) };
+  return (await compareSequences(peer, { ...numbers, texts, out })) > 0 ? 1 : 0;
+}
+
+process.exitCode = await (flags.tensordict ? sequences() : main());
 await peer.close();

@@ -1,0 +1,399 @@
+// Draws the next step of a sequence from numbers, so that smaller numbers and fewer of them are simpler sequences.
+import type { LeafData, Part, Path, Seen, SeenLeaf, Step, TreeData, Value } from "./steps.ts";
+import { isLeaf, product } from "./steps.ts";
+
+const KEYS = ["a", "b", "c", "n"];
+
+/** The numbers that a step is drawn from; 0 from their end on. */
+export class Draw {
+  readonly #numbers: readonly number[];
+  #at = 0;
+  /** Elements of new tensors count from here, so that all are told apart. */
+  #from: number;
+  /** Whether only what the plain model knows is drawn. */
+  readonly plain: boolean;
+
+  constructor(numbers: readonly number[], from: number, plain: boolean) {
+    this.#numbers = numbers;
+    this.#from = from;
+    this.plain = plain;
+  }
+
+  below(n: number): number {
+    return n <= 0 ? 0 : (this.#numbers[this.#at++] ?? 0) % n;
+  }
+  pick<T>(list: readonly T[]): T {
+    return list[this.below(list.length)] as T;
+  }
+  /** True once in `n` times, never for 0. */
+  rare(n: number): boolean {
+    return this.below(n) === n - 1;
+  }
+
+  leaf(bs: readonly number[]): LeafData {
+    const feature = this.pick([[], [2], [1]]);
+    const sh = this.rare(12) ? [...bs, 3].slice(1) : [...bs, ...feature];
+    const from = this.#from;
+    this.#from += product(sh);
+    return { dt: this.pick(["f32", "f32", "i64", "bool"] as const), sh, from };
+  }
+
+  tree(bs: readonly number[], depth: number, c: TreeData["c"] = "td"): TreeData {
+    const e: TreeData["e"] = [];
+    const keys = c === "point" ? ["a", "b", "n"] : KEYS;
+    for (const key of keys) {
+      if (c === "td" && key !== "a" && !this.rare(2)) continue;
+      if (key !== "n" || depth === 0) e.push([key, this.leaf(bs)]);
+      else e.push([key, this.tree(this.rare(4) ? [...bs, 2] : bs, depth - 1)]);
+    }
+    if (c === "td" && this.rare(2)) e.reverse();
+    return { c, bs: [...bs], e };
+  }
+
+  batch(): number[] {
+    return [...this.pick([[2], [2, 3], [3], [], [2, 1], [0], [1, 2, 2], [4]])];
+  }
+}
+
+/** The entries of a collection; those of a lazy stack are those of its first member. */
+export function entriesOf(seen: Seen): [string, Seen | SeenLeaf][] {
+  return seen.c === "lazy" ? (seen.m?.[0] === undefined ? [] : entriesOf(seen.m[0])) : (seen.e ?? []);
+}
+
+/** The paths of all entries. */
+export function pathsOf(seen: Seen): Path[] {
+  const found: Path[] = [];
+  for (const [key, entry] of entriesOf(seen)) {
+    found.push([key]);
+    if (!isLeaf(entry)) for (const path of pathsOf(entry)) found.push([key, ...path]);
+  }
+  return found;
+}
+
+export function entryAt(seen: Seen, path: Path): Seen | SeenLeaf | undefined {
+  let at: Seen | SeenLeaf | undefined = seen;
+  for (const key of path) {
+    if (at === undefined || isLeaf(at)) return undefined;
+    at = entriesOf(at).find(([k]) => k === key)?.[1];
+  }
+  return at;
+}
+
+/** A path: mostly one that is there. */
+export function somePath(d: Draw, seen: Seen): Path {
+  const there = pathsOf(seen);
+  return there.length === 0 || d.rare(8) ? freshPath(d) : d.pick(there);
+}
+
+/** A path that need not be there. */
+export function freshPath(d: Draw): Path {
+  return d.pick([["a"], ["b"], ["c"], ["n", "a"], ["n", "c"], ["n", "m", "b"], ["n"], ["d.e"]]);
+}
+
+/** The batch size that a value at a path needs. */
+function batchAt(seen: Seen, path: Path): number[] {
+  const parent = path.length > 1 ? entryAt(seen, path.slice(0, -1)) : seen;
+  return parent === undefined || isLeaf(parent) ? seen.bs : parent.bs;
+}
+
+function someValue(d: Draw, seen: Seen, path: Path, vars: readonly Seen[]): Value {
+  const bs = batchAt(seen, path);
+  if (d.rare(4)) return d.tree(bs, 0);
+  const fitting = vars.flatMap((v, i) => (v !== seen && bs.every((n, k) => v.bs[k] === n) ? [i] : []));
+  if (fitting.length > 0 && d.rare(6)) return { v: d.pick(fitting) };
+  return d.leaf(bs);
+}
+
+/** A value for an entry that is there: mostly of its shape. */
+function likeEntry(d: Draw, seen: Seen, path: Path): Value {
+  const sh = shapeAt(seen, path);
+  if (sh === null) return d.leaf(batchAt(seen, path));
+  return { ...d.leaf(sh), sh: d.rare(12) ? [...sh, 2] : sh };
+}
+
+/** The shape of the leaf at a path; null where there is none. */
+function shapeAt(seen: Seen | SeenLeaf | undefined, path: Path): number[] | null {
+  if (seen === undefined || isLeaf(seen)) return seen !== undefined && path.length === 0 ? seen.sh : null;
+  if (seen.c === "lazy") {
+    const inner = shapeAt(seen.m?.[0], path);
+    return inner === null ? null : inner.toSpliced(seen.sd as number, 0, seen.m?.length ?? 0);
+  }
+  const [key, ...rest] = path;
+  return key === undefined ? null : shapeAt(seen.e?.find(([k]) => k === key)?.[1], rest);
+}
+
+function somePart(d: Draw, size: number): Part {
+  switch (d.below(8)) {
+    case 1:
+    case 2:
+      return {
+        s: d.pick([
+          [0, 1, null],
+          [1, null, null],
+          [null, null, 2],
+          [null, -1, null],
+          [null, null, null],
+        ]),
+      };
+    case 3:
+      return { i: d.pick([[0], [0, 0], [], [size - 1, 0]]) };
+    case 4:
+      return { m: Array.from({ length: size }, (_, i) => (i + d.below(2)) % 2 === 0) };
+    case 5:
+      return null;
+    case 6:
+      return d.pick<Part>(["...", true, false]);
+    default:
+      return d.rare(12) ? size : d.below(size) - (d.rare(3) ? size : 0);
+  }
+}
+
+/** An index of the batch; of lazy stacks one part, if it is to be plain. */
+export function someIndex(d: Draw, seen: Seen): Part[] {
+  if (seen.bs.length === 0) return [d.pick(["...", null])];
+  const parts: Part[] = [];
+  const most = d.plain && seen.c === "lazy" ? 1 : 1 + d.below(2);
+  let dim = 0;
+  let dots = false;
+  let lists = 0;
+  for (let k = 0; k < most; k++) {
+    if (dim >= seen.bs.length) break;
+    const part = somePart(d, seen.bs[dim] ?? 1);
+    const isList = part !== null && typeof part === "object" && ("i" in part || "m" in part);
+    if (part === "..." && dots) continue;
+    if ((isList || typeof part === "boolean") && lists++ > 0 && d.plain) continue;
+    if (seen.c === "lazy" && typeof part === "boolean") continue;
+    if (d.plain && (typeof part === "boolean" || (seen.c === "lazy" && (part === null || part === "...")))) continue;
+    // A list beside a number makes a dense collection of a lazy stack here, and at times there.
+    if (seen.c === "lazy" && parts.length > 0 && (isList || parts.some((one) => typeof one !== "number"))) break;
+    parts.push(part);
+    if (part === "...") dots = true;
+    else if (part !== null && typeof part !== "boolean") dim++;
+  }
+  return parts.length === 0 ? [0] : parts;
+}
+
+export type Maker = (d: Draw, vars: readonly Seen[], on: number, seen: Seen) => Omit<Step, "op" | "on"> | null;
+
+/** Dimensions from one list to another, in an order drawn. */
+function permutation(d: Draw, rank: number): number[] {
+  const left = Array.from({ length: rank }, (_, i) => i);
+  const out: number[] = [];
+  while (left.length > 0) out.push(...left.splice(d.below(left.length), 1));
+  return out;
+}
+
+/** Sizes with the same product. */
+function regrouped(d: Draw, bs: readonly number[]): number[] {
+  const n = product(bs);
+  const choices = [[n], [1, n], [n, 1], [-1]];
+  if (n % 2 === 0) choices.push([2, n / 2], [n / 2, 2]);
+  if (bs.length > 0) choices.push([...bs, 1], [...bs]);
+  if (d.rare(12)) return [n + 1];
+  return n === 0 ? [...bs] : d.pick(choices);
+}
+
+/** A dimension, at times from the end or one that is not there. */
+function someDim(d: Draw, rank: number): number {
+  if (d.rare(14)) return rank + 1;
+  const dim = d.below(rank);
+  return d.rare(4) ? dim - rank : dim;
+}
+
+/** Collections to join with: equal copies of the one, or whatever there is. */
+function joined(d: Draw, vars: readonly Seen[], on: number, seen: Seen): number[] {
+  const alike = vars.flatMap((v, i) => (String(v.bs) === String(seen.bs) && v.c === seen.c ? [i] : []));
+  return d.rare(10) ? [on, d.below(vars.length)] : [on, d.pick(alike.length === 0 ? [on] : alike)];
+}
+
+const path: Maker = (d, _, __, seen) => ({ path: somePath(d, seen) });
+const nothing: Maker = () => ({});
+const dim: Maker = (d, _, __, seen) => ({ dims: [someDim(d, seen.bs.length)] });
+const join: Maker = (d, vars, on, seen) => ({
+  list: joined(d, vars, on, seen),
+  dims: [someDim(d, seen.bs.length + 1)],
+});
+const fewPaths = (d: Draw, seen: Seen): Path[] => Array.from({ length: 1 + d.below(2) }, () => somePath(d, seen));
+const other: Maker = (d, vars, on, seen) => ({ value: { v: joined(d, vars, on, seen)[1] as number } });
+/** Another collection of the same keys: Python passes over others in some cases and refuses them in some. */
+const twin: Maker = (d, vars, on, seen) => {
+  const keys = String(pathsOf(seen).map(String).sort());
+  const twins = vars.flatMap((v, i) => (String(pathsOf(v).map(String).sort()) === keys ? [i] : []));
+  return { value: { v: twins.length === 0 ? on : d.pick(twins) } };
+};
+
+/** How each operation is drawn; how often it stands here is how often it comes. */
+export const MAKERS: [op: string, maker: Maker][] = [
+  [
+    "set",
+    (d, vars, _, seen) => {
+      const to = d.rare(2) ? freshPath(d) : somePath(d, seen);
+      return { path: to, value: someValue(d, seen, to, vars) };
+    },
+  ],
+  [
+    "set",
+    (d, vars, _, seen) => {
+      const to = freshPath(d);
+      return { path: to, value: someValue(d, seen, to, vars) };
+    },
+  ],
+  [
+    "set_",
+    (d, _, __, seen) => {
+      const at = somePath(d, seen);
+      // Python makes missing levels here, and takes a tensor for a level without elements.
+      const entry = entryAt(seen, at);
+      if (at.length > 1 ? entry === undefined : entry !== undefined && !isLeaf(entry)) return null;
+      return { path: at, value: likeEntry(d, seen, at) };
+    },
+  ],
+  ["get", path],
+  [
+    "setdefault",
+    (d, _, __, seen) => {
+      const at = somePath(d, seen);
+      return { path: at, value: d.leaf(batchAt(seen, at)) };
+    },
+  ],
+  ["del", path],
+  ["pop", path],
+  ["rename", (d, _, __, seen) => ({ path: somePath(d, seen), to: freshPath(d), flag: d.rare(3) })],
+  ["rename", (d, _, __, seen) => ({ path: somePath(d, seen), to: freshPath(d), flag: d.rare(3) })],
+  ["select", (d, _, __, seen) => ({ paths: fewPaths(d, seen), flag: d.rare(3), keep: d.rare(3) ? 0 : 1 })],
+  ["exclude", (d, _, __, seen) => ({ paths: fewPaths(d, seen), flag: d.rare(3) })],
+  ["update", (d, vars, on, seen) => (d.rare(2) ? other(d, vars, on, seen) : { value: d.tree(seen.bs, 1) })],
+  ["update_", (d, vars, on, seen) => (seen.c === "lazy" ? null : twin(d, vars, on, seen))],
+  ["at", (d, _, __, seen) => ({ index: someIndex(d, seen) })],
+  ["at", (d, _, __, seen) => ({ index: someIndex(d, seen) })],
+  ["setAtNumber", (d, _, __, seen) => ({ index: someIndex(d, seen), value: d.below(5) })],
+  ["setAtOwn", (d, vars, on, seen) => ({ index: someIndex(d, seen), list: joined(d, vars, on, seen) })],
+  ["stack", join],
+  ["lazyStack", join],
+  ["cat", (d, vars, on, seen) => ({ list: joined(d, vars, on, seen), dims: [someDim(d, seen.bs.length)] })],
+  ["split", (d, _, __, seen) => ({ list: [1 + d.below(2)], dims: [someDim(d, seen.bs.length)], keep: 2 })],
+  ["unbind", (d, _, __, seen) => ({ dims: [someDim(d, seen.bs.length)], keep: 2 })],
+  ["view", (d, _, __, seen) => ({ dims: regrouped(d, seen.bs) })],
+  ["reshape", (d, _, __, seen) => ({ dims: regrouped(d, seen.bs) })],
+  ["permute", (d, _, __, seen) => ({ dims: permutation(d, seen.bs.length) })],
+  ["transpose", (d, _, __, seen) => ({ dims: [someDim(d, seen.bs.length), someDim(d, seen.bs.length)] })],
+  ["squeeze", dim],
+  ["unsqueeze", (d, _, __, seen) => ({ dims: [someDim(d, seen.bs.length + 1)] })],
+  [
+    "expand",
+    (d, _, __, seen) => ({
+      dims: [...(d.rare(2) ? [2] : []), ...seen.bs.map((n) => (n === 1 ? 3 : n))],
+    }),
+  ],
+  ["addNumber", (d) => ({ value: 1 + d.below(3) })],
+  ["mulNumber_", (d) => ({ value: d.below(3) })],
+  ["addTd", twin],
+  ["neg", nothing],
+  ["zero_", nothing],
+  ["applyPlus", nothing],
+  ["applySame", nothing],
+  ["apply_", nothing],
+  ["flattenKeys", nothing],
+  ["flattenKeys", nothing],
+  ["unflattenKeys", nothing],
+  ["lock_", nothing],
+  ["unlock_", nothing],
+  ["unlock_", nothing],
+  ["clone", (d) => ({ flag: d.rare(2) })],
+  ["memmap", nothing],
+  ["memmapLoad", nothing],
+  ["clear", nothing],
+  ["toTensordict", nothing],
+];
+
+/** Operations that only Python is asked about. */
+export const MORE: [op: string, maker: Maker][] = [
+  ["flatten", nothing],
+  ["flip", dim],
+  ["roll", (d, _, __, seen) => ({ list: [1], dims: [someDim(d, seen.bs.length)] })],
+  ["repeat", (d, _, __, seen) => ({ dims: seen.bs.map(() => 1 + d.below(2)) })],
+  ["chunk", (d, _, __, seen) => ({ list: [1 + d.below(3)], dims: [someDim(d, seen.bs.length)], keep: 2 })],
+  ["contiguous", nothing],
+  ["replace", other],
+  ["createNested", (d) => ({ path: freshPath(d) })],
+  ["empty", (d) => ({ flag: d.rare(2) })],
+  ["splitKeys", (d, _, __, seen) => ({ paths: fewPaths(d, seen), keep: 2 })],
+  ["batchSize", (d, _, __, seen) => ({ dims: d.pick([seen.bs.slice(0, -1), [], [...seen.bs, 2], seen.bs]) })],
+  ["gather", (d, _, __, seen) => ({ dims: [someDim(d, seen.bs.length)] })],
+  ["maskedFill", (d) => ({ value: d.below(4) })],
+  ["filterEmpty_", nothing],
+  [
+    "unflatten",
+    (d) => ({
+      dims: [
+        0,
+        ...d.pick([
+          [1, -1],
+          [2, -1],
+          [-1, 1],
+        ]),
+      ],
+    }),
+  ],
+  ["sumDim", dim],
+  ["memmap_", nothing],
+  ["eqTd", twin],
+  ["where", twin],
+  [
+    "setAtLeaf",
+    (d, _, __, seen) => {
+      const at = somePath(d, seen);
+      return { path: at, index: someIndex(d, seen), value: d.below(4) };
+    },
+  ],
+  ["updateAt_", (d, vars, on, seen) => ({ index: someIndex(d, seen), list: joined(d, vars, on, seen) })],
+  ["namedApply", nothing],
+  ["selectInplace", (d, _, __, seen) => ({ paths: fewPaths(d, seen), flag: d.rare(3) })],
+  ["excludeInplace", (d, _, __, seen) => ({ paths: fewPaths(d, seen) })],
+  ["flattenInplace", nothing],
+  ["unflattenInplace", nothing],
+  ["maybeDenseStack", join],
+];
+
+/** The first steps: what collections there are. */
+function opening(d: Draw, vars: readonly Seen[]): Step {
+  const bs = vars.length > 0 && !d.rare(3) ? (vars[0] as Seen).bs : d.batch();
+  const kind = d.pick(["make", "make", "makeLazy", "makePoint", "makeLocked", "makeMapped"]);
+  const tree = d.tree(bs, 2, kind === "makePoint" ? "point" : "td");
+  if (kind !== "makeLazy") return { op: kind, on: 0, tree };
+  return { op: kind, on: 0, tree, dims: [d.below(bs.length + 1)] };
+}
+
+/** What Python does to the plain collection inside of a tensorclass, so that the class no longer fits. */
+const OF_PLAIN = new Set([
+  "flattenKeys",
+  "unflattenKeys",
+  "flattenInplace",
+  "unflattenInplace",
+  "rename",
+  "createNested",
+]);
+for (const op of ["setdefault", "toTensordict", "splitKeys", "set_"]) OF_PLAIN.add(op);
+
+function hasPoint(seen: Seen): boolean {
+  if (seen.c === "lazy") return (seen.m ?? []).some(hasPoint);
+  return seen.c === "point" || (seen.e ?? []).some(([, entry]) => !isLeaf(entry) && hasPoint(entry));
+}
+
+/** The next step from some numbers, or null where they give none. */
+export function nextStep(
+  numbers: readonly number[],
+  vars: readonly Seen[],
+  count: number,
+  plain: boolean,
+): Step | null {
+  const d = new Draw(numbers, count * 64, plain);
+  const table = plain ? MAKERS : [...MAKERS, ...MORE];
+  const [op, maker] = d.pick(table);
+  if (vars.length === 0 || (vars.length < 4 && d.rare(6))) return opening(d, vars);
+  const on = vars.length - 1 - d.below(vars.length);
+  const seen = vars[on] as Seen;
+  if (OF_PLAIN.has(op) && hasPoint(seen)) return null;
+  const made = maker(d, vars, on, seen);
+  return made === null ? null : { op, on, ...made };
+}
