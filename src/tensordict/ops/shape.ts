@@ -135,11 +135,6 @@ function viewed(td: Td, result: Td, inverse: (view: Td) => Td): Td {
   return viewOf(td, mapLike(td, lockLike(td, result)), inverse);
 }
 
-/** As `viewed`, of what may be a copy. */
-function reshaped(td: Td, result: Td, inverse: (view: Td) => Td): Td {
-  return viewOf(td, lockLike(td, result), inverse);
-}
-
 /** Options of changes of shape that a collection can make to itself. */
 export interface InplaceOptions {
   /** Give this collection the result instead of making another one. */
@@ -367,7 +362,7 @@ export function flattenTd(td: Td, startDim: number, endDim: number): Td {
       return batchNumel(lazy._batchSize) === 0 ? null : flattenLazy(lazy, start, end);
     },
   });
-  return reshaped(td, result, (view) => unflattenTd(view, start, batch.slice(start, end + 1)));
+  return viewOf(td, lockLike(td, result), (view) => unflattenTd(view, start, batch.slice(start, end + 1)));
 }
 
 /** @torch TensorDict.unflatten */
@@ -382,7 +377,7 @@ export function unflattenTd(td: Td, dim: number, sizes: readonly number[]): Td {
     names: (names) => names && [...names.slice(0, at), ...fresh, ...names.slice(at)],
     lazy: (lazy) => regroup(lazy, size(lazy._batchSize)),
   });
-  return reshaped(td, result, (view) => flattenTd(view, at, at + target.length - 1));
+  return viewOf(td, lockLike(td, result), (view) => flattenTd(view, at, at + target.length - 1));
 }
 
 /** A batch dimension, or the error that Python gives for others. */
