@@ -47,6 +47,63 @@ export function abs(self: unknown, options?: unknown): Tensor {
   return O.abs(self, A.outOption("abs", options));
 }
 
+const T__acos = (): A.Overload[] => [
+  { fn: O.acos, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * The angle, in radians, that each element is the cosine of. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @example
+ * ```ts
+ * tensor([1, 0]).acos() // tensor([0.0000, 1.5708])
+ * ```
+ * @torch torch.acos
+ */
+export function acos(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The angle, in radians, that each element is the cosine of. @torch torch.acos */
+export function acos(options: { input: Tensor; out?: Tensor }): Tensor;
+export function acos(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("acos", T__acos(), [self, options]);
+    A.bad("acos", "self", self);
+  }
+  if (options === undefined) return O.acos(self);
+  if (!A.knowsAll("acos", options, ["out"])) {
+    return A.byName("acos", T__acos(), [self, options]);
+  }
+  return O.acos(self, A.outOption("acos", options));
+}
+
+const T__acosh = (): A.Overload[] => [
+  { fn: O.acosh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * What the hyperbolic cosine gives each element for; NaN below 1. Integers give the default float
+ * dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @example
+ * ```ts
+ * tensor([1, 2]).acosh() // tensor([0.0000, 1.3170])
+ * ```
+ * @torch torch.acosh
+ */
+export function acosh(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** What the hyperbolic cosine gives each element for. @torch torch.acosh */
+export function acosh(options: { input: Tensor; out?: Tensor }): Tensor;
+export function acosh(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("acosh", T__acosh(), [self, options]);
+    A.bad("acosh", "self", self);
+  }
+  if (options === undefined) return O.acosh(self);
+  if (!A.knowsAll("acosh", options, ["out"])) {
+    return A.byName("acosh", T__acosh(), [self, options]);
+  }
+  return O.acosh(self, A.outOption("acosh", options));
+}
+
 const T__add = (): A.Overload[] => [
   { fn: O.add, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 1 },
 ];
@@ -503,6 +560,147 @@ export function arange(...args: unknown[]): Tensor {
   return A.call<Tensor>("arange", T__arange, args);
 }
 
+const T__arccos = (): A.Overload[] => [
+  { fn: O.acos, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * The angle, in radians, that each element is the cosine of. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @example
+ * ```ts
+ * tensor([1, 0]).acos() // tensor([0.0000, 1.5708])
+ * ```
+ * @torch torch.acos
+ */
+export function arccos(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The angle, in radians, that each element is the cosine of. @torch torch.acos */
+export function arccos(options: { input: Tensor; out?: Tensor }): Tensor;
+export function arccos(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("arccos", T__arccos(), [self, options]);
+    A.bad("arccos", "self", self);
+  }
+  if (options === undefined) return O.acos(self);
+  if (!A.knowsAll("arccos", options, ["out"])) {
+    return A.byName("arccos", T__arccos(), [self, options]);
+  }
+  return O.acos(self, A.outOption("arccos", options));
+}
+
+const T__arccosh = (): A.Overload[] => [
+  { fn: O.acosh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * What the hyperbolic cosine gives each element for; NaN below 1. Integers give the default float
+ * dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @example
+ * ```ts
+ * tensor([1, 2]).acosh() // tensor([0.0000, 1.3170])
+ * ```
+ * @torch torch.acosh
+ */
+export function arccosh(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** What the hyperbolic cosine gives each element for. @torch torch.acosh */
+export function arccosh(options: { input: Tensor; out?: Tensor }): Tensor;
+export function arccosh(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("arccosh", T__arccosh(), [self, options]);
+    A.bad("arccosh", "self", self);
+  }
+  if (options === undefined) return O.acosh(self);
+  if (!A.knowsAll("arccosh", options, ["out"])) {
+    return A.byName("arccosh", T__arccosh(), [self, options]);
+  }
+  return O.acosh(self, A.outOption("arccosh", options));
+}
+
+const T__arcsin = (): A.Overload[] => [
+  { fn: O.asin, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * The angle, in radians, that each element is the sine of. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @example
+ * ```ts
+ * tensor([0, 1]).asin() // tensor([0.0000, 1.5708])
+ * ```
+ * @torch torch.asin
+ */
+export function arcsin(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The angle, in radians, that each element is the sine of. @torch torch.asin */
+export function arcsin(options: { input: Tensor; out?: Tensor }): Tensor;
+export function arcsin(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("arcsin", T__arcsin(), [self, options]);
+    A.bad("arcsin", "self", self);
+  }
+  if (options === undefined) return O.asin(self);
+  if (!A.knowsAll("arcsin", options, ["out"])) {
+    return A.byName("arcsin", T__arcsin(), [self, options]);
+  }
+  return O.asin(self, A.outOption("arcsin", options));
+}
+
+const T__arcsinh = (): A.Overload[] => [
+  { fn: O.asinh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * What the hyperbolic sine gives each element for. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @example
+ * ```ts
+ * tensor([0, 1]).asinh() // tensor([0.0000, 0.8814])
+ * ```
+ * @torch torch.asinh
+ */
+export function arcsinh(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** What the hyperbolic sine gives each element for. @torch torch.asinh */
+export function arcsinh(options: { input: Tensor; out?: Tensor }): Tensor;
+export function arcsinh(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("arcsinh", T__arcsinh(), [self, options]);
+    A.bad("arcsinh", "self", self);
+  }
+  if (options === undefined) return O.asinh(self);
+  if (!A.knowsAll("arcsinh", options, ["out"])) {
+    return A.byName("arcsinh", T__arcsinh(), [self, options]);
+  }
+  return O.asinh(self, A.outOption("arcsinh", options));
+}
+
+const T__arctan = (): A.Overload[] => [
+  { fn: O.atan, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * The angle, in radians, that each element is the tangent of. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @example
+ * ```ts
+ * tensor([0, 1]).atan() // tensor([0.0000, 0.7854])
+ * ```
+ * @torch torch.atan
+ */
+export function arctan(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The angle, in radians, that each element is the tangent of. @torch torch.atan */
+export function arctan(options: { input: Tensor; out?: Tensor }): Tensor;
+export function arctan(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("arctan", T__arctan(), [self, options]);
+    A.bad("arctan", "self", self);
+  }
+  if (options === undefined) return O.atan(self);
+  if (!A.knowsAll("arctan", options, ["out"])) {
+    return A.byName("arctan", T__arctan(), [self, options]);
+  }
+  return O.atan(self, A.outOption("arctan", options));
+}
+
 const T__arctan2 = (): A.Overload[] => [
   { fn: O.atan2, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
 ];
@@ -535,6 +733,35 @@ export function arctan2(self: unknown, other?: unknown, options?: unknown): Tens
     return A.byName("arctan2", T__arctan2(), [self, other, options]);
   }
   return O.atan2(self, other, A.outOption("arctan2", options));
+}
+
+const T__arctanh = (): A.Overload[] => [
+  { fn: O.atanh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * What the hyperbolic tangent gives each element for; NaN beyond -1 and 1. Integers give the default
+ * float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @example
+ * ```ts
+ * tensor([0, 0.5]).atanh() // tensor([0.0000, 0.5493])
+ * ```
+ * @torch torch.atanh
+ */
+export function arctanh(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** What the hyperbolic tangent gives each element for. @torch torch.atanh */
+export function arctanh(options: { input: Tensor; out?: Tensor }): Tensor;
+export function arctanh(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("arctanh", T__arctanh(), [self, options]);
+    A.bad("arctanh", "self", self);
+  }
+  if (options === undefined) return O.atanh(self);
+  if (!A.knowsAll("arctanh", options, ["out"])) {
+    return A.byName("arctanh", T__arctanh(), [self, options]);
+  }
+  return O.atanh(self, A.outOption("arctanh", options));
 }
 
 const T__argmax: A.Overload[] = [
@@ -665,6 +892,90 @@ export function asStrided(...args: unknown[]): Tensor {
   return A.call<Tensor>("asStrided", T__asStrided, args);
 }
 
+const T__asin = (): A.Overload[] => [
+  { fn: O.asin, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * The angle, in radians, that each element is the sine of. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @example
+ * ```ts
+ * tensor([0, 1]).asin() // tensor([0.0000, 1.5708])
+ * ```
+ * @torch torch.asin
+ */
+export function asin(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The angle, in radians, that each element is the sine of. @torch torch.asin */
+export function asin(options: { input: Tensor; out?: Tensor }): Tensor;
+export function asin(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("asin", T__asin(), [self, options]);
+    A.bad("asin", "self", self);
+  }
+  if (options === undefined) return O.asin(self);
+  if (!A.knowsAll("asin", options, ["out"])) {
+    return A.byName("asin", T__asin(), [self, options]);
+  }
+  return O.asin(self, A.outOption("asin", options));
+}
+
+const T__asinh = (): A.Overload[] => [
+  { fn: O.asinh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * What the hyperbolic sine gives each element for. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @example
+ * ```ts
+ * tensor([0, 1]).asinh() // tensor([0.0000, 0.8814])
+ * ```
+ * @torch torch.asinh
+ */
+export function asinh(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** What the hyperbolic sine gives each element for. @torch torch.asinh */
+export function asinh(options: { input: Tensor; out?: Tensor }): Tensor;
+export function asinh(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("asinh", T__asinh(), [self, options]);
+    A.bad("asinh", "self", self);
+  }
+  if (options === undefined) return O.asinh(self);
+  if (!A.knowsAll("asinh", options, ["out"])) {
+    return A.byName("asinh", T__asinh(), [self, options]);
+  }
+  return O.asinh(self, A.outOption("asinh", options));
+}
+
+const T__atan = (): A.Overload[] => [
+  { fn: O.atan, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * The angle, in radians, that each element is the tangent of. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @example
+ * ```ts
+ * tensor([0, 1]).atan() // tensor([0.0000, 0.7854])
+ * ```
+ * @torch torch.atan
+ */
+export function atan(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The angle, in radians, that each element is the tangent of. @torch torch.atan */
+export function atan(options: { input: Tensor; out?: Tensor }): Tensor;
+export function atan(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("atan", T__atan(), [self, options]);
+    A.bad("atan", "self", self);
+  }
+  if (options === undefined) return O.atan(self);
+  if (!A.knowsAll("atan", options, ["out"])) {
+    return A.byName("atan", T__atan(), [self, options]);
+  }
+  return O.atan(self, A.outOption("atan", options));
+}
+
 const T__atan2 = (): A.Overload[] => [
   { fn: O.atan2, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
 ];
@@ -697,6 +1008,35 @@ export function atan2(self: unknown, other?: unknown, options?: unknown): Tensor
     return A.byName("atan2", T__atan2(), [self, other, options]);
   }
   return O.atan2(self, other, A.outOption("atan2", options));
+}
+
+const T__atanh = (): A.Overload[] => [
+  { fn: O.atanh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * What the hyperbolic tangent gives each element for; NaN beyond -1 and 1. Integers give the default
+ * float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @example
+ * ```ts
+ * tensor([0, 0.5]).atanh() // tensor([0.0000, 0.5493])
+ * ```
+ * @torch torch.atanh
+ */
+export function atanh(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** What the hyperbolic tangent gives each element for. @torch torch.atanh */
+export function atanh(options: { input: Tensor; out?: Tensor }): Tensor;
+export function atanh(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("atanh", T__atanh(), [self, options]);
+    A.bad("atanh", "self", self);
+  }
+  if (options === undefined) return O.atanh(self);
+  if (!A.knowsAll("atanh", options, ["out"])) {
+    return A.byName("atanh", T__atanh(), [self, options]);
+  }
+  return O.atanh(self, A.outOption("atanh", options));
 }
 
 const T__baddbmm = (): A.Overload[] => [
@@ -1414,6 +1754,34 @@ export function cos(self: unknown, options?: unknown): Tensor {
   return O.cos(self, A.outOption("cos", options));
 }
 
+const T__cosh = (): A.Overload[] => [
+  { fn: O.cosh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * The hyperbolic cosine of each element. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @example
+ * ```ts
+ * tensor([0, 1]).cosh() // tensor([1.0000, 1.5431])
+ * ```
+ * @torch torch.cosh
+ */
+export function cosh(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The hyperbolic cosine of each element. @torch torch.cosh */
+export function cosh(options: { input: Tensor; out?: Tensor }): Tensor;
+export function cosh(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("cosh", T__cosh(), [self, options]);
+    A.bad("cosh", "self", self);
+  }
+  if (options === undefined) return O.cosh(self);
+  if (!A.knowsAll("cosh", options, ["out"])) {
+    return A.byName("cosh", T__cosh(), [self, options]);
+  }
+  return O.cosh(self, A.outOption("cosh", options));
+}
+
 const T__cummax: A.Overload[] = [
   { fn: O.cummax, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 2 },
 ];
@@ -1502,6 +1870,35 @@ export function cumsum(options: A.Either<"dim", "axis", number> & { input: Tenso
 export function cumsum(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cumsum(args[0], args[1], null);
   return A.call<Tensor>("cumsum", T__cumsum, args);
+}
+
+const T__deg2rad = (): A.Overload[] => [
+  { fn: O.deg2rad, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * Degrees in radians. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([180, 90]).deg2rad() // tensor([3.1416, 1.5708])
+ * ```
+ * @torch torch.deg2rad
+ */
+export function deg2rad(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** Degrees in radians. @torch torch.deg2rad */
+export function deg2rad(options: { input: Tensor; out?: Tensor }): Tensor;
+export function deg2rad(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("deg2rad", T__deg2rad(), [self, options]);
+    A.bad("deg2rad", "self", self);
+  }
+  if (options === undefined) return O.deg2rad(self);
+  if (!A.knowsAll("deg2rad", options, ["out"])) {
+    return A.byName("deg2rad", T__deg2rad(), [self, options]);
+  }
+  return O.deg2rad(self, A.outOption("deg2rad", options));
 }
 
 const T__detach: A.Overload[] = [
@@ -2018,6 +2415,34 @@ export function exp(self: unknown, options?: unknown): Tensor {
   return O.exp(self, A.outOption("exp", options));
 }
 
+const T__exp2 = (): A.Overload[] => [
+  { fn: O.exp2, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * 2 to the power of each element. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @example
+ * ```ts
+ * tensor([0, 3]).exp2() // tensor([1., 8.])
+ * ```
+ * @torch torch.exp2
+ */
+export function exp2(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** 2 to the power of each element. @torch torch.exp2 */
+export function exp2(options: { input: Tensor; out?: Tensor }): Tensor;
+export function exp2(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("exp2", T__exp2(), [self, options]);
+    A.bad("exp2", "self", self);
+  }
+  if (options === undefined) return O.exp2(self);
+  if (!A.knowsAll("exp2", options, ["out"])) {
+    return A.byName("exp2", T__exp2(), [self, options]);
+  }
+  return O.exp2(self, A.outOption("exp2", options));
+}
+
 const T__expm1 = (): A.Overload[] => [
   { fn: O.expm1, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
 ];
@@ -2305,6 +2730,74 @@ export function floorDivide(self: unknown, other?: unknown, options?: unknown): 
   return O.floor_divide(self, other, A.outOption("floorDivide", options));
 }
 
+const T__fmax = (): A.Overload[] => [
+  { fn: O.fmax, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+];
+/**
+ * The larger of two elements; where one is NaN the other.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
+ * @throws TypeError for complex tensors
+ * @example
+ * ```ts
+ * fmax(tensor([1, NaN]), tensor([2, 3])) // tensor([2., 3.])
+ * ```
+ * @torch torch.fmax
+ */
+export function fmax(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+/** The larger of two elements. @torch torch.fmax */
+export function fmax(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+/** The larger of two elements. @torch torch.fmax */
+export function fmax(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+export function fmax(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("fmax", T__fmax(), [self, other, options]);
+    A.bad("fmax", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.goesByTable(other)) return A.byName("fmax", T__fmax(), [self, other, options]);
+    A.bad("fmax", "other", other);
+  }
+  if (options === undefined) return O.fmax(self, other);
+  if (!A.knowsAll("fmax", options, ["out"])) {
+    return A.byName("fmax", T__fmax(), [self, other, options]);
+  }
+  return O.fmax(self, other, A.outOption("fmax", options));
+}
+
+const T__fmin = (): A.Overload[] => [
+  { fn: O.fmin, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+];
+/**
+ * The smaller of two elements; where one is NaN the other.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
+ * @throws TypeError for complex tensors
+ * @example
+ * ```ts
+ * fmin(tensor([1, NaN]), tensor([2, 3])) // tensor([1., 3.])
+ * ```
+ * @torch torch.fmin
+ */
+export function fmin(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+/** The smaller of two elements. @torch torch.fmin */
+export function fmin(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+/** The smaller of two elements. @torch torch.fmin */
+export function fmin(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+export function fmin(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("fmin", T__fmin(), [self, other, options]);
+    A.bad("fmin", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.goesByTable(other)) return A.byName("fmin", T__fmin(), [self, other, options]);
+    A.bad("fmin", "other", other);
+  }
+  if (options === undefined) return O.fmin(self, other);
+  if (!A.knowsAll("fmin", options, ["out"])) {
+    return A.byName("fmin", T__fmin(), [self, other, options]);
+  }
+  return O.fmin(self, other, A.outOption("fmin", options));
+}
+
 const T__fmod = (): A.Overload[] => [
   { fn: O.fmod, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
 ];
@@ -2441,6 +2934,40 @@ export function gather<C extends Td>(options: { input: C; dim: number; index: Te
 export function gather(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; sparseGrad?: boolean; out?: Tensor }): Tensor;
 export function gather(...args: unknown[]): Tensor {
   return A.call<Tensor>("gather", T__gather, args);
+}
+
+const T__gcd = (): A.Overload[] => [
+  { fn: O.gcd, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+];
+/**
+ * The greatest common divisor, which is not negative; of two zeros 0.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
+ * @throws NotImplementedError but for integers
+ * @example
+ * ```ts
+ * gcd(tensor([12n, 7n]), tensor([18n, 0n])) // tensor([6, 7])
+ * ```
+ * @torch torch.gcd
+ */
+export function gcd(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+/** The greatest common divisor, which is not negative. @torch torch.gcd */
+export function gcd(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+/** The greatest common divisor, which is not negative. @torch torch.gcd */
+export function gcd(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+export function gcd(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("gcd", T__gcd(), [self, other, options]);
+    A.bad("gcd", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.goesByTable(other)) return A.byName("gcd", T__gcd(), [self, other, options]);
+    A.bad("gcd", "other", other);
+  }
+  if (options === undefined) return O.gcd(self, other);
+  if (!A.knowsAll("gcd", options, ["out"])) {
+    return A.byName("gcd", T__gcd(), [self, other, options]);
+  }
+  return O.gcd(self, other, A.outOption("gcd", options));
 }
 
 const T__ge = (): A.Overload[] => [
@@ -2606,6 +3133,41 @@ export function gt(self: unknown, other?: unknown, options?: unknown): Tensor {
   return O.gt(self, other, A.outOption("gt", options));
 }
 
+const T__heaviside = (): A.Overload[] => [
+  { fn: O.heaviside, args: [["self","Tensor",REQUIRED], ["values","Tensor",REQUIRED]], positional: 2, out: 1 },
+];
+/**
+ * 0 where an element is below zero, 1 above, and the element of `values` at zero.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
+ * @throws RuntimeError when the dtypes differ
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * heaviside(tensor([-2, 0, 3]), tensor(0.5)) // tensor([0.0000, 0.5000, 1.0000])
+ * ```
+ * @torch torch.heaviside
+ */
+export function heaviside(self: Tensor, values: Tensor, options?: { out?: Tensor }): Tensor;
+/** 0 where an element is below zero, 1 above, and the element of `values` at zero. @torch torch.heaviside */
+export function heaviside(self: Tensor, options: { values: Tensor; out?: Tensor }): Tensor;
+/** 0 where an element is below zero, 1 above, and the element of `values` at zero. @torch torch.heaviside */
+export function heaviside(options: { input: Tensor; values: Tensor; out?: Tensor }): Tensor;
+export function heaviside(self: unknown, values?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("heaviside", T__heaviside(), [self, values, options]);
+    A.bad("heaviside", "self", self);
+  }
+  if (!(values instanceof Tensor)) {
+    if (A.goesByTable(values)) return A.byName("heaviside", T__heaviside(), [self, values, options]);
+    A.bad("heaviside", "values", values);
+  }
+  if (options === undefined) return O.heaviside(self, values);
+  if (!A.knowsAll("heaviside", options, ["out"])) {
+    return A.byName("heaviside", T__heaviside(), [self, values, options]);
+  }
+  return O.heaviside(self, values, A.outOption("heaviside", options));
+}
+
 const T__hstack: A.Overload[] = [
   { fn: O.hstack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: 1 },
 ];
@@ -2622,6 +3184,40 @@ export function hstack(tensors: readonly Tensor[], options?: { out?: Tensor }): 
 export function hstack(options: { tensors: readonly Tensor[]; out?: Tensor }): Tensor;
 export function hstack(...args: unknown[]): Tensor {
   return A.call<Tensor>("hstack", T__hstack, args);
+}
+
+const T__hypot = (): A.Overload[] => [
+  { fn: O.hypot, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+];
+/**
+ * sqrt(self^2 + other^2), computed without overflow.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
+ * @throws NotImplementedError for integers, bools and complex tensors
+ * @example
+ * ```ts
+ * hypot(tensor([3]), tensor([4])) // tensor([5.])
+ * ```
+ * @torch torch.hypot
+ */
+export function hypot(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+/** sqrt(self^2 + other^2), computed without overflow. @torch torch.hypot */
+export function hypot(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+/** sqrt(self^2 + other^2), computed without overflow. @torch torch.hypot */
+export function hypot(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+export function hypot(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("hypot", T__hypot(), [self, other, options]);
+    A.bad("hypot", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.goesByTable(other)) return A.byName("hypot", T__hypot(), [self, other, options]);
+    A.bad("hypot", "other", other);
+  }
+  if (options === undefined) return O.hypot(self, other);
+  if (!A.knowsAll("hypot", options, ["out"])) {
+    return A.byName("hypot", T__hypot(), [self, other, options]);
+  }
+  return O.hypot(self, other, A.outOption("hypot", options));
 }
 
 const T__imag: A.Overload[] = [
@@ -2836,6 +3432,37 @@ export function isclose(...args: unknown[]): Tensor {
   return A.call<Tensor>("isclose", T__isclose, args);
 }
 
+const T__isfinite = (): A.Overload[] => [
+  { fn: O.isfinite, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * True where an element is neither infinite nor NaN, nor a part of it.
+ * @returns a tensor of the same shape, of bools
+ * @example
+ * ```ts
+ * tensor([1, Infinity, NaN]).isfinite() // tensor([ True, False, False])
+ * ```
+ * @torch torch.isfinite
+ */
+export function isfinite(self: Tensor): BoolTensor;
+/** Of a collection. */
+export function isfinite<C extends Td>(input: C): C;
+/** Of a collection. */
+export function isfinite<C extends Td>(options: { input: C }): C;
+/** True where an element is neither infinite nor NaN, nor a part of it. @torch torch.isfinite */
+export function isfinite(options: { input: Tensor }): BoolTensor;
+export function isfinite(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("isfinite", T__isfinite(), [self, options]);
+    A.bad("isfinite", "self", self);
+  }
+  if (options === undefined) return O.isfinite(self);
+  if (!A.knowsAll("isfinite", options, [])) {
+    return A.byName("isfinite", T__isfinite(), [self, options]);
+  }
+  return O.isfinite(self);
+}
+
 const T__isin: A.Overload[] = [
   { fn: O.isin_Tensor_Tensor, args: [["elements","Tensor",REQUIRED], ["testElements","Tensor",REQUIRED], ["assumeUnique","Bool",false], ["invert","Bool",false]], positional: 2, out: 1 },
   { fn: O.isin_Tensor_Scalar, args: [["elements","Tensor",REQUIRED], ["testElement","Scalar",REQUIRED], ["assumeUnique","Bool",false], ["invert","Bool",false]], positional: 2, out: 1 },
@@ -2875,6 +3502,33 @@ export function isin(...args: unknown[]): Tensor {
   return A.call<Tensor>("isin", T__isin, args);
 }
 
+const T__isinf = (): A.Overload[] => [
+  { fn: O.isinf, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * True where an element is infinite, or a part of it.
+ * @returns a tensor of the same shape, of bools
+ * @example
+ * ```ts
+ * tensor([1, Infinity]).isinf() // tensor([False,  True])
+ * ```
+ * @torch torch.isinf
+ */
+export function isinf(self: Tensor): BoolTensor;
+/** True where an element is infinite, or a part of it. @torch torch.isinf */
+export function isinf(options: { input: Tensor }): BoolTensor;
+export function isinf(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("isinf", T__isinf(), [self, options]);
+    A.bad("isinf", "self", self);
+  }
+  if (options === undefined) return O.isinf(self);
+  if (!A.knowsAll("isinf", options, [])) {
+    return A.byName("isinf", T__isinf(), [self, options]);
+  }
+  return O.isinf(self);
+}
+
 const T__isnan = (): A.Overload[] => [
   { fn: O.isnan, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
 ];
@@ -2906,6 +3560,72 @@ export function isnan(self: unknown, options?: unknown): Tensor {
   return O.isnan(self);
 }
 
+const T__isneginf = (): A.Overload[] => [
+  { fn: O.isneginf, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * True where an element is minus infinity.
+ * @returns a tensor of the same shape, of bools
+ * @throws TypeError for complex tensors
+ * @throws RuntimeError for an `out` that is not of bools
+ * @example
+ * ```ts
+ * tensor([-Infinity, Infinity]).isneginf() // tensor([ True, False])
+ * ```
+ * @torch torch.isneginf
+ */
+export function isneginf(self: Tensor, options?: { out?: Tensor }): BoolTensor;
+/** Of a collection. */
+export function isneginf<C extends Td>(input: C): C;
+/** Of a collection. */
+export function isneginf<C extends Td>(options: { input: C }): C;
+/** True where an element is minus infinity. @torch torch.isneginf */
+export function isneginf(options: { input: Tensor; out?: Tensor }): BoolTensor;
+export function isneginf(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("isneginf", T__isneginf(), [self, options]);
+    A.bad("isneginf", "self", self);
+  }
+  if (options === undefined) return O.isneginf(self);
+  if (!A.knowsAll("isneginf", options, ["out"])) {
+    return A.byName("isneginf", T__isneginf(), [self, options]);
+  }
+  return O.isneginf(self, A.outOption("isneginf", options));
+}
+
+const T__isposinf = (): A.Overload[] => [
+  { fn: O.isposinf, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * True where an element is plus infinity.
+ * @returns a tensor of the same shape, of bools
+ * @throws TypeError for complex tensors
+ * @throws RuntimeError for an `out` that is not of bools
+ * @example
+ * ```ts
+ * tensor([-Infinity, Infinity]).isposinf() // tensor([False,  True])
+ * ```
+ * @torch torch.isposinf
+ */
+export function isposinf(self: Tensor, options?: { out?: Tensor }): BoolTensor;
+/** Of a collection. */
+export function isposinf<C extends Td>(input: C): C;
+/** Of a collection. */
+export function isposinf<C extends Td>(options: { input: C }): C;
+/** True where an element is plus infinity. @torch torch.isposinf */
+export function isposinf(options: { input: Tensor; out?: Tensor }): BoolTensor;
+export function isposinf(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("isposinf", T__isposinf(), [self, options]);
+    A.bad("isposinf", "self", self);
+  }
+  if (options === undefined) return O.isposinf(self);
+  if (!A.knowsAll("isposinf", options, ["out"])) {
+    return A.byName("isposinf", T__isposinf(), [self, options]);
+  }
+  return O.isposinf(self, A.outOption("isposinf", options));
+}
+
 const T__isreal: A.Overload[] = [
   { fn: O.isreal, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
 ];
@@ -2927,6 +3647,74 @@ export function isreal(options: { input: Tensor }): Tensor;
 export function isreal(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.isreal(args[0]);
   return A.call<Tensor>("isreal", T__isreal, args);
+}
+
+const T__lcm = (): A.Overload[] => [
+  { fn: O.lcm, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+];
+/**
+ * The least common multiple, which is not negative; with a zero 0.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
+ * @throws NotImplementedError but for integers
+ * @example
+ * ```ts
+ * lcm(tensor([12n, 7n]), tensor([18n, 0n])) // tensor([36,  0])
+ * ```
+ * @torch torch.lcm
+ */
+export function lcm(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+/** The least common multiple, which is not negative. @torch torch.lcm */
+export function lcm(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+/** The least common multiple, which is not negative. @torch torch.lcm */
+export function lcm(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+export function lcm(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("lcm", T__lcm(), [self, other, options]);
+    A.bad("lcm", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.goesByTable(other)) return A.byName("lcm", T__lcm(), [self, other, options]);
+    A.bad("lcm", "other", other);
+  }
+  if (options === undefined) return O.lcm(self, other);
+  if (!A.knowsAll("lcm", options, ["out"])) {
+    return A.byName("lcm", T__lcm(), [self, other, options]);
+  }
+  return O.lcm(self, other, A.outOption("lcm", options));
+}
+
+const T__ldexp = (): A.Overload[] => [
+  { fn: O.ldexp, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+];
+/**
+ * self times 2 to the power of other. Integers give the default float dtype.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
+ * bools give the default float dtype
+ * @example
+ * ```ts
+ * ldexp(tensor([1, 3]), tensor([4n, -1n])) // tensor([16.0000,  1.5000])
+ * ```
+ * @torch torch.ldexp
+ */
+export function ldexp(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+/** self times 2 to the power of other. @torch torch.ldexp */
+export function ldexp(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+/** self times 2 to the power of other. @torch torch.ldexp */
+export function ldexp(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+export function ldexp(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("ldexp", T__ldexp(), [self, other, options]);
+    A.bad("ldexp", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.goesByTable(other)) return A.byName("ldexp", T__ldexp(), [self, other, options]);
+    A.bad("ldexp", "other", other);
+  }
+  if (options === undefined) return O.ldexp(self, other);
+  if (!A.knowsAll("ldexp", options, ["out"])) {
+    return A.byName("ldexp", T__ldexp(), [self, other, options]);
+  }
+  return O.ldexp(self, other, A.outOption("ldexp", options));
 }
 
 const T__le = (): A.Overload[] => [
@@ -3162,6 +3950,34 @@ export function log(self: unknown, options?: unknown): Tensor {
   return O.log(self, A.outOption("log", options));
 }
 
+const T__log10 = (): A.Overload[] => [
+  { fn: O.log10, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * The logarithm of each element to base 10. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @example
+ * ```ts
+ * tensor([1, 100]).log10() // tensor([0., 2.])
+ * ```
+ * @torch torch.log10
+ */
+export function log10(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The logarithm of each element to base 10. @torch torch.log10 */
+export function log10(options: { input: Tensor; out?: Tensor }): Tensor;
+export function log10(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("log10", T__log10(), [self, options]);
+    A.bad("log10", "self", self);
+  }
+  if (options === undefined) return O.log10(self);
+  if (!A.knowsAll("log10", options, ["out"])) {
+    return A.byName("log10", T__log10(), [self, options]);
+  }
+  return O.log10(self, A.outOption("log10", options));
+}
+
 const T__log1p = (): A.Overload[] => [
   { fn: O.log1p, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
 ];
@@ -3193,6 +4009,34 @@ export function log1p(self: unknown, options?: unknown): Tensor {
     return A.byName("log1p", T__log1p(), [self, options]);
   }
   return O.log1p(self, A.outOption("log1p", options));
+}
+
+const T__log2 = (): A.Overload[] => [
+  { fn: O.log2, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * The logarithm of each element to base 2. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @example
+ * ```ts
+ * tensor([1, 8]).log2() // tensor([0., 3.])
+ * ```
+ * @torch torch.log2
+ */
+export function log2(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The logarithm of each element to base 2. @torch torch.log2 */
+export function log2(options: { input: Tensor; out?: Tensor }): Tensor;
+export function log2(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("log2", T__log2(), [self, options]);
+    A.bad("log2", "self", self);
+  }
+  if (options === undefined) return O.log2(self);
+  if (!A.knowsAll("log2", options, ["out"])) {
+    return A.byName("log2", T__log2(), [self, options]);
+  }
+  return O.log2(self, A.outOption("log2", options));
 }
 
 const T__logSoftmax: A.Overload[] = [
@@ -3382,6 +4226,64 @@ export function logicalOr(self: unknown, other?: unknown, options?: unknown): Te
     return A.byName("logicalOr", T__logicalOr(), [self, other, options]);
   }
   return O.logical_or(self, other, A.outOption("logicalOr", options));
+}
+
+const T__logicalXor = (): A.Overload[] => [
+  { fn: O.logical_xor, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+];
+/**
+ * True where one of the elements is nonzero, and not both.
+ * @returns a tensor of the shape to which the operands broadcast, of bools
+ * @example
+ * ```ts
+ * logicalXor(tensor([0, 1]), tensor([2, 3])) // tensor([ True, False])
+ * ```
+ * @torch torch.logical_xor
+ */
+export function logicalXor(self: Tensor, other: Tensor, options?: { out?: Tensor }): BoolTensor;
+/** True where one of the elements is nonzero, and not both. @torch torch.logical_xor */
+export function logicalXor(self: Tensor, options: { other: Tensor; out?: Tensor }): BoolTensor;
+/** True where one of the elements is nonzero, and not both. @torch torch.logical_xor */
+export function logicalXor(options: { input: Tensor; other: Tensor; out?: Tensor }): BoolTensor;
+export function logicalXor(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("logicalXor", T__logicalXor(), [self, other, options]);
+    A.bad("logicalXor", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.goesByTable(other)) return A.byName("logicalXor", T__logicalXor(), [self, other, options]);
+    A.bad("logicalXor", "other", other);
+  }
+  if (options === undefined) return O.logical_xor(self, other);
+  if (!A.knowsAll("logicalXor", options, ["out"])) {
+    return A.byName("logicalXor", T__logicalXor(), [self, other, options]);
+  }
+  return O.logical_xor(self, other, A.outOption("logicalXor", options));
+}
+
+const T__logit: A.Overload[] = [
+  { fn: O.logit, args: [["self","Tensor",REQUIRED], ["eps","Float?",null]], positional: 2, out: 1 },
+];
+/**
+ * log(x / (1 - x)), what `sigmoid` gives each element for. With `eps` elements are first brought
+ * between that and 1 - eps. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([0.5, 0.25]).logit() // tensor([ 0.0000, -1.0986])
+ * ```
+ * @torch torch.logit
+ */
+export function logit(self: Tensor, eps: number | null, options?: { out?: Tensor }): Tensor;
+/** log(x / (1 - x)), what `sigmoid` gives each element for. @torch torch.logit */
+export function logit(self: Tensor, options?: { eps?: number | null; out?: Tensor }): Tensor;
+/** log(x / (1 - x)), what `sigmoid` gives each element for. @torch torch.logit */
+export function logit(options: { input: Tensor; eps?: number | null; out?: Tensor }): Tensor;
+export function logit(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.logit(args[0], null);
+  return A.call<Tensor>("logit", T__logit, args);
 }
 
 const T__logspace: A.Overload[] = [
@@ -4025,6 +4927,34 @@ export function mv(self: unknown, vec?: unknown, options?: unknown): Tensor {
   return O.mv(self, vec, A.outOption("mv", options));
 }
 
+const T__nanToNum: A.Overload[] = [
+  { fn: O.nan_to_num, args: [["self","Tensor",REQUIRED], ["nan","Float?",null], ["posinf","Float?",null], ["neginf","Float?",null]], positional: 4, out: 1 },
+];
+/**
+ * Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of
+ * the dtype). Integers and bools stay as they are.
+ * @returns a tensor of the same shape, of the same dtype
+ * @throws RuntimeError for an `out` of another dtype
+ * @example
+ * ```ts
+ * tensor([NaN, 1, Infinity]).nanToNum(5, 9) // tensor([5., 1., 9.])
+ * ```
+ * @torch torch.nan_to_num
+ */
+export function nanToNum(self: Tensor, nan: number | null, posinf: number | null, neginf: number | null, options?: { out?: Tensor }): Tensor;
+/** Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of the dtype). @torch torch.nan_to_num */
+export function nanToNum(self: Tensor, nan: number | null, posinf: number | null, options?: { neginf?: number | null; out?: Tensor }): Tensor;
+/** Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of the dtype). @torch torch.nan_to_num */
+export function nanToNum(self: Tensor, nan: number | null, options?: { posinf?: number | null; neginf?: number | null; out?: Tensor }): Tensor;
+/** Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of the dtype). @torch torch.nan_to_num */
+export function nanToNum(self: Tensor, options?: { nan?: number | null; posinf?: number | null; neginf?: number | null; out?: Tensor }): Tensor;
+/** Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of the dtype). @torch torch.nan_to_num */
+export function nanToNum(options: { input: Tensor; nan?: number | null; posinf?: number | null; neginf?: number | null; out?: Tensor }): Tensor;
+export function nanToNum(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.nan_to_num(args[0], null, null, null);
+  return A.call<Tensor>("nanToNum", T__nanToNum, args);
+}
+
 const T__nanmean: A.Overload[] = [
   { fn: O.nanmean, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 3, out: 1 },
 ];
@@ -4250,6 +5180,40 @@ export function negative(self: unknown, options?: unknown): Tensor {
     return A.byName("negative", T__negative(), [self, options]);
   }
   return O.neg(self, A.outOption("negative", options));
+}
+
+const T__nextafter = (): A.Overload[] => [
+  { fn: O.nextafter, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+];
+/**
+ * The next number of the dtype from self in the direction of other.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
+ * @throws NotImplementedError for integers, bools and complex tensors
+ * @example
+ * ```ts
+ * nextafter(tensor([1]), tensor([2])).sub(1).mul(2 ** 23) // tensor([1.])
+ * ```
+ * @torch torch.nextafter
+ */
+export function nextafter(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+/** The next number of the dtype from self in the direction of other. @torch torch.nextafter */
+export function nextafter(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+/** The next number of the dtype from self in the direction of other. @torch torch.nextafter */
+export function nextafter(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+export function nextafter(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("nextafter", T__nextafter(), [self, other, options]);
+    A.bad("nextafter", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.goesByTable(other)) return A.byName("nextafter", T__nextafter(), [self, other, options]);
+    A.bad("nextafter", "other", other);
+  }
+  if (options === undefined) return O.nextafter(self, other);
+  if (!A.knowsAll("nextafter", options, ["out"])) {
+    return A.byName("nextafter", T__nextafter(), [self, other, options]);
+  }
+  return O.nextafter(self, other, A.outOption("nextafter", options));
 }
 
 const T__nonzero: A.Overload[] = [
@@ -4664,6 +5628,35 @@ export function quantile(options: { input: Tensor; q: number; dim?: number | nul
 export function quantile(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.quantile(args[0], args[1], null, false, "linear");
   return A.call<Tensor>("quantile", T__quantile, args);
+}
+
+const T__rad2deg = (): A.Overload[] => [
+  { fn: O.rad2deg, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * Radians in degrees. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([0, 1]).rad2deg() // tensor([ 0.0000, 57.2958])
+ * ```
+ * @torch torch.rad2deg
+ */
+export function rad2deg(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** Radians in degrees. @torch torch.rad2deg */
+export function rad2deg(options: { input: Tensor; out?: Tensor }): Tensor;
+export function rad2deg(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("rad2deg", T__rad2deg(), [self, options]);
+    A.bad("rad2deg", "self", self);
+  }
+  if (options === undefined) return O.rad2deg(self);
+  if (!A.knowsAll("rad2deg", options, ["out"])) {
+    return A.byName("rad2deg", T__rad2deg(), [self, options]);
+  }
+  return O.rad2deg(self, A.outOption("rad2deg", options));
 }
 
 const T__rand: A.Overload[] = [
@@ -5504,6 +6497,35 @@ export function sign(self: unknown, options?: unknown): Tensor {
   return O.sign(self, A.outOption("sign", options));
 }
 
+const T__signbit = (): A.Overload[] => [
+  { fn: O.signbit, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * True where an element has a minus sign, -0 too.
+ * @returns a tensor of the same shape, of bools
+ * @throws NotImplementedError for complex tensors
+ * @throws RuntimeError for an `out` that is not of bools
+ * @example
+ * ```ts
+ * tensor([-1, 0, -0]).signbit() // tensor([ True, False,  True])
+ * ```
+ * @torch torch.signbit
+ */
+export function signbit(self: Tensor, options?: { out?: Tensor }): BoolTensor;
+/** True where an element has a minus sign, -0 too. @torch torch.signbit */
+export function signbit(options: { input: Tensor; out?: Tensor }): BoolTensor;
+export function signbit(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("signbit", T__signbit(), [self, options]);
+    A.bad("signbit", "self", self);
+  }
+  if (options === undefined) return O.signbit(self);
+  if (!A.knowsAll("signbit", options, ["out"])) {
+    return A.byName("signbit", T__signbit(), [self, options]);
+  }
+  return O.signbit(self, A.outOption("signbit", options));
+}
+
 const T__sin = (): A.Overload[] => [
   { fn: O.sin, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
 ];
@@ -5562,6 +6584,34 @@ export function sinc(self: unknown, options?: unknown): Tensor {
     return A.byName("sinc", T__sinc(), [self, options]);
   }
   return O.sinc(self, A.outOption("sinc", options));
+}
+
+const T__sinh = (): A.Overload[] => [
+  { fn: O.sinh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * The hyperbolic sine of each element. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @example
+ * ```ts
+ * tensor([0, 1]).sinh() // tensor([0.0000, 1.1752])
+ * ```
+ * @torch torch.sinh
+ */
+export function sinh(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The hyperbolic sine of each element. @torch torch.sinh */
+export function sinh(options: { input: Tensor; out?: Tensor }): Tensor;
+export function sinh(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("sinh", T__sinh(), [self, options]);
+    A.bad("sinh", "self", self);
+  }
+  if (options === undefined) return O.sinh(self);
+  if (!A.knowsAll("sinh", options, ["out"])) {
+    return A.byName("sinh", T__sinh(), [self, options]);
+  }
+  return O.sinh(self, A.outOption("sinh", options));
 }
 
 const T__softmax: A.Overload[] = [
@@ -6137,6 +7187,34 @@ export function takeAlongDim(self: Tensor, options: { indices: Tensor | readonly
 export function takeAlongDim(options: { input: Tensor; indices: Tensor | readonly number[]; dim?: number | null; axis?: number | null; out?: Tensor }): Tensor;
 export function takeAlongDim(...args: unknown[]): Tensor {
   return A.call<Tensor>("takeAlongDim", T__takeAlongDim, args);
+}
+
+const T__tan = (): A.Overload[] => [
+  { fn: O.tan, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
+/**
+ * The tangent of each element, in radians. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @example
+ * ```ts
+ * tensor([0, 1]).tan() // tensor([0.0000, 1.5574])
+ * ```
+ * @torch torch.tan
+ */
+export function tan(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The tangent of each element, in radians. @torch torch.tan */
+export function tan(options: { input: Tensor; out?: Tensor }): Tensor;
+export function tan(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("tan", T__tan(), [self, options]);
+    A.bad("tan", "self", self);
+  }
+  if (options === undefined) return O.tan(self);
+  if (!A.knowsAll("tan", options, ["out"])) {
+    return A.byName("tan", T__tan(), [self, options]);
+  }
+  return O.tan(self, A.outOption("tan", options));
 }
 
 const T__tanh = (): A.Overload[] => [

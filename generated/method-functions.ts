@@ -43,6 +43,61 @@ export function abs_(self: unknown, options?: unknown): Tensor {
   return O.abs_(self);
 }
 
+const T__acos_ = (): A.Overload[] => [
+  { fn: O.acos_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * The angle, in radians, that each element is the cosine of. Integers give the default float dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([1, 0]).acos_() // tensor([0.0000, 1.5708])
+ * ```
+ * @torch torch.acos_
+ */
+export function acos_(self: Tensor): Tensor;
+/** The angle, in radians, that each element is the cosine of. @torch torch.acos_ */
+export function acos_(options: { input: Tensor }): Tensor;
+export function acos_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("acos_", T__acos_(), [self, options]);
+    A.bad("acos_", "self", self);
+  }
+  if (options === undefined) return O.acos_(self);
+  if (!A.knowsAll("acos_", options, [])) {
+    return A.byName("acos_", T__acos_(), [self, options]);
+  }
+  return O.acos_(self);
+}
+
+const T__acosh_ = (): A.Overload[] => [
+  { fn: O.acosh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * What the hyperbolic cosine gives each element for; NaN below 1. Integers give the default float
+ * dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([1, 2]).acosh_() // tensor([0.0000, 1.3170])
+ * ```
+ * @torch torch.acosh_
+ */
+export function acosh_(self: Tensor): Tensor;
+/** What the hyperbolic cosine gives each element for. @torch torch.acosh_ */
+export function acosh_(options: { input: Tensor }): Tensor;
+export function acosh_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("acosh_", T__acosh_(), [self, options]);
+    A.bad("acosh_", "self", self);
+  }
+  if (options === undefined) return O.acosh_(self);
+  if (!A.knowsAll("acosh_", options, [])) {
+    return A.byName("acosh_", T__acosh_(), [self, options]);
+  }
+  return O.acosh_(self);
+}
+
 const T__add_ = (): A.Overload[] => [
   { fn: O.add_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 0 },
 ];
@@ -317,6 +372,142 @@ export function addr_(self: unknown, vec1?: unknown, vec2?: unknown, options?: u
   return O.addr_(self, vec1, vec2, A.option<Scalar>("addr_", options, "beta", "Scalar", 1), A.option<Scalar>("addr_", options, "alpha", "Scalar", 1));
 }
 
+const T__arccos_ = (): A.Overload[] => [
+  { fn: O.acos_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * The angle, in radians, that each element is the cosine of. Integers give the default float dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([1, 0]).acos_() // tensor([0.0000, 1.5708])
+ * ```
+ * @torch torch.acos_
+ */
+export function arccos_(self: Tensor): Tensor;
+/** The angle, in radians, that each element is the cosine of. @torch torch.acos_ */
+export function arccos_(options: { input: Tensor }): Tensor;
+export function arccos_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("arccos_", T__arccos_(), [self, options]);
+    A.bad("arccos_", "self", self);
+  }
+  if (options === undefined) return O.acos_(self);
+  if (!A.knowsAll("arccos_", options, [])) {
+    return A.byName("arccos_", T__arccos_(), [self, options]);
+  }
+  return O.acos_(self);
+}
+
+const T__arccosh_ = (): A.Overload[] => [
+  { fn: O.acosh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * What the hyperbolic cosine gives each element for; NaN below 1. Integers give the default float
+ * dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([1, 2]).acosh_() // tensor([0.0000, 1.3170])
+ * ```
+ * @torch torch.acosh_
+ */
+export function arccosh_(self: Tensor): Tensor;
+/** What the hyperbolic cosine gives each element for. @torch torch.acosh_ */
+export function arccosh_(options: { input: Tensor }): Tensor;
+export function arccosh_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("arccosh_", T__arccosh_(), [self, options]);
+    A.bad("arccosh_", "self", self);
+  }
+  if (options === undefined) return O.acosh_(self);
+  if (!A.knowsAll("arccosh_", options, [])) {
+    return A.byName("arccosh_", T__arccosh_(), [self, options]);
+  }
+  return O.acosh_(self);
+}
+
+const T__arcsin_ = (): A.Overload[] => [
+  { fn: O.asin_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * The angle, in radians, that each element is the sine of. Integers give the default float dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([0, 1]).asin_() // tensor([0.0000, 1.5708])
+ * ```
+ * @torch torch.asin_
+ */
+export function arcsin_(self: Tensor): Tensor;
+/** The angle, in radians, that each element is the sine of. @torch torch.asin_ */
+export function arcsin_(options: { input: Tensor }): Tensor;
+export function arcsin_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("arcsin_", T__arcsin_(), [self, options]);
+    A.bad("arcsin_", "self", self);
+  }
+  if (options === undefined) return O.asin_(self);
+  if (!A.knowsAll("arcsin_", options, [])) {
+    return A.byName("arcsin_", T__arcsin_(), [self, options]);
+  }
+  return O.asin_(self);
+}
+
+const T__arcsinh_ = (): A.Overload[] => [
+  { fn: O.asinh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * What the hyperbolic sine gives each element for. Integers give the default float dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([0, 1]).asinh_() // tensor([0.0000, 0.8814])
+ * ```
+ * @torch torch.asinh_
+ */
+export function arcsinh_(self: Tensor): Tensor;
+/** What the hyperbolic sine gives each element for. @torch torch.asinh_ */
+export function arcsinh_(options: { input: Tensor }): Tensor;
+export function arcsinh_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("arcsinh_", T__arcsinh_(), [self, options]);
+    A.bad("arcsinh_", "self", self);
+  }
+  if (options === undefined) return O.asinh_(self);
+  if (!A.knowsAll("arcsinh_", options, [])) {
+    return A.byName("arcsinh_", T__arcsinh_(), [self, options]);
+  }
+  return O.asinh_(self);
+}
+
+const T__arctan_ = (): A.Overload[] => [
+  { fn: O.atan_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * The angle, in radians, that each element is the tangent of. Integers give the default float dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([0, 1]).atan_() // tensor([0.0000, 0.7854])
+ * ```
+ * @torch torch.atan_
+ */
+export function arctan_(self: Tensor): Tensor;
+/** The angle, in radians, that each element is the tangent of. @torch torch.atan_ */
+export function arctan_(options: { input: Tensor }): Tensor;
+export function arctan_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("arctan_", T__arctan_(), [self, options]);
+    A.bad("arctan_", "self", self);
+  }
+  if (options === undefined) return O.atan_(self);
+  if (!A.knowsAll("arctan_", options, [])) {
+    return A.byName("arctan_", T__arctan_(), [self, options]);
+  }
+  return O.atan_(self);
+}
+
 const T__arctan2_ = (): A.Overload[] => [
   { fn: O.atan2_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
 ];
@@ -350,6 +541,34 @@ export function arctan2_(self: unknown, other?: unknown, options?: unknown): Ten
   return O.atan2_(self, other);
 }
 
+const T__arctanh_ = (): A.Overload[] => [
+  { fn: O.atanh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * What the hyperbolic tangent gives each element for; NaN beyond -1 and 1. Integers give the default
+ * float dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([0, 0.5]).atanh_() // tensor([0.0000, 0.5493])
+ * ```
+ * @torch torch.atanh_
+ */
+export function arctanh_(self: Tensor): Tensor;
+/** What the hyperbolic tangent gives each element for. @torch torch.atanh_ */
+export function arctanh_(options: { input: Tensor }): Tensor;
+export function arctanh_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("arctanh_", T__arctanh_(), [self, options]);
+    A.bad("arctanh_", "self", self);
+  }
+  if (options === undefined) return O.atanh_(self);
+  if (!A.knowsAll("arctanh_", options, [])) {
+    return A.byName("arctanh_", T__arctanh_(), [self, options]);
+  }
+  return O.atanh_(self);
+}
+
 const T__asStrided_: A.Overload[] = [
   { fn: O.as_strided_, args: [["self","Tensor",REQUIRED], ["size","Sizes",REQUIRED], ["stride","Sizes",REQUIRED], ["storageOffset","Int?",null]], positional: 4, out: 0 },
 ];
@@ -376,6 +595,87 @@ export function asStrided_(self: Tensor, options: { size: readonly number[]; str
 export function asStrided_(options: { input: Tensor; size: readonly number[]; stride: readonly number[]; storageOffset?: number | null }): Tensor;
 export function asStrided_(...args: unknown[]): Tensor {
   return A.call<Tensor>("asStrided_", T__asStrided_, args);
+}
+
+const T__asin_ = (): A.Overload[] => [
+  { fn: O.asin_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * The angle, in radians, that each element is the sine of. Integers give the default float dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([0, 1]).asin_() // tensor([0.0000, 1.5708])
+ * ```
+ * @torch torch.asin_
+ */
+export function asin_(self: Tensor): Tensor;
+/** The angle, in radians, that each element is the sine of. @torch torch.asin_ */
+export function asin_(options: { input: Tensor }): Tensor;
+export function asin_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("asin_", T__asin_(), [self, options]);
+    A.bad("asin_", "self", self);
+  }
+  if (options === undefined) return O.asin_(self);
+  if (!A.knowsAll("asin_", options, [])) {
+    return A.byName("asin_", T__asin_(), [self, options]);
+  }
+  return O.asin_(self);
+}
+
+const T__asinh_ = (): A.Overload[] => [
+  { fn: O.asinh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * What the hyperbolic sine gives each element for. Integers give the default float dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([0, 1]).asinh_() // tensor([0.0000, 0.8814])
+ * ```
+ * @torch torch.asinh_
+ */
+export function asinh_(self: Tensor): Tensor;
+/** What the hyperbolic sine gives each element for. @torch torch.asinh_ */
+export function asinh_(options: { input: Tensor }): Tensor;
+export function asinh_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("asinh_", T__asinh_(), [self, options]);
+    A.bad("asinh_", "self", self);
+  }
+  if (options === undefined) return O.asinh_(self);
+  if (!A.knowsAll("asinh_", options, [])) {
+    return A.byName("asinh_", T__asinh_(), [self, options]);
+  }
+  return O.asinh_(self);
+}
+
+const T__atan_ = (): A.Overload[] => [
+  { fn: O.atan_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * The angle, in radians, that each element is the tangent of. Integers give the default float dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([0, 1]).atan_() // tensor([0.0000, 0.7854])
+ * ```
+ * @torch torch.atan_
+ */
+export function atan_(self: Tensor): Tensor;
+/** The angle, in radians, that each element is the tangent of. @torch torch.atan_ */
+export function atan_(options: { input: Tensor }): Tensor;
+export function atan_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("atan_", T__atan_(), [self, options]);
+    A.bad("atan_", "self", self);
+  }
+  if (options === undefined) return O.atan_(self);
+  if (!A.knowsAll("atan_", options, [])) {
+    return A.byName("atan_", T__atan_(), [self, options]);
+  }
+  return O.atan_(self);
 }
 
 const T__atan2_ = (): A.Overload[] => [
@@ -409,6 +709,34 @@ export function atan2_(self: unknown, other?: unknown, options?: unknown): Tenso
     return A.byName("atan2_", T__atan2_(), [self, other, options]);
   }
   return O.atan2_(self, other);
+}
+
+const T__atanh_ = (): A.Overload[] => [
+  { fn: O.atanh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * What the hyperbolic tangent gives each element for; NaN beyond -1 and 1. Integers give the default
+ * float dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([0, 0.5]).atanh_() // tensor([0.0000, 0.5493])
+ * ```
+ * @torch torch.atanh_
+ */
+export function atanh_(self: Tensor): Tensor;
+/** What the hyperbolic tangent gives each element for. @torch torch.atanh_ */
+export function atanh_(options: { input: Tensor }): Tensor;
+export function atanh_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("atanh_", T__atanh_(), [self, options]);
+    A.bad("atanh_", "self", self);
+  }
+  if (options === undefined) return O.atanh_(self);
+  if (!A.knowsAll("atanh_", options, [])) {
+    return A.byName("atanh_", T__atanh_(), [self, options]);
+  }
+  return O.atanh_(self);
 }
 
 const T__baddbmm_ = (): A.Overload[] => [
@@ -1019,6 +1347,33 @@ export function cos_(self: unknown, options?: unknown): Tensor {
   return O.cos_(self);
 }
 
+const T__cosh_ = (): A.Overload[] => [
+  { fn: O.cosh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * The hyperbolic cosine of each element. Integers give the default float dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([0, 1]).cosh_() // tensor([1.0000, 1.5431])
+ * ```
+ * @torch torch.cosh_
+ */
+export function cosh_(self: Tensor): Tensor;
+/** The hyperbolic cosine of each element. @torch torch.cosh_ */
+export function cosh_(options: { input: Tensor }): Tensor;
+export function cosh_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("cosh_", T__cosh_(), [self, options]);
+    A.bad("cosh_", "self", self);
+  }
+  if (options === undefined) return O.cosh_(self);
+  if (!A.knowsAll("cosh_", options, [])) {
+    return A.byName("cosh_", T__cosh_(), [self, options]);
+  }
+  return O.cosh_(self);
+}
+
 const T__cpu: A.Overload[] = [
   { fn: O.cpu, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
 ];
@@ -1080,6 +1435,34 @@ export function cumsum_(options: A.Either<"dim", "axis", number> & { input: Tens
 export function cumsum_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cumsum_(args[0], args[1], null);
   return A.call<Tensor>("cumsum_", T__cumsum_, args);
+}
+
+const T__deg2rad_ = (): A.Overload[] => [
+  { fn: O.deg2rad_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * Degrees in radians. Integers give the default float dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([180, 90]).deg2rad_() // tensor([3.1416, 1.5708])
+ * ```
+ * @torch torch.deg2rad_
+ */
+export function deg2rad_(self: Tensor): Tensor;
+/** Degrees in radians. @torch torch.deg2rad_ */
+export function deg2rad_(options: { input: Tensor }): Tensor;
+export function deg2rad_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("deg2rad_", T__deg2rad_(), [self, options]);
+    A.bad("deg2rad_", "self", self);
+  }
+  if (options === undefined) return O.deg2rad_(self);
+  if (!A.knowsAll("deg2rad_", options, [])) {
+    return A.byName("deg2rad_", T__deg2rad_(), [self, options]);
+  }
+  return O.deg2rad_(self);
 }
 
 const T__detach_: A.Overload[] = [
@@ -1365,6 +1748,33 @@ export function exp_(self: unknown, options?: unknown): Tensor {
     return A.byName("exp_", T__exp_(), [self, options]);
   }
   return O.exp_(self);
+}
+
+const T__exp2_ = (): A.Overload[] => [
+  { fn: O.exp2_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * 2 to the power of each element. Integers give the default float dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([0, 3]).exp2_() // tensor([1., 8.])
+ * ```
+ * @torch torch.exp2_
+ */
+export function exp2_(self: Tensor): Tensor;
+/** 2 to the power of each element. @torch torch.exp2_ */
+export function exp2_(options: { input: Tensor }): Tensor;
+export function exp2_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("exp2_", T__exp2_(), [self, options]);
+    A.bad("exp2_", "self", self);
+  }
+  if (options === undefined) return O.exp2_(self);
+  if (!A.knowsAll("exp2_", options, [])) {
+    return A.byName("exp2_", T__exp2_(), [self, options]);
+  }
+  return O.exp2_(self);
 }
 
 const T__expand: A.Overload[] = [
@@ -1667,6 +2077,40 @@ export function frac_(self: unknown, options?: unknown): Tensor {
   return O.frac_(self);
 }
 
+const T__gcd_ = (): A.Overload[] => [
+  { fn: O.gcd_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+];
+/**
+ * The greatest common divisor, which is not negative; of two zeros 0.
+ * Writes into the tensor itself, which is also returned.
+ * @throws NotImplementedError but for integers
+ * @example
+ * ```ts
+ * tensor([12n, 7n]).gcd_(tensor([18n, 0n])) // tensor([6, 7])
+ * ```
+ * @torch torch.gcd_
+ */
+export function gcd_(self: Tensor, other: Tensor): Tensor;
+/** The greatest common divisor, which is not negative. @torch torch.gcd_ */
+export function gcd_(self: Tensor, options: { other: Tensor }): Tensor;
+/** The greatest common divisor, which is not negative. @torch torch.gcd_ */
+export function gcd_(options: { input: Tensor; other: Tensor }): Tensor;
+export function gcd_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("gcd_", T__gcd_(), [self, other, options]);
+    A.bad("gcd_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.goesByTable(other)) return A.byName("gcd_", T__gcd_(), [self, other, options]);
+    A.bad("gcd_", "other", other);
+  }
+  if (options === undefined) return O.gcd_(self, other);
+  if (!A.knowsAll("gcd_", options, [])) {
+    return A.byName("gcd_", T__gcd_(), [self, other, options]);
+  }
+  return O.gcd_(self, other);
+}
+
 const T__ge_ = (): A.Overload[] => [
   { fn: O.ge_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
 ];
@@ -1843,6 +2287,75 @@ export function half(options: { input: Tensor; memoryFormat?: MemoryFormat | nul
 export function half(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.half(args[0], null);
   return A.call<Tensor>("half", T__half, args);
+}
+
+const T__heaviside_ = (): A.Overload[] => [
+  { fn: O.heaviside_, args: [["self","Tensor",REQUIRED], ["values","Tensor",REQUIRED]], positional: 2, out: 0 },
+];
+/**
+ * 0 where an element is below zero, 1 above, and the element of `values` at zero.
+ * Writes into the tensor itself, which is also returned.
+ * @throws RuntimeError when the dtypes differ
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([-2, 0, 3]).heaviside_(tensor(0.5)) // tensor([0.0000, 0.5000, 1.0000])
+ * ```
+ * @torch torch.heaviside_
+ */
+export function heaviside_(self: Tensor, values: Tensor): Tensor;
+/** 0 where an element is below zero, 1 above, and the element of `values` at zero. @torch torch.heaviside_ */
+export function heaviside_(self: Tensor, options: { values: Tensor }): Tensor;
+/** 0 where an element is below zero, 1 above, and the element of `values` at zero. @torch torch.heaviside_ */
+export function heaviside_(options: { input: Tensor; values: Tensor }): Tensor;
+export function heaviside_(self: unknown, values?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("heaviside_", T__heaviside_(), [self, values, options]);
+    A.bad("heaviside_", "self", self);
+  }
+  if (!(values instanceof Tensor)) {
+    if (A.goesByTable(values)) return A.byName("heaviside_", T__heaviside_(), [self, values, options]);
+    A.bad("heaviside_", "values", values);
+  }
+  if (options === undefined) return O.heaviside_(self, values);
+  if (!A.knowsAll("heaviside_", options, [])) {
+    return A.byName("heaviside_", T__heaviside_(), [self, values, options]);
+  }
+  return O.heaviside_(self, values);
+}
+
+const T__hypot_ = (): A.Overload[] => [
+  { fn: O.hypot_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+];
+/**
+ * sqrt(self^2 + other^2), computed without overflow.
+ * Writes into the tensor itself, which is also returned.
+ * @throws NotImplementedError for integers, bools and complex tensors
+ * @example
+ * ```ts
+ * tensor([3]).hypot_(tensor([4])) // tensor([5.])
+ * ```
+ * @torch torch.hypot_
+ */
+export function hypot_(self: Tensor, other: Tensor): Tensor;
+/** sqrt(self^2 + other^2), computed without overflow. @torch torch.hypot_ */
+export function hypot_(self: Tensor, options: { other: Tensor }): Tensor;
+/** sqrt(self^2 + other^2), computed without overflow. @torch torch.hypot_ */
+export function hypot_(options: { input: Tensor; other: Tensor }): Tensor;
+export function hypot_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("hypot_", T__hypot_(), [self, other, options]);
+    A.bad("hypot_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.goesByTable(other)) return A.byName("hypot_", T__hypot_(), [self, other, options]);
+    A.bad("hypot_", "other", other);
+  }
+  if (options === undefined) return O.hypot_(self, other);
+  if (!A.knowsAll("hypot_", options, [])) {
+    return A.byName("hypot_", T__hypot_(), [self, other, options]);
+  }
+  return O.hypot_(self, other);
 }
 
 const T__indexAdd_: A.Overload[] = [
@@ -2024,6 +2537,73 @@ export function isSetTo(options: { input: Tensor; tensor: Tensor }): boolean;
 export function isSetTo(...args: unknown[]): boolean {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.is_set_to(args[0], args[1]);
   return A.call<boolean>("isSetTo", T__isSetTo, args);
+}
+
+const T__lcm_ = (): A.Overload[] => [
+  { fn: O.lcm_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+];
+/**
+ * The least common multiple, which is not negative; with a zero 0.
+ * Writes into the tensor itself, which is also returned.
+ * @throws NotImplementedError but for integers
+ * @example
+ * ```ts
+ * tensor([12n, 7n]).lcm_(tensor([18n, 0n])) // tensor([36,  0])
+ * ```
+ * @torch torch.lcm_
+ */
+export function lcm_(self: Tensor, other: Tensor): Tensor;
+/** The least common multiple, which is not negative. @torch torch.lcm_ */
+export function lcm_(self: Tensor, options: { other: Tensor }): Tensor;
+/** The least common multiple, which is not negative. @torch torch.lcm_ */
+export function lcm_(options: { input: Tensor; other: Tensor }): Tensor;
+export function lcm_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("lcm_", T__lcm_(), [self, other, options]);
+    A.bad("lcm_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.goesByTable(other)) return A.byName("lcm_", T__lcm_(), [self, other, options]);
+    A.bad("lcm_", "other", other);
+  }
+  if (options === undefined) return O.lcm_(self, other);
+  if (!A.knowsAll("lcm_", options, [])) {
+    return A.byName("lcm_", T__lcm_(), [self, other, options]);
+  }
+  return O.lcm_(self, other);
+}
+
+const T__ldexp_ = (): A.Overload[] => [
+  { fn: O.ldexp_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+];
+/**
+ * self times 2 to the power of other. Integers give the default float dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([1, 3]).ldexp_(tensor([4n, -1n])) // tensor([16.0000,  1.5000])
+ * ```
+ * @torch torch.ldexp_
+ */
+export function ldexp_(self: Tensor, other: Tensor): Tensor;
+/** self times 2 to the power of other. @torch torch.ldexp_ */
+export function ldexp_(self: Tensor, options: { other: Tensor }): Tensor;
+/** self times 2 to the power of other. @torch torch.ldexp_ */
+export function ldexp_(options: { input: Tensor; other: Tensor }): Tensor;
+export function ldexp_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("ldexp_", T__ldexp_(), [self, other, options]);
+    A.bad("ldexp_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.goesByTable(other)) return A.byName("ldexp_", T__ldexp_(), [self, other, options]);
+    A.bad("ldexp_", "other", other);
+  }
+  if (options === undefined) return O.ldexp_(self, other);
+  if (!A.knowsAll("ldexp_", options, [])) {
+    return A.byName("ldexp_", T__ldexp_(), [self, other, options]);
+  }
+  return O.ldexp_(self, other);
 }
 
 const T__le_ = (): A.Overload[] => [
@@ -2223,6 +2803,33 @@ export function log_(self: unknown, options?: unknown): Tensor {
   return O.log_(self);
 }
 
+const T__log10_ = (): A.Overload[] => [
+  { fn: O.log10_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * The logarithm of each element to base 10. Integers give the default float dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([1, 100]).log10_() // tensor([0., 2.])
+ * ```
+ * @torch torch.log10_
+ */
+export function log10_(self: Tensor): Tensor;
+/** The logarithm of each element to base 10. @torch torch.log10_ */
+export function log10_(options: { input: Tensor }): Tensor;
+export function log10_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("log10_", T__log10_(), [self, options]);
+    A.bad("log10_", "self", self);
+  }
+  if (options === undefined) return O.log10_(self);
+  if (!A.knowsAll("log10_", options, [])) {
+    return A.byName("log10_", T__log10_(), [self, options]);
+  }
+  return O.log10_(self);
+}
+
 const T__log1p_ = (): A.Overload[] => [
   { fn: O.log1p_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
 ];
@@ -2249,6 +2856,33 @@ export function log1p_(self: unknown, options?: unknown): Tensor {
     return A.byName("log1p_", T__log1p_(), [self, options]);
   }
   return O.log1p_(self);
+}
+
+const T__log2_ = (): A.Overload[] => [
+  { fn: O.log2_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * The logarithm of each element to base 2. Integers give the default float dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([1, 8]).log2_() // tensor([0., 3.])
+ * ```
+ * @torch torch.log2_
+ */
+export function log2_(self: Tensor): Tensor;
+/** The logarithm of each element to base 2. @torch torch.log2_ */
+export function log2_(options: { input: Tensor }): Tensor;
+export function log2_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("log2_", T__log2_(), [self, options]);
+    A.bad("log2_", "self", self);
+  }
+  if (options === undefined) return O.log2_(self);
+  if (!A.knowsAll("log2_", options, [])) {
+    return A.byName("log2_", T__log2_(), [self, options]);
+  }
+  return O.log2_(self);
 }
 
 const T__logNormal_: A.Overload[] = [
@@ -2368,6 +3002,63 @@ export function logicalOr_(self: unknown, other?: unknown, options?: unknown): T
     return A.byName("logicalOr_", T__logicalOr_(), [self, other, options]);
   }
   return O.logical_or_(self, other);
+}
+
+const T__logicalXor_ = (): A.Overload[] => [
+  { fn: O.logical_xor_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+];
+/**
+ * True where one of the elements is nonzero, and not both.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([0, 1]).logicalXor_(tensor([2, 3])) // tensor([1., 0.])
+ * ```
+ * @torch torch.logical_xor_
+ */
+export function logicalXor_(self: Tensor, other: Tensor): Tensor;
+/** True where one of the elements is nonzero, and not both. @torch torch.logical_xor_ */
+export function logicalXor_(self: Tensor, options: { other: Tensor }): Tensor;
+/** True where one of the elements is nonzero, and not both. @torch torch.logical_xor_ */
+export function logicalXor_(options: { input: Tensor; other: Tensor }): Tensor;
+export function logicalXor_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("logicalXor_", T__logicalXor_(), [self, other, options]);
+    A.bad("logicalXor_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.goesByTable(other)) return A.byName("logicalXor_", T__logicalXor_(), [self, other, options]);
+    A.bad("logicalXor_", "other", other);
+  }
+  if (options === undefined) return O.logical_xor_(self, other);
+  if (!A.knowsAll("logicalXor_", options, [])) {
+    return A.byName("logicalXor_", T__logicalXor_(), [self, other, options]);
+  }
+  return O.logical_xor_(self, other);
+}
+
+const T__logit_: A.Overload[] = [
+  { fn: O.logit_, args: [["self","Tensor",REQUIRED], ["eps","Float?",null]], positional: 2, out: 0 },
+];
+/**
+ * log(x / (1 - x)), what `sigmoid` gives each element for. With `eps` elements are first brought
+ * between that and 1 - eps. Integers give the default float dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([0.5, 0.25]).logit_() // tensor([ 0.0000, -1.0986])
+ * ```
+ * @torch torch.logit_
+ */
+export function logit_(self: Tensor, eps: number | null): Tensor;
+/** log(x / (1 - x)), what `sigmoid` gives each element for. @torch torch.logit_ */
+export function logit_(self: Tensor, options?: { eps?: number | null }): Tensor;
+/** log(x / (1 - x)), what `sigmoid` gives each element for. @torch torch.logit_ */
+export function logit_(options: { input: Tensor; eps?: number | null }): Tensor;
+export function logit_(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.logit_(args[0], null);
+  return A.call<Tensor>("logit_", T__logit_, args);
 }
 
 const T__long: A.Overload[] = [
@@ -2564,6 +3255,34 @@ export function multiply_(self: unknown, other?: unknown, options?: unknown): Te
     return A.byName("multiply_", T__multiply_(), [self, other, options]);
   }
   return O.mul_(self, other);
+}
+
+const T__nanToNum_: A.Overload[] = [
+  { fn: O.nan_to_num_, args: [["self","Tensor",REQUIRED], ["nan","Float?",null], ["posinf","Float?",null], ["neginf","Float?",null]], positional: 4, out: 0 },
+];
+/**
+ * Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of
+ * the dtype). Integers and bools stay as they are.
+ * Writes into the tensor itself, which is also returned.
+ * @throws RuntimeError for an `out` of another dtype
+ * @example
+ * ```ts
+ * tensor([NaN, 1, Infinity]).nanToNum_(5, 9) // tensor([5., 1., 9.])
+ * ```
+ * @torch torch.nan_to_num_
+ */
+export function nanToNum_(self: Tensor, nan: number | null, posinf: number | null, neginf: number | null): Tensor;
+/** Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of the dtype). @torch torch.nan_to_num_ */
+export function nanToNum_(self: Tensor, nan: number | null, posinf: number | null, options?: { neginf?: number | null }): Tensor;
+/** Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of the dtype). @torch torch.nan_to_num_ */
+export function nanToNum_(self: Tensor, nan: number | null, options?: { posinf?: number | null; neginf?: number | null }): Tensor;
+/** Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of the dtype). @torch torch.nan_to_num_ */
+export function nanToNum_(self: Tensor, options?: { nan?: number | null; posinf?: number | null; neginf?: number | null }): Tensor;
+/** Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of the dtype). @torch torch.nan_to_num_ */
+export function nanToNum_(options: { input: Tensor; nan?: number | null; posinf?: number | null; neginf?: number | null }): Tensor;
+export function nanToNum_(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.nan_to_num_(args[0], null, null, null);
+  return A.call<Tensor>("nanToNum_", T__nanToNum_, args);
 }
 
 const T__ne_ = (): A.Overload[] => [
@@ -2772,6 +3491,40 @@ export function newZeros(...args: unknown[]): Tensor {
   return A.call<Tensor>("newZeros", T__newZeros, args);
 }
 
+const T__nextafter_ = (): A.Overload[] => [
+  { fn: O.nextafter_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+];
+/**
+ * The next number of the dtype from self in the direction of other.
+ * Writes into the tensor itself, which is also returned.
+ * @throws NotImplementedError for integers, bools and complex tensors
+ * @example
+ * ```ts
+ * tensor([1]).nextafter_(tensor([2])).sub(1).mul(2 ** 23) // tensor([1.])
+ * ```
+ * @torch torch.nextafter_
+ */
+export function nextafter_(self: Tensor, other: Tensor): Tensor;
+/** The next number of the dtype from self in the direction of other. @torch torch.nextafter_ */
+export function nextafter_(self: Tensor, options: { other: Tensor }): Tensor;
+/** The next number of the dtype from self in the direction of other. @torch torch.nextafter_ */
+export function nextafter_(options: { input: Tensor; other: Tensor }): Tensor;
+export function nextafter_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("nextafter_", T__nextafter_(), [self, other, options]);
+    A.bad("nextafter_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.goesByTable(other)) return A.byName("nextafter_", T__nextafter_(), [self, other, options]);
+    A.bad("nextafter_", "other", other);
+  }
+  if (options === undefined) return O.nextafter_(self, other);
+  if (!A.knowsAll("nextafter_", options, [])) {
+    return A.byName("nextafter_", T__nextafter_(), [self, other, options]);
+  }
+  return O.nextafter_(self, other);
+}
+
 const T__normal_: A.Overload[] = [
   { fn: O.normal_inplace_, args: [["self","Tensor",REQUIRED], ["mean","Float",0], ["std","Float",1], ["generator","Generator?",null]], positional: 3, out: 0 },
 ];
@@ -2971,6 +3724,34 @@ export function put_(self: Tensor, options: { index: Tensor | readonly number[];
 export function put_(options: { input: Tensor; index: Tensor | readonly number[]; source: Tensor; accumulate?: boolean }): Tensor;
 export function put_(...args: unknown[]): Tensor {
   return A.call<Tensor>("put_", T__put_, args);
+}
+
+const T__rad2deg_ = (): A.Overload[] => [
+  { fn: O.rad2deg_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * Radians in degrees. Integers give the default float dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([0, 1]).rad2deg_() // tensor([ 0.0000, 57.2958])
+ * ```
+ * @torch torch.rad2deg_
+ */
+export function rad2deg_(self: Tensor): Tensor;
+/** Radians in degrees. @torch torch.rad2deg_ */
+export function rad2deg_(options: { input: Tensor }): Tensor;
+export function rad2deg_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("rad2deg_", T__rad2deg_(), [self, options]);
+    A.bad("rad2deg_", "self", self);
+  }
+  if (options === undefined) return O.rad2deg_(self);
+  if (!A.knowsAll("rad2deg_", options, [])) {
+    return A.byName("rad2deg_", T__rad2deg_(), [self, options]);
+  }
+  return O.rad2deg_(self);
 }
 
 const T__random_: A.Overload[] = [
@@ -3602,6 +4383,33 @@ export function sinc_(self: unknown, options?: unknown): Tensor {
   return O.sinc_(self);
 }
 
+const T__sinh_ = (): A.Overload[] => [
+  { fn: O.sinh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * The hyperbolic sine of each element. Integers give the default float dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([0, 1]).sinh_() // tensor([0.0000, 1.1752])
+ * ```
+ * @torch torch.sinh_
+ */
+export function sinh_(self: Tensor): Tensor;
+/** The hyperbolic sine of each element. @torch torch.sinh_ */
+export function sinh_(options: { input: Tensor }): Tensor;
+export function sinh_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("sinh_", T__sinh_(), [self, options]);
+    A.bad("sinh_", "self", self);
+  }
+  if (options === undefined) return O.sinh_(self);
+  if (!A.knowsAll("sinh_", options, [])) {
+    return A.byName("sinh_", T__sinh_(), [self, options]);
+  }
+  return O.sinh_(self);
+}
+
 const T__slice: A.Overload[] = [
   { fn: O.slice, args: [["self","Tensor",REQUIRED], ["dim","Dim",0], ["start","Int?",null], ["end","Int?",null], ["step","Int",1]], positional: 5, out: 0 },
 ];
@@ -3886,6 +4694,33 @@ export function t_(self: unknown, options?: unknown): Tensor {
     return A.byName("t_", T__t_(), [self, options]);
   }
   return O.t_(self);
+}
+
+const T__tan_ = (): A.Overload[] => [
+  { fn: O.tan_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * The tangent of each element, in radians. Integers give the default float dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([0, 1]).tan_() // tensor([0.0000, 1.5574])
+ * ```
+ * @torch torch.tan_
+ */
+export function tan_(self: Tensor): Tensor;
+/** The tangent of each element, in radians. @torch torch.tan_ */
+export function tan_(options: { input: Tensor }): Tensor;
+export function tan_(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("tan_", T__tan_(), [self, options]);
+    A.bad("tan_", "self", self);
+  }
+  if (options === undefined) return O.tan_(self);
+  if (!A.knowsAll("tan_", options, [])) {
+    return A.byName("tan_", T__tan_(), [self, options]);
+  }
+  return O.tan_(self);
 }
 
 const T__tanh_ = (): A.Overload[] => [

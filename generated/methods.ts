@@ -48,6 +48,50 @@ export interface TensorMethods {
    */
   abs_(): this;
   /**
+   * The angle, in radians, that each element is the cosine of. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @example
+   * ```ts
+   * tensor([1, 0]).acos() // tensor([0.0000, 1.5708])
+   * ```
+   * @torch torch.acos
+   */
+  acos(options?: { out?: Tensor }): Tensor;
+  /**
+   * The angle, in radians, that each element is the cosine of. Integers give the default float dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([1, 0]).acos_() // tensor([0.0000, 1.5708])
+   * ```
+   * @torch torch.acos_
+   */
+  acos_(): this;
+  /**
+   * What the hyperbolic cosine gives each element for; NaN below 1. Integers give the default float
+   * dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @example
+   * ```ts
+   * tensor([1, 2]).acosh() // tensor([0.0000, 1.3170])
+   * ```
+   * @torch torch.acosh
+   */
+  acosh(options?: { out?: Tensor }): Tensor;
+  /**
+   * What the hyperbolic cosine gives each element for; NaN below 1. Integers give the default float
+   * dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([1, 2]).acosh_() // tensor([0.0000, 1.3170])
+   * ```
+   * @torch torch.acosh_
+   */
+  acosh_(): this;
+  /**
    * self + alpha * other, with broadcasting and type promotion.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
    * @throws RuntimeError when the shapes do not broadcast
@@ -328,6 +372,113 @@ export interface TensorMethods {
   /** True where some element over the dimensions is nonzero. @torch torch.any */
   any(options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): BoolTensor;
   /**
+   * The angle, in radians, that each element is the cosine of. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @example
+   * ```ts
+   * tensor([1, 0]).acos() // tensor([0.0000, 1.5708])
+   * ```
+   * @torch torch.acos
+   */
+  arccos(options?: { out?: Tensor }): Tensor;
+  /**
+   * The angle, in radians, that each element is the cosine of. Integers give the default float dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([1, 0]).acos_() // tensor([0.0000, 1.5708])
+   * ```
+   * @torch torch.acos_
+   */
+  arccos_(): this;
+  /**
+   * What the hyperbolic cosine gives each element for; NaN below 1. Integers give the default float
+   * dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @example
+   * ```ts
+   * tensor([1, 2]).acosh() // tensor([0.0000, 1.3170])
+   * ```
+   * @torch torch.acosh
+   */
+  arccosh(options?: { out?: Tensor }): Tensor;
+  /**
+   * What the hyperbolic cosine gives each element for; NaN below 1. Integers give the default float
+   * dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([1, 2]).acosh_() // tensor([0.0000, 1.3170])
+   * ```
+   * @torch torch.acosh_
+   */
+  arccosh_(): this;
+  /**
+   * The angle, in radians, that each element is the sine of. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @example
+   * ```ts
+   * tensor([0, 1]).asin() // tensor([0.0000, 1.5708])
+   * ```
+   * @torch torch.asin
+   */
+  arcsin(options?: { out?: Tensor }): Tensor;
+  /**
+   * The angle, in radians, that each element is the sine of. Integers give the default float dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([0, 1]).asin_() // tensor([0.0000, 1.5708])
+   * ```
+   * @torch torch.asin_
+   */
+  arcsin_(): this;
+  /**
+   * What the hyperbolic sine gives each element for. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @example
+   * ```ts
+   * tensor([0, 1]).asinh() // tensor([0.0000, 0.8814])
+   * ```
+   * @torch torch.asinh
+   */
+  arcsinh(options?: { out?: Tensor }): Tensor;
+  /**
+   * What the hyperbolic sine gives each element for. Integers give the default float dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([0, 1]).asinh_() // tensor([0.0000, 0.8814])
+   * ```
+   * @torch torch.asinh_
+   */
+  arcsinh_(): this;
+  /**
+   * The angle, in radians, that each element is the tangent of. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @example
+   * ```ts
+   * tensor([0, 1]).atan() // tensor([0.0000, 0.7854])
+   * ```
+   * @torch torch.atan
+   */
+  arctan(options?: { out?: Tensor }): Tensor;
+  /**
+   * The angle, in radians, that each element is the tangent of. Integers give the default float dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([0, 1]).atan_() // tensor([0.0000, 0.7854])
+   * ```
+   * @torch torch.atan_
+   */
+  arctan_(): this;
+  /**
    * The angle, in radians, of the point (other, self).
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
    * bools give the default float dtype
@@ -352,6 +503,29 @@ export interface TensorMethods {
   arctan2_(other: Tensor): this;
   /** The angle, in radians, of the point (other, self). @torch torch.atan2_ */
   arctan2_(options: { other: Tensor }): this;
+  /**
+   * What the hyperbolic tangent gives each element for; NaN beyond -1 and 1. Integers give the default
+   * float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @example
+   * ```ts
+   * tensor([0, 0.5]).atanh() // tensor([0.0000, 0.5493])
+   * ```
+   * @torch torch.atanh
+   */
+  arctanh(options?: { out?: Tensor }): Tensor;
+  /**
+   * What the hyperbolic tangent gives each element for; NaN beyond -1 and 1. Integers give the default
+   * float dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([0, 0.5]).atanh_() // tensor([0.0000, 0.5493])
+   * ```
+   * @torch torch.atanh_
+   */
+  arctanh_(): this;
   /**
    * The position of the first largest element along a dimension, or among all elements in row-major
    * order.
@@ -446,6 +620,69 @@ export interface TensorMethods {
   /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided_ */
   asStrided_(options: { size: readonly number[]; stride: readonly number[]; storageOffset?: number | null }): this;
   /**
+   * The angle, in radians, that each element is the sine of. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @example
+   * ```ts
+   * tensor([0, 1]).asin() // tensor([0.0000, 1.5708])
+   * ```
+   * @torch torch.asin
+   */
+  asin(options?: { out?: Tensor }): Tensor;
+  /**
+   * The angle, in radians, that each element is the sine of. Integers give the default float dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([0, 1]).asin_() // tensor([0.0000, 1.5708])
+   * ```
+   * @torch torch.asin_
+   */
+  asin_(): this;
+  /**
+   * What the hyperbolic sine gives each element for. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @example
+   * ```ts
+   * tensor([0, 1]).asinh() // tensor([0.0000, 0.8814])
+   * ```
+   * @torch torch.asinh
+   */
+  asinh(options?: { out?: Tensor }): Tensor;
+  /**
+   * What the hyperbolic sine gives each element for. Integers give the default float dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([0, 1]).asinh_() // tensor([0.0000, 0.8814])
+   * ```
+   * @torch torch.asinh_
+   */
+  asinh_(): this;
+  /**
+   * The angle, in radians, that each element is the tangent of. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @example
+   * ```ts
+   * tensor([0, 1]).atan() // tensor([0.0000, 0.7854])
+   * ```
+   * @torch torch.atan
+   */
+  atan(options?: { out?: Tensor }): Tensor;
+  /**
+   * The angle, in radians, that each element is the tangent of. Integers give the default float dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([0, 1]).atan_() // tensor([0.0000, 0.7854])
+   * ```
+   * @torch torch.atan_
+   */
+  atan_(): this;
+  /**
    * The angle, in radians, of the point (other, self).
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
    * bools give the default float dtype
@@ -470,6 +707,29 @@ export interface TensorMethods {
   atan2_(other: Tensor): this;
   /** The angle, in radians, of the point (other, self). @torch torch.atan2_ */
   atan2_(options: { other: Tensor }): this;
+  /**
+   * What the hyperbolic tangent gives each element for; NaN beyond -1 and 1. Integers give the default
+   * float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @example
+   * ```ts
+   * tensor([0, 0.5]).atanh() // tensor([0.0000, 0.5493])
+   * ```
+   * @torch torch.atanh
+   */
+  atanh(options?: { out?: Tensor }): Tensor;
+  /**
+   * What the hyperbolic tangent gives each element for; NaN beyond -1 and 1. Integers give the default
+   * float dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([0, 0.5]).atanh_() // tensor([0.0000, 0.5493])
+   * ```
+   * @torch torch.atanh_
+   */
+  atanh_(): this;
   /**
    * beta * self + alpha * (batch1 @ batch2) for batches of matrices.
    * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -1021,6 +1281,27 @@ export interface TensorMethods {
    */
   cos_(): this;
   /**
+   * The hyperbolic cosine of each element. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @example
+   * ```ts
+   * tensor([0, 1]).cosh() // tensor([1.0000, 1.5431])
+   * ```
+   * @torch torch.cosh
+   */
+  cosh(options?: { out?: Tensor }): Tensor;
+  /**
+   * The hyperbolic cosine of each element. Integers give the default float dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([0, 1]).cosh_() // tensor([1.0000, 1.5431])
+   * ```
+   * @torch torch.cosh_
+   */
+  cosh_(): this;
+  /**
    * The tensor on the CPU.
    * @example
    * ```ts
@@ -1103,6 +1384,29 @@ export interface TensorMethods {
   cumsum_(dim: number, options?: { dtype?: DTypeLike | null }): this;
   /** The running sum along a dimension. @torch torch.cumsum_ */
   cumsum_(options: A.Either<"dim", "axis", number> & { dtype?: DTypeLike | null }): this;
+  /**
+   * Degrees in radians. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([180, 90]).deg2rad() // tensor([3.1416, 1.5708])
+   * ```
+   * @torch torch.deg2rad
+   */
+  deg2rad(options?: { out?: Tensor }): Tensor;
+  /**
+   * Degrees in radians. Integers give the default float dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([180, 90]).deg2rad_() // tensor([3.1416, 1.5708])
+   * ```
+   * @torch torch.deg2rad_
+   */
+  deg2rad_(): this;
   /**
    * The same elements and version without history.
    * @example
@@ -1392,6 +1696,27 @@ export interface TensorMethods {
    */
   exp_(): this;
   /**
+   * 2 to the power of each element. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @example
+   * ```ts
+   * tensor([0, 3]).exp2() // tensor([1., 8.])
+   * ```
+   * @torch torch.exp2
+   */
+  exp2(options?: { out?: Tensor }): Tensor;
+  /**
+   * 2 to the power of each element. Integers give the default float dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([0, 3]).exp2_() // tensor([1., 8.])
+   * ```
+   * @torch torch.exp2_
+   */
+  exp2_(): this;
+  /**
    * A view with dimensions of size one stretched, stride 0; -1 keeps a size.
    * A view: it shares the memory of the tensor.
    * @example
@@ -1601,6 +1926,32 @@ export interface TensorMethods {
   /** self / other rounded towards minus infinity. @torch torch.floor_divide_ */
   floorDivide_(options: { other: Tensor | Scalar }): this;
   /**
+   * The larger of two elements; where one is NaN the other.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
+   * @throws TypeError for complex tensors
+   * @example
+   * ```ts
+   * fmax(tensor([1, NaN]), tensor([2, 3])) // tensor([2., 3.])
+   * ```
+   * @torch torch.fmax
+   */
+  fmax(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The larger of two elements. @torch torch.fmax */
+  fmax(options: { other: Tensor; out?: Tensor }): Tensor;
+  /**
+   * The smaller of two elements; where one is NaN the other.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
+   * @throws TypeError for complex tensors
+   * @example
+   * ```ts
+   * fmin(tensor([1, NaN]), tensor([2, 3])) // tensor([1., 3.])
+   * ```
+   * @torch torch.fmin
+   */
+  fmin(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The smaller of two elements. @torch torch.fmin */
+  fmin(options: { other: Tensor; out?: Tensor }): Tensor;
+  /**
    * The remainder of the division, with the sign of the dividend (C's %).
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
    * @throws RuntimeError for an integer division by zero
@@ -1664,6 +2015,32 @@ export interface TensorMethods {
   gather(dim: number, options: { index: Tensor | readonly number[]; sparseGrad?: boolean; out?: Tensor }): Tensor;
   /** For each element of `index`, the element of self at that place along `dim` and at the same place along the other dimensions. @torch torch.gather */
   gather(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; sparseGrad?: boolean; out?: Tensor }): Tensor;
+  /**
+   * The greatest common divisor, which is not negative; of two zeros 0.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
+   * @throws NotImplementedError but for integers
+   * @example
+   * ```ts
+   * gcd(tensor([12n, 7n]), tensor([18n, 0n])) // tensor([6, 7])
+   * ```
+   * @torch torch.gcd
+   */
+  gcd(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The greatest common divisor, which is not negative. @torch torch.gcd */
+  gcd(options: { other: Tensor; out?: Tensor }): Tensor;
+  /**
+   * The greatest common divisor, which is not negative; of two zeros 0.
+   * Writes into the tensor itself, which is also returned.
+   * @throws NotImplementedError but for integers
+   * @example
+   * ```ts
+   * tensor([12n, 7n]).gcd_(tensor([18n, 0n])) // tensor([6, 7])
+   * ```
+   * @torch torch.gcd_
+   */
+  gcd_(other: Tensor): this;
+  /** The greatest common divisor, which is not negative. @torch torch.gcd_ */
+  gcd_(options: { other: Tensor }): this;
   /**
    * True where self is greater than or equal to other.
    * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -1804,6 +2181,60 @@ export interface TensorMethods {
    * @torch torch.half
    */
   half(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+  /**
+   * 0 where an element is below zero, 1 above, and the element of `values` at zero.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
+   * @throws RuntimeError when the dtypes differ
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * heaviside(tensor([-2, 0, 3]), tensor(0.5)) // tensor([0.0000, 0.5000, 1.0000])
+   * ```
+   * @torch torch.heaviside
+   */
+  heaviside(values: Tensor, options?: { out?: Tensor }): Tensor;
+  /** 0 where an element is below zero, 1 above, and the element of `values` at zero. @torch torch.heaviside */
+  heaviside(options: { values: Tensor; out?: Tensor }): Tensor;
+  /**
+   * 0 where an element is below zero, 1 above, and the element of `values` at zero.
+   * Writes into the tensor itself, which is also returned.
+   * @throws RuntimeError when the dtypes differ
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([-2, 0, 3]).heaviside_(tensor(0.5)) // tensor([0.0000, 0.5000, 1.0000])
+   * ```
+   * @torch torch.heaviside_
+   */
+  heaviside_(values: Tensor): this;
+  /** 0 where an element is below zero, 1 above, and the element of `values` at zero. @torch torch.heaviside_ */
+  heaviside_(options: { values: Tensor }): this;
+  /**
+   * sqrt(self^2 + other^2), computed without overflow.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
+   * @throws NotImplementedError for integers, bools and complex tensors
+   * @example
+   * ```ts
+   * hypot(tensor([3]), tensor([4])) // tensor([5.])
+   * ```
+   * @torch torch.hypot
+   */
+  hypot(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /** sqrt(self^2 + other^2), computed without overflow. @torch torch.hypot */
+  hypot(options: { other: Tensor; out?: Tensor }): Tensor;
+  /**
+   * sqrt(self^2 + other^2), computed without overflow.
+   * Writes into the tensor itself, which is also returned.
+   * @throws NotImplementedError for integers, bools and complex tensors
+   * @example
+   * ```ts
+   * tensor([3]).hypot_(tensor([4])) // tensor([5.])
+   * ```
+   * @torch torch.hypot_
+   */
+  hypot_(other: Tensor): this;
+  /** sqrt(self^2 + other^2), computed without overflow. @torch torch.hypot_ */
+  hypot_(options: { other: Tensor }): this;
   /**
    * The imaginary parts, as a view.
    * @throws TypeError for real tensors
@@ -2051,6 +2482,26 @@ export interface TensorMethods {
   /** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
   isclose(options: { other: Tensor; rtol?: number; atol?: number; equalNan?: boolean }): BoolTensor;
   /**
+   * True where an element is neither infinite nor NaN, nor a part of it.
+   * @returns a tensor of the same shape, of bools
+   * @example
+   * ```ts
+   * tensor([1, Infinity, NaN]).isfinite() // tensor([ True, False, False])
+   * ```
+   * @torch torch.isfinite
+   */
+  isfinite(): BoolTensor;
+  /**
+   * True where an element is infinite, or a part of it.
+   * @returns a tensor of the same shape, of bools
+   * @example
+   * ```ts
+   * tensor([1, Infinity]).isinf() // tensor([False,  True])
+   * ```
+   * @torch torch.isinf
+   */
+  isinf(): BoolTensor;
+  /**
    * True where an element is not a number.
    * @returns a tensor of the same shape, of bools
    * @example
@@ -2061,6 +2512,30 @@ export interface TensorMethods {
    */
   isnan(): BoolTensor;
   /**
+   * True where an element is minus infinity.
+   * @returns a tensor of the same shape, of bools
+   * @throws TypeError for complex tensors
+   * @throws RuntimeError for an `out` that is not of bools
+   * @example
+   * ```ts
+   * tensor([-Infinity, Infinity]).isneginf() // tensor([ True, False])
+   * ```
+   * @torch torch.isneginf
+   */
+  isneginf(options?: { out?: Tensor }): BoolTensor;
+  /**
+   * True where an element is plus infinity.
+   * @returns a tensor of the same shape, of bools
+   * @throws TypeError for complex tensors
+   * @throws RuntimeError for an `out` that is not of bools
+   * @example
+   * ```ts
+   * tensor([-Infinity, Infinity]).isposinf() // tensor([False,  True])
+   * ```
+   * @torch torch.isposinf
+   */
+  isposinf(options?: { out?: Tensor }): BoolTensor;
+  /**
    * True where an element has no imaginary part.
    * @example
    * ```ts
@@ -2069,6 +2544,57 @@ export interface TensorMethods {
    * @torch torch.isreal
    */
   isreal(): Tensor;
+  /**
+   * The least common multiple, which is not negative; with a zero 0.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
+   * @throws NotImplementedError but for integers
+   * @example
+   * ```ts
+   * lcm(tensor([12n, 7n]), tensor([18n, 0n])) // tensor([36,  0])
+   * ```
+   * @torch torch.lcm
+   */
+  lcm(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The least common multiple, which is not negative. @torch torch.lcm */
+  lcm(options: { other: Tensor; out?: Tensor }): Tensor;
+  /**
+   * The least common multiple, which is not negative; with a zero 0.
+   * Writes into the tensor itself, which is also returned.
+   * @throws NotImplementedError but for integers
+   * @example
+   * ```ts
+   * tensor([12n, 7n]).lcm_(tensor([18n, 0n])) // tensor([36,  0])
+   * ```
+   * @torch torch.lcm_
+   */
+  lcm_(other: Tensor): this;
+  /** The least common multiple, which is not negative. @torch torch.lcm_ */
+  lcm_(options: { other: Tensor }): this;
+  /**
+   * self times 2 to the power of other. Integers give the default float dtype.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
+   * bools give the default float dtype
+   * @example
+   * ```ts
+   * ldexp(tensor([1, 3]), tensor([4n, -1n])) // tensor([16.0000,  1.5000])
+   * ```
+   * @torch torch.ldexp
+   */
+  ldexp(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /** self times 2 to the power of other. @torch torch.ldexp */
+  ldexp(options: { other: Tensor; out?: Tensor }): Tensor;
+  /**
+   * self times 2 to the power of other. Integers give the default float dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([1, 3]).ldexp_(tensor([4n, -1n])) // tensor([16.0000,  1.5000])
+   * ```
+   * @torch torch.ldexp_
+   */
+  ldexp_(other: Tensor): this;
+  /** self times 2 to the power of other. @torch torch.ldexp_ */
+  ldexp_(options: { other: Tensor }): this;
   /**
    * True where self is less than or equal to other.
    * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -2222,6 +2748,27 @@ export interface TensorMethods {
    */
   log_(): this;
   /**
+   * The logarithm of each element to base 10. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @example
+   * ```ts
+   * tensor([1, 100]).log10() // tensor([0., 2.])
+   * ```
+   * @torch torch.log10
+   */
+  log10(options?: { out?: Tensor }): Tensor;
+  /**
+   * The logarithm of each element to base 10. Integers give the default float dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([1, 100]).log10_() // tensor([0., 2.])
+   * ```
+   * @torch torch.log10_
+   */
+  log10_(): this;
+  /**
    * The natural logarithm of 1 + self, exact for small elements too. Integers give the default float
    * dtype.
    * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -2244,6 +2791,27 @@ export interface TensorMethods {
    * @torch torch.log1p_
    */
   log1p_(): this;
+  /**
+   * The logarithm of each element to base 2. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @example
+   * ```ts
+   * tensor([1, 8]).log2() // tensor([0., 3.])
+   * ```
+   * @torch torch.log2
+   */
+  log2(options?: { out?: Tensor }): Tensor;
+  /**
+   * The logarithm of each element to base 2. Integers give the default float dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([1, 8]).log2_() // tensor([0., 3.])
+   * ```
+   * @torch torch.log2_
+   */
+  log2_(): this;
   /**
    * Fills with random numbers whose logarithms are normal, with the given mean and standard deviation.
    * Writes into the tensor itself, which is also returned.
@@ -2368,6 +2936,59 @@ export interface TensorMethods {
   logicalOr_(other: Tensor): this;
   /** True where either element is nonzero. @torch torch.logical_or_ */
   logicalOr_(options: { other: Tensor }): this;
+  /**
+   * True where one of the elements is nonzero, and not both.
+   * @returns a tensor of the shape to which the operands broadcast, of bools
+   * @example
+   * ```ts
+   * logicalXor(tensor([0, 1]), tensor([2, 3])) // tensor([ True, False])
+   * ```
+   * @torch torch.logical_xor
+   */
+  logicalXor(other: Tensor, options?: { out?: Tensor }): BoolTensor;
+  /** True where one of the elements is nonzero, and not both. @torch torch.logical_xor */
+  logicalXor(options: { other: Tensor; out?: Tensor }): BoolTensor;
+  /**
+   * True where one of the elements is nonzero, and not both.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([0, 1]).logicalXor_(tensor([2, 3])) // tensor([1., 0.])
+   * ```
+   * @torch torch.logical_xor_
+   */
+  logicalXor_(other: Tensor): this;
+  /** True where one of the elements is nonzero, and not both. @torch torch.logical_xor_ */
+  logicalXor_(options: { other: Tensor }): this;
+  /**
+   * log(x / (1 - x)), what `sigmoid` gives each element for. With `eps` elements are first brought
+   * between that and 1 - eps. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([0.5, 0.25]).logit() // tensor([ 0.0000, -1.0986])
+   * ```
+   * @torch torch.logit
+   */
+  logit(eps: number | null, options?: { out?: Tensor }): Tensor;
+  /** log(x / (1 - x)), what `sigmoid` gives each element for. @torch torch.logit */
+  logit(options?: { eps?: number | null; out?: Tensor }): Tensor;
+  /**
+   * log(x / (1 - x)), what `sigmoid` gives each element for. With `eps` elements are first brought
+   * between that and 1 - eps. Integers give the default float dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([0.5, 0.25]).logit_() // tensor([ 0.0000, -1.0986])
+   * ```
+   * @torch torch.logit_
+   */
+  logit_(eps: number | null): this;
+  /** log(x / (1 - x)), what `sigmoid` gives each element for. @torch torch.logit_ */
+  logit_(options?: { eps?: number | null }): this;
   /**
    * The logarithm of the sum of the exponentials over one or several dimensions, computed without
    * overflow. Integers and bools give the default float dtype.
@@ -2731,6 +3352,42 @@ export interface TensorMethods {
   /** The product of a matrix and a vector. @torch torch.mv */
   mv(options: { vec: Tensor; out?: Tensor }): Tensor;
   /**
+   * Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of
+   * the dtype). Integers and bools stay as they are.
+   * @returns a tensor of the same shape, of the same dtype
+   * @throws RuntimeError for an `out` of another dtype
+   * @example
+   * ```ts
+   * tensor([NaN, 1, Infinity]).nanToNum(5, 9) // tensor([5., 1., 9.])
+   * ```
+   * @torch torch.nan_to_num
+   */
+  nanToNum(nan: number | null, posinf: number | null, neginf: number | null, options?: { out?: Tensor }): Tensor;
+  /** Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of the dtype). @torch torch.nan_to_num */
+  nanToNum(nan: number | null, posinf: number | null, options?: { neginf?: number | null; out?: Tensor }): Tensor;
+  /** Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of the dtype). @torch torch.nan_to_num */
+  nanToNum(nan: number | null, options?: { posinf?: number | null; neginf?: number | null; out?: Tensor }): Tensor;
+  /** Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of the dtype). @torch torch.nan_to_num */
+  nanToNum(options?: { nan?: number | null; posinf?: number | null; neginf?: number | null; out?: Tensor }): Tensor;
+  /**
+   * Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of
+   * the dtype). Integers and bools stay as they are.
+   * Writes into the tensor itself, which is also returned.
+   * @throws RuntimeError for an `out` of another dtype
+   * @example
+   * ```ts
+   * tensor([NaN, 1, Infinity]).nanToNum_(5, 9) // tensor([5., 1., 9.])
+   * ```
+   * @torch torch.nan_to_num_
+   */
+  nanToNum_(nan: number | null, posinf: number | null, neginf: number | null): this;
+  /** Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of the dtype). @torch torch.nan_to_num_ */
+  nanToNum_(nan: number | null, posinf: number | null, options?: { neginf?: number | null }): this;
+  /** Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of the dtype). @torch torch.nan_to_num_ */
+  nanToNum_(nan: number | null, options?: { posinf?: number | null; neginf?: number | null }): this;
+  /** Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of the dtype). @torch torch.nan_to_num_ */
+  nanToNum_(options?: { nan?: number | null; posinf?: number | null; neginf?: number | null }): this;
+  /**
    * The mean over one or several dimensions of the elements that are numbers.
    * @throws NotImplementedError for integers, bools and complex tensors
    * @example
@@ -2943,6 +3600,32 @@ export interface TensorMethods {
   newZeros(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null })[]): Tensor;
   /** A tensor of zeros of the same dtype and device. @torch torch.new_zeros */
   newZeros(options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+  /**
+   * The next number of the dtype from self in the direction of other.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
+   * @throws NotImplementedError for integers, bools and complex tensors
+   * @example
+   * ```ts
+   * nextafter(tensor([1]), tensor([2])).sub(1).mul(2 ** 23) // tensor([1.])
+   * ```
+   * @torch torch.nextafter
+   */
+  nextafter(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The next number of the dtype from self in the direction of other. @torch torch.nextafter */
+  nextafter(options: { other: Tensor; out?: Tensor }): Tensor;
+  /**
+   * The next number of the dtype from self in the direction of other.
+   * Writes into the tensor itself, which is also returned.
+   * @throws NotImplementedError for integers, bools and complex tensors
+   * @example
+   * ```ts
+   * tensor([1]).nextafter_(tensor([2])).sub(1).mul(2 ** 23) // tensor([1.])
+   * ```
+   * @torch torch.nextafter_
+   */
+  nextafter_(other: Tensor): this;
+  /** The next number of the dtype from self in the direction of other. @torch torch.nextafter_ */
+  nextafter_(options: { other: Tensor }): this;
   /**
    * Coordinates of the elements that are not zero: int64, one row for each.
    * With `asTuple`, the coordinates as one vector for each dimension.
@@ -3191,6 +3874,29 @@ export interface TensorMethods {
   quantile(q: number, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
   /** The element below which the share `q` of the elements lies, along a dimension, or of all elements. @torch torch.quantile */
   quantile(options: { q: number; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+  /**
+   * Radians in degrees. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([0, 1]).rad2deg() // tensor([ 0.0000, 57.2958])
+   * ```
+   * @torch torch.rad2deg
+   */
+  rad2deg(options?: { out?: Tensor }): Tensor;
+  /**
+   * Radians in degrees. Integers give the default float dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([0, 1]).rad2deg_() // tensor([ 0.0000, 57.2958])
+   * ```
+   * @torch torch.rad2deg_
+   */
+  rad2deg_(): this;
   /**
    * Fills with random integers from 0 to the largest of the dtype, or to 2 to the power of its digits.
    * Fills with random integers from 0 to `to`, which is left out.
@@ -3728,6 +4434,18 @@ export interface TensorMethods {
    */
   sign_(): this;
   /**
+   * True where an element has a minus sign, -0 too.
+   * @returns a tensor of the same shape, of bools
+   * @throws NotImplementedError for complex tensors
+   * @throws RuntimeError for an `out` that is not of bools
+   * @example
+   * ```ts
+   * tensor([-1, 0, -0]).signbit() // tensor([ True, False,  True])
+   * ```
+   * @torch torch.signbit
+   */
+  signbit(options?: { out?: Tensor }): BoolTensor;
+  /**
    * The sine of each element, in radians. Integers give the default float dtype.
    * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
    * dtype
@@ -3769,6 +4487,27 @@ export interface TensorMethods {
    * @torch torch.sinc_
    */
   sinc_(): this;
+  /**
+   * The hyperbolic sine of each element. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @example
+   * ```ts
+   * tensor([0, 1]).sinh() // tensor([0.0000, 1.1752])
+   * ```
+   * @torch torch.sinh
+   */
+  sinh(options?: { out?: Tensor }): Tensor;
+  /**
+   * The hyperbolic sine of each element. Integers give the default float dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([0, 1]).sinh_() // tensor([0.0000, 1.1752])
+   * ```
+   * @torch torch.sinh_
+   */
+  sinh_(): this;
   /**
    * A range of positions of a dimension; bounds are clamped.
    * A view: it shares the memory of the tensor.
@@ -4154,6 +4893,27 @@ export interface TensorMethods {
   takeAlongDim(indices: Tensor | readonly number[], options?: { dim?: number | null; axis?: number | null; out?: Tensor }): Tensor;
   /** The elements at the places that `indices` names along a dimension, the other dimensions broadcasting. @torch torch.take_along_dim */
   takeAlongDim(options: { indices: Tensor | readonly number[]; dim?: number | null; axis?: number | null; out?: Tensor }): Tensor;
+  /**
+   * The tangent of each element, in radians. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
+   * @example
+   * ```ts
+   * tensor([0, 1]).tan() // tensor([0.0000, 1.5574])
+   * ```
+   * @torch torch.tan
+   */
+  tan(options?: { out?: Tensor }): Tensor;
+  /**
+   * The tangent of each element, in radians. Integers give the default float dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([0, 1]).tan_() // tensor([0.0000, 1.5574])
+   * ```
+   * @torch torch.tan_
+   */
+  tan_(): this;
   /**
    * The hyperbolic tangent of each element. Integers give the default float dtype.
    * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -4693,6 +5453,18 @@ export function installMethods(prototype: Tensor): void {
   p.abs_ = function (this: Tensor, options: unknown) {
     return (M.abs_ as A.Unchecked)(this, options);
   };
+  p.acos = function (this: Tensor, options: unknown) {
+    return (F.acos as A.Unchecked)(this, options);
+  };
+  p.acos_ = function (this: Tensor, options: unknown) {
+    return (M.acos_ as A.Unchecked)(this, options);
+  };
+  p.acosh = function (this: Tensor, options: unknown) {
+    return (F.acosh as A.Unchecked)(this, options);
+  };
+  p.acosh_ = function (this: Tensor, options: unknown) {
+    return (M.acosh_ as A.Unchecked)(this, options);
+  };
   p.add = function (this: Tensor, other: unknown, options: unknown) {
     return (F.add as A.Unchecked)(this, other, options);
   };
@@ -4750,11 +5522,47 @@ export function installMethods(prototype: Tensor): void {
   p.any = function (this: Tensor, ...args: unknown[]) {
     return (F.any as A.Unchecked)(this, ...args);
   };
+  p.arccos = function (this: Tensor, options: unknown) {
+    return (F.arccos as A.Unchecked)(this, options);
+  };
+  p.arccos_ = function (this: Tensor, options: unknown) {
+    return (M.arccos_ as A.Unchecked)(this, options);
+  };
+  p.arccosh = function (this: Tensor, options: unknown) {
+    return (F.arccosh as A.Unchecked)(this, options);
+  };
+  p.arccosh_ = function (this: Tensor, options: unknown) {
+    return (M.arccosh_ as A.Unchecked)(this, options);
+  };
+  p.arcsin = function (this: Tensor, options: unknown) {
+    return (F.arcsin as A.Unchecked)(this, options);
+  };
+  p.arcsin_ = function (this: Tensor, options: unknown) {
+    return (M.arcsin_ as A.Unchecked)(this, options);
+  };
+  p.arcsinh = function (this: Tensor, options: unknown) {
+    return (F.arcsinh as A.Unchecked)(this, options);
+  };
+  p.arcsinh_ = function (this: Tensor, options: unknown) {
+    return (M.arcsinh_ as A.Unchecked)(this, options);
+  };
+  p.arctan = function (this: Tensor, options: unknown) {
+    return (F.arctan as A.Unchecked)(this, options);
+  };
+  p.arctan_ = function (this: Tensor, options: unknown) {
+    return (M.arctan_ as A.Unchecked)(this, options);
+  };
   p.arctan2 = function (this: Tensor, other: unknown, options: unknown) {
     return (F.arctan2 as A.Unchecked)(this, other, options);
   };
   p.arctan2_ = function (this: Tensor, other: unknown, options: unknown) {
     return (M.arctan2_ as A.Unchecked)(this, other, options);
+  };
+  p.arctanh = function (this: Tensor, options: unknown) {
+    return (F.arctanh as A.Unchecked)(this, options);
+  };
+  p.arctanh_ = function (this: Tensor, options: unknown) {
+    return (M.arctanh_ as A.Unchecked)(this, options);
   };
   p.argmax = function (this: Tensor, ...args: unknown[]) {
     return (F.argmax as A.Unchecked)(this, ...args);
@@ -4774,11 +5582,35 @@ export function installMethods(prototype: Tensor): void {
   p.asStrided_ = function (this: Tensor, ...args: unknown[]) {
     return (M.asStrided_ as A.Unchecked)(this, ...args);
   };
+  p.asin = function (this: Tensor, options: unknown) {
+    return (F.asin as A.Unchecked)(this, options);
+  };
+  p.asin_ = function (this: Tensor, options: unknown) {
+    return (M.asin_ as A.Unchecked)(this, options);
+  };
+  p.asinh = function (this: Tensor, options: unknown) {
+    return (F.asinh as A.Unchecked)(this, options);
+  };
+  p.asinh_ = function (this: Tensor, options: unknown) {
+    return (M.asinh_ as A.Unchecked)(this, options);
+  };
+  p.atan = function (this: Tensor, options: unknown) {
+    return (F.atan as A.Unchecked)(this, options);
+  };
+  p.atan_ = function (this: Tensor, options: unknown) {
+    return (M.atan_ as A.Unchecked)(this, options);
+  };
   p.atan2 = function (this: Tensor, other: unknown, options: unknown) {
     return (F.atan2 as A.Unchecked)(this, other, options);
   };
   p.atan2_ = function (this: Tensor, other: unknown, options: unknown) {
     return (M.atan2_ as A.Unchecked)(this, other, options);
+  };
+  p.atanh = function (this: Tensor, options: unknown) {
+    return (F.atanh as A.Unchecked)(this, options);
+  };
+  p.atanh_ = function (this: Tensor, options: unknown) {
+    return (M.atanh_ as A.Unchecked)(this, options);
   };
   p.baddbmm = function (this: Tensor, batch1: unknown, batch2: unknown, options: unknown) {
     return (F.baddbmm as A.Unchecked)(this, batch1, batch2, options);
@@ -4900,6 +5732,12 @@ export function installMethods(prototype: Tensor): void {
   p.cos_ = function (this: Tensor, options: unknown) {
     return (M.cos_ as A.Unchecked)(this, options);
   };
+  p.cosh = function (this: Tensor, options: unknown) {
+    return (F.cosh as A.Unchecked)(this, options);
+  };
+  p.cosh_ = function (this: Tensor, options: unknown) {
+    return (M.cosh_ as A.Unchecked)(this, options);
+  };
   p.cpu = function (this: Tensor, ...args: unknown[]) {
     return (M.cpu as A.Unchecked)(this, ...args);
   };
@@ -4920,6 +5758,12 @@ export function installMethods(prototype: Tensor): void {
   };
   p.cumsum_ = function (this: Tensor, ...args: unknown[]) {
     return (M.cumsum_ as A.Unchecked)(this, ...args);
+  };
+  p.deg2rad = function (this: Tensor, options: unknown) {
+    return (F.deg2rad as A.Unchecked)(this, options);
+  };
+  p.deg2rad_ = function (this: Tensor, options: unknown) {
+    return (M.deg2rad_ as A.Unchecked)(this, options);
   };
   p.detach = function (this: Tensor, ...args: unknown[]) {
     return (F.detach as A.Unchecked)(this, ...args);
@@ -4990,6 +5834,12 @@ export function installMethods(prototype: Tensor): void {
   p.exp_ = function (this: Tensor, options: unknown) {
     return (M.exp_ as A.Unchecked)(this, options);
   };
+  p.exp2 = function (this: Tensor, options: unknown) {
+    return (F.exp2 as A.Unchecked)(this, options);
+  };
+  p.exp2_ = function (this: Tensor, options: unknown) {
+    return (M.exp2_ as A.Unchecked)(this, options);
+  };
   p.expand = function (this: Tensor, ...args: unknown[]) {
     return (M.expand as A.Unchecked)(this, ...args);
   };
@@ -5041,6 +5891,12 @@ export function installMethods(prototype: Tensor): void {
   p.floorDivide_ = function (this: Tensor, other: unknown, options: unknown) {
     return (M.floorDivide_ as A.Unchecked)(this, other, options);
   };
+  p.fmax = function (this: Tensor, other: unknown, options: unknown) {
+    return (F.fmax as A.Unchecked)(this, other, options);
+  };
+  p.fmin = function (this: Tensor, other: unknown, options: unknown) {
+    return (F.fmin as A.Unchecked)(this, other, options);
+  };
   p.fmod = function (this: Tensor, other: unknown, options: unknown) {
     return (F.fmod as A.Unchecked)(this, other, options);
   };
@@ -5055,6 +5911,12 @@ export function installMethods(prototype: Tensor): void {
   };
   p.gather = function (this: Tensor, ...args: unknown[]) {
     return (F.gather as A.Unchecked)(this, ...args);
+  };
+  p.gcd = function (this: Tensor, other: unknown, options: unknown) {
+    return (F.gcd as A.Unchecked)(this, other, options);
+  };
+  p.gcd_ = function (this: Tensor, other: unknown, options: unknown) {
+    return (M.gcd_ as A.Unchecked)(this, other, options);
   };
   p.ge = function (this: Tensor, other: unknown, options: unknown) {
     return (F.ge as A.Unchecked)(this, other, options);
@@ -5088,6 +5950,18 @@ export function installMethods(prototype: Tensor): void {
   };
   p.half = function (this: Tensor, ...args: unknown[]) {
     return (M.half as A.Unchecked)(this, ...args);
+  };
+  p.heaviside = function (this: Tensor, values: unknown, options: unknown) {
+    return (F.heaviside as A.Unchecked)(this, values, options);
+  };
+  p.heaviside_ = function (this: Tensor, values: unknown, options: unknown) {
+    return (M.heaviside_ as A.Unchecked)(this, values, options);
+  };
+  p.hypot = function (this: Tensor, other: unknown, options: unknown) {
+    return (F.hypot as A.Unchecked)(this, other, options);
+  };
+  p.hypot_ = function (this: Tensor, other: unknown, options: unknown) {
+    return (M.hypot_ as A.Unchecked)(this, other, options);
   };
   Object.defineProperty(p, "imag", { configurable: true, get(this: Tensor) {
     return O.imag(this);
@@ -5134,11 +6008,35 @@ export function installMethods(prototype: Tensor): void {
   p.isclose = function (this: Tensor, ...args: unknown[]) {
     return (F.isclose as A.Unchecked)(this, ...args);
   };
+  p.isfinite = function (this: Tensor, options: unknown) {
+    return (F.isfinite as A.Unchecked)(this, options);
+  };
+  p.isinf = function (this: Tensor, options: unknown) {
+    return (F.isinf as A.Unchecked)(this, options);
+  };
   p.isnan = function (this: Tensor, options: unknown) {
     return (F.isnan as A.Unchecked)(this, options);
   };
+  p.isneginf = function (this: Tensor, options: unknown) {
+    return (F.isneginf as A.Unchecked)(this, options);
+  };
+  p.isposinf = function (this: Tensor, options: unknown) {
+    return (F.isposinf as A.Unchecked)(this, options);
+  };
   p.isreal = function (this: Tensor, ...args: unknown[]) {
     return (F.isreal as A.Unchecked)(this, ...args);
+  };
+  p.lcm = function (this: Tensor, other: unknown, options: unknown) {
+    return (F.lcm as A.Unchecked)(this, other, options);
+  };
+  p.lcm_ = function (this: Tensor, other: unknown, options: unknown) {
+    return (M.lcm_ as A.Unchecked)(this, other, options);
+  };
+  p.ldexp = function (this: Tensor, other: unknown, options: unknown) {
+    return (F.ldexp as A.Unchecked)(this, other, options);
+  };
+  p.ldexp_ = function (this: Tensor, other: unknown, options: unknown) {
+    return (M.ldexp_ as A.Unchecked)(this, other, options);
   };
   p.le = function (this: Tensor, other: unknown, options: unknown) {
     return (F.le as A.Unchecked)(this, other, options);
@@ -5176,11 +6074,23 @@ export function installMethods(prototype: Tensor): void {
   p.log_ = function (this: Tensor, options: unknown) {
     return (M.log_ as A.Unchecked)(this, options);
   };
+  p.log10 = function (this: Tensor, options: unknown) {
+    return (F.log10 as A.Unchecked)(this, options);
+  };
+  p.log10_ = function (this: Tensor, options: unknown) {
+    return (M.log10_ as A.Unchecked)(this, options);
+  };
   p.log1p = function (this: Tensor, options: unknown) {
     return (F.log1p as A.Unchecked)(this, options);
   };
   p.log1p_ = function (this: Tensor, options: unknown) {
     return (M.log1p_ as A.Unchecked)(this, options);
+  };
+  p.log2 = function (this: Tensor, options: unknown) {
+    return (F.log2 as A.Unchecked)(this, options);
+  };
+  p.log2_ = function (this: Tensor, options: unknown) {
+    return (M.log2_ as A.Unchecked)(this, options);
   };
   p.logNormal_ = function (this: Tensor, ...args: unknown[]) {
     return (M.logNormal_ as A.Unchecked)(this, ...args);
@@ -5211,6 +6121,18 @@ export function installMethods(prototype: Tensor): void {
   };
   p.logicalOr_ = function (this: Tensor, other: unknown, options: unknown) {
     return (M.logicalOr_ as A.Unchecked)(this, other, options);
+  };
+  p.logicalXor = function (this: Tensor, other: unknown, options: unknown) {
+    return (F.logicalXor as A.Unchecked)(this, other, options);
+  };
+  p.logicalXor_ = function (this: Tensor, other: unknown, options: unknown) {
+    return (M.logicalXor_ as A.Unchecked)(this, other, options);
+  };
+  p.logit = function (this: Tensor, ...args: unknown[]) {
+    return (F.logit as A.Unchecked)(this, ...args);
+  };
+  p.logit_ = function (this: Tensor, ...args: unknown[]) {
+    return (M.logit_ as A.Unchecked)(this, ...args);
   };
   p.logsumexp = function (this: Tensor, ...args: unknown[]) {
     return (F.logsumexp as A.Unchecked)(this, ...args);
@@ -5287,6 +6209,12 @@ export function installMethods(prototype: Tensor): void {
   p.mv = function (this: Tensor, vec: unknown, options: unknown) {
     return (F.mv as A.Unchecked)(this, vec, options);
   };
+  p.nanToNum = function (this: Tensor, ...args: unknown[]) {
+    return (F.nanToNum as A.Unchecked)(this, ...args);
+  };
+  p.nanToNum_ = function (this: Tensor, ...args: unknown[]) {
+    return (M.nanToNum_ as A.Unchecked)(this, ...args);
+  };
   p.nanmean = function (this: Tensor, ...args: unknown[]) {
     return (F.nanmean as A.Unchecked)(this, ...args);
   };
@@ -5332,6 +6260,12 @@ export function installMethods(prototype: Tensor): void {
   p.newZeros = function (this: Tensor, ...args: unknown[]) {
     return (M.newZeros as A.Unchecked)(this, ...args);
   };
+  p.nextafter = function (this: Tensor, other: unknown, options: unknown) {
+    return (F.nextafter as A.Unchecked)(this, other, options);
+  };
+  p.nextafter_ = function (this: Tensor, other: unknown, options: unknown) {
+    return (M.nextafter_ as A.Unchecked)(this, other, options);
+  };
   p.nonzero = function (this: Tensor, ...args: unknown[]) {
     return (F.nonzero as A.Unchecked)(this, ...args);
   };
@@ -5376,6 +6310,12 @@ export function installMethods(prototype: Tensor): void {
   };
   p.quantile = function (this: Tensor, ...args: unknown[]) {
     return (F.quantile as A.Unchecked)(this, ...args);
+  };
+  p.rad2deg = function (this: Tensor, options: unknown) {
+    return (F.rad2deg as A.Unchecked)(this, options);
+  };
+  p.rad2deg_ = function (this: Tensor, options: unknown) {
+    return (M.rad2deg_ as A.Unchecked)(this, options);
   };
   p.random_ = function (this: Tensor, ...args: unknown[]) {
     return (M.random_ as A.Unchecked)(this, ...args);
@@ -5485,6 +6425,9 @@ export function installMethods(prototype: Tensor): void {
   p.sign_ = function (this: Tensor, options: unknown) {
     return (M.sign_ as A.Unchecked)(this, options);
   };
+  p.signbit = function (this: Tensor, options: unknown) {
+    return (F.signbit as A.Unchecked)(this, options);
+  };
   p.sin = function (this: Tensor, options: unknown) {
     return (F.sin as A.Unchecked)(this, options);
   };
@@ -5496,6 +6439,12 @@ export function installMethods(prototype: Tensor): void {
   };
   p.sinc_ = function (this: Tensor, options: unknown) {
     return (M.sinc_ as A.Unchecked)(this, options);
+  };
+  p.sinh = function (this: Tensor, options: unknown) {
+    return (F.sinh as A.Unchecked)(this, options);
+  };
+  p.sinh_ = function (this: Tensor, options: unknown) {
+    return (M.sinh_ as A.Unchecked)(this, options);
   };
   p.slice = function (this: Tensor, ...args: unknown[]) {
     return (M.slice as A.Unchecked)(this, ...args);
@@ -5574,6 +6523,12 @@ export function installMethods(prototype: Tensor): void {
   };
   p.takeAlongDim = function (this: Tensor, ...args: unknown[]) {
     return (F.takeAlongDim as A.Unchecked)(this, ...args);
+  };
+  p.tan = function (this: Tensor, options: unknown) {
+    return (F.tan as A.Unchecked)(this, options);
+  };
+  p.tan_ = function (this: Tensor, options: unknown) {
+    return (M.tan_ as A.Unchecked)(this, options);
   };
   p.tanh = function (this: Tensor, options: unknown) {
     return (F.tanh as A.Unchecked)(this, options);

@@ -1002,6 +1002,281 @@ export class linalg_vector_norm_Backward extends Node {
   }
 }
 
+export class acos_Backward extends Node {
+  override get name(): string {
+    return "AcosBackward0";
+  }
+  self!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? grad.mul(F.conj(F.inverseLeg(self)).neg()) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+  }
+}
+
+export class asin_Backward extends Node {
+  override get name(): string {
+    return "AsinBackward0";
+  }
+  self!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? grad.mul(F.conj(F.inverseLeg(self))) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+  }
+}
+
+export class atan_Backward extends Node {
+  override get name(): string {
+    return "AtanBackward0";
+  }
+  self!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? grad.div(F.conj(self.mul(self).add(1))) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+  }
+}
+
+export class tan_Backward extends Node {
+  override get name(): string {
+    return "TanBackward0";
+  }
+  result0!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const result = S.unpack(this.result0, this) as Tensor;
+    return [
+      this.needs(0) ? grad.mul(F.conj(result.pow(2).add(1))) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.result0 = S.drop(this.result0);
+  }
+}
+
+export class sinh_Backward extends Node {
+  override get name(): string {
+    return "SinhBackward0";
+  }
+  self!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? grad.mul(F.conj(self.cosh())) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+  }
+}
+
+export class cosh_Backward extends Node {
+  override get name(): string {
+    return "CoshBackward0";
+  }
+  self!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? grad.mul(F.conj(self.sinh())) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+  }
+}
+
+export class acosh_Backward extends Node {
+  override get name(): string {
+    return "AcoshBackward0";
+  }
+  self!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? F.acoshBackward(grad, self) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+  }
+}
+
+export class asinh_Backward extends Node {
+  override get name(): string {
+    return "AsinhBackward0";
+  }
+  self!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? grad.mul(F.conj(self.pow(2).add(1).rsqrt())) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+  }
+}
+
+export class atanh_Backward extends Node {
+  override get name(): string {
+    return "AtanhBackward0";
+  }
+  self!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? grad.div(F.conj(self.pow(2).neg().add(1))) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+  }
+}
+
+export class log2_Backward extends Node {
+  override get name(): string {
+    return "Log2Backward0";
+  }
+  self!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? grad.div(F.conj(self).mul(Math.LN2)) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+  }
+}
+
+export class log10_Backward extends Node {
+  override get name(): string {
+    return "Log10Backward0";
+  }
+  self!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? grad.div(F.conj(self).mul(Math.LN10)) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+  }
+}
+
+export class exp2_Backward extends Node {
+  override get name(): string {
+    return "Exp2Backward0";
+  }
+  result0!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const result = S.unpack(this.result0, this) as Tensor;
+    return [
+      this.needs(0) ? grad.mul(F.conj(result)).mul(Math.LN2) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.result0 = S.drop(this.result0);
+  }
+}
+
+export class deg2rad_Backward extends Node {
+  override get name(): string {
+    return "Deg2RadBackward0";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? grad.mul(Math.PI / 180) : null,
+    ];
+  }
+}
+
+export class rad2deg_Backward extends Node {
+  override get name(): string {
+    return "Rad2DegBackward0";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? grad.mul(180 / Math.PI) : null,
+    ];
+  }
+}
+
+export class logit_Backward extends Node {
+  override get name(): string {
+    return "LogitBackward0";
+  }
+  self!: S.Saved;
+  eps!: number | null;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const eps = this.eps;
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? F.logitBackward(grad, self, eps) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+  }
+}
+
 export class clamp_min_Backward extends Node {
   override get name(): string {
     return "ClampMinBackward0";
@@ -1247,6 +1522,161 @@ export class ge_Backward extends Node {
       this.needs(0) ? F.noGradient(grad, self.shape) : null,
       this.needs(1) ? F.noGradient(grad, other.shape) : null,
     ];
+  }
+}
+
+export class hypot_Backward extends Node {
+  override get name(): string {
+    return "HypotBackward0";
+  }
+  self!: S.Saved;
+  other!: S.Saved;
+  result0!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const other = S.unpack(this.other, this) as Tensor;
+    const self = S.unpack(this.self, this) as Tensor;
+    const result = S.unpack(this.result0, this) as Tensor;
+    return [
+      this.needs(0) ? grad.mul(self.div(result)) : null,
+      this.needs(1) ? grad.mul(other.div(result)) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+    this.other = S.drop(this.other);
+    this.result0 = S.drop(this.result0);
+  }
+}
+
+export class nextafter_Backward extends Node {
+  override get name(): string {
+    return "NextafterBackward0";
+  }
+  self!: S.Saved;
+  other!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const other = S.unpack(this.other, this) as Tensor;
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? grad.maskedFill(self.eq(other), 0) : null,
+      this.needs(1) ? F.zerosOf(grad) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+    this.other = S.drop(this.other);
+  }
+}
+
+export class heaviside_Backward extends Node {
+  override get name(): string {
+    return "NotImplemented";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const needs = this.needsList();
+    const all: Gradients = this.nothing();
+    if (needs[0] || needs[1]) {
+      const part: Gradients = F.noDerivative("heaviside");
+      all[0] = part[0] ?? null;
+      all[1] = part[1] ?? null;
+    }
+    return all;
+  }
+}
+
+export class fmax_Backward extends Node {
+  override get name(): string {
+    return "FmaxBackward0";
+  }
+  self!: S.Saved;
+  other!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const other = S.unpack(this.other, this) as Tensor;
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? F.fmaxBackward(grad, self, other) : null,
+      this.needs(1) ? F.fmaxOtherBackward(grad, self, other) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+    this.other = S.drop(this.other);
+  }
+}
+
+export class fmin_Backward extends Node {
+  override get name(): string {
+    return "FminBackward0";
+  }
+  self!: S.Saved;
+  other!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const other = S.unpack(this.other, this) as Tensor;
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? F.fminBackward(grad, self, other) : null,
+      this.needs(1) ? F.fminOtherBackward(grad, self, other) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+    this.other = S.drop(this.other);
+  }
+}
+
+export class ldexp_Backward extends Node {
+  override get name(): string {
+    return "LdexpBackward0";
+  }
+  other!: S.Saved;
+  result0!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const other = S.unpack(this.other, this) as Tensor;
+    const result = S.unpack(this.result0, this) as Tensor;
+    return [
+      this.needs(0) ? grad.mul(F.conj(F.exp2Of(other, grad))) : null,
+      this.needs(1) ? grad.mul(F.conj(result)).mul(Math.LN2) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.other = S.drop(this.other);
+    this.result0 = S.drop(this.result0);
+  }
+}
+
+export class nan_to_num_Backward extends Node {
+  override get name(): string {
+    return "NanToNumBackward0";
+  }
+  self!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self = S.unpack(this.self, this) as Tensor;
+    return [
+      this.needs(0) ? grad.mul(self.isfinite()) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
   }
 }
 

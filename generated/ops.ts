@@ -13,6 +13,7 @@ import * as $losses from "../src/dispatch/losses.ts";
 import * as $matrix from "../src/dispatch/matrix.ts";
 import * as $matrix_vector from "../src/dispatch/matrix-vector.ts";
 import * as $norms from "../src/dispatch/norms.ts";
+import * as $numbers from "../src/dispatch/numbers.ts";
 import * as $pointwise from "../src/dispatch/pointwise.ts";
 import * as $power from "../src/dispatch/power.ts";
 import * as $random from "../src/dispatch/random.ts";
@@ -1453,6 +1454,601 @@ export function norm_String(self: Tensor, p: string, dim: number | readonly numb
   return $C.normByName(self, p, dim, keepdim, dtype, out);
 }
 
+export const P_acos = { name: "acos", kernel: $K.unary_acos, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"acos_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+const O_acos: $A.Operator = { name: "acos", publicName: "acos", overload: "", kind: "pointwise", run: acos, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function acos(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_acos, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("acos", out, [self]);
+    return $T.finishOut($pointwise.unary(P_acos, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_acos, self, undefined, false);
+  const node = new $N.acos_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $pointwise.unary(P_acos, self, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_acos_: $A.Operator = { name: "acos_", publicName: "acos", overload: "", kind: "pointwise", run: acos_, args: ["self"], devices: null, madeOn: null };
+export function acos_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_acos_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.unary(P_acos, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.acos_Backward();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.self = $T.saveOriginal(self);
+  $pointwise.unary(P_acos, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export const P_asin = { name: "asin", kernel: $K.unary_asin, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"asin_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+const O_asin: $A.Operator = { name: "asin", publicName: "asin", overload: "", kind: "pointwise", run: asin, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function asin(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_asin, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("asin", out, [self]);
+    return $T.finishOut($pointwise.unary(P_asin, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_asin, self, undefined, false);
+  const node = new $N.asin_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $pointwise.unary(P_asin, self, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_asin_: $A.Operator = { name: "asin_", publicName: "asin", overload: "", kind: "pointwise", run: asin_, args: ["self"], devices: null, madeOn: null };
+export function asin_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_asin_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.unary(P_asin, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.asin_Backward();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.self = $T.saveOriginal(self);
+  $pointwise.unary(P_asin, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export const P_atan = { name: "atan", kernel: $K.unary_atan, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"atan_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+const O_atan: $A.Operator = { name: "atan", publicName: "atan", overload: "", kind: "pointwise", run: atan, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function atan(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_atan, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("atan", out, [self]);
+    return $T.finishOut($pointwise.unary(P_atan, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_atan, self, undefined, false);
+  const node = new $N.atan_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $pointwise.unary(P_atan, self, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_atan_: $A.Operator = { name: "atan_", publicName: "atan", overload: "", kind: "pointwise", run: atan_, args: ["self"], devices: null, madeOn: null };
+export function atan_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_atan_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.unary(P_atan, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.atan_Backward();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.self = $T.saveOriginal(self);
+  $pointwise.unary(P_atan, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export const P_tan = { name: "tan", kernel: $K.unary_tan, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"tan_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+const O_tan: $A.Operator = { name: "tan", publicName: "tan", overload: "", kind: "pointwise", run: tan, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function tan(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_tan, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("tan", out, [self]);
+    return $T.finishOut($pointwise.unary(P_tan, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_tan, self, undefined, false);
+  const node = new $N.tan_Backward();
+  $T.connect(node, [self]);
+  const r = $pointwise.unary(P_tan, self, undefined, false);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
+}
+
+const O_tan_: $A.Operator = { name: "tan_", publicName: "tan", overload: "", kind: "pointwise", run: tan_, args: ["self"], devices: null, madeOn: null };
+export function tan_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_tan_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.unary(P_tan, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.tan_Backward();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  $pointwise.unary(P_tan, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  node.result0 = $S.saveResult(self, node, 0);
+  return self;
+}
+
+export const P_sinh = { name: "sinh", kernel: $K.unary_sinh, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"sinh_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+const O_sinh: $A.Operator = { name: "sinh", publicName: "sinh", overload: "", kind: "pointwise", run: sinh, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function sinh(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_sinh, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("sinh", out, [self]);
+    return $T.finishOut($pointwise.unary(P_sinh, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_sinh, self, undefined, false);
+  const node = new $N.sinh_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $pointwise.unary(P_sinh, self, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_sinh_: $A.Operator = { name: "sinh_", publicName: "sinh", overload: "", kind: "pointwise", run: sinh_, args: ["self"], devices: null, madeOn: null };
+export function sinh_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_sinh_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.unary(P_sinh, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.sinh_Backward();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.self = $T.saveOriginal(self);
+  $pointwise.unary(P_sinh, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export const P_cosh = { name: "cosh", kernel: $K.unary_cosh, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"cosh_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+const O_cosh: $A.Operator = { name: "cosh", publicName: "cosh", overload: "", kind: "pointwise", run: cosh, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function cosh(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_cosh, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("cosh", out, [self]);
+    return $T.finishOut($pointwise.unary(P_cosh, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_cosh, self, undefined, false);
+  const node = new $N.cosh_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $pointwise.unary(P_cosh, self, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_cosh_: $A.Operator = { name: "cosh_", publicName: "cosh", overload: "", kind: "pointwise", run: cosh_, args: ["self"], devices: null, madeOn: null };
+export function cosh_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_cosh_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.unary(P_cosh, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.cosh_Backward();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.self = $T.saveOriginal(self);
+  $pointwise.unary(P_cosh, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export const P_acosh = { name: "acosh", kernel: $K.unary_acosh, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"acosh_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+const O_acosh: $A.Operator = { name: "acosh", publicName: "acosh", overload: "", kind: "pointwise", run: acosh, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function acosh(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_acosh, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("acosh", out, [self]);
+    return $T.finishOut($pointwise.unary(P_acosh, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_acosh, self, undefined, false);
+  const node = new $N.acosh_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $pointwise.unary(P_acosh, self, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_acosh_: $A.Operator = { name: "acosh_", publicName: "acosh", overload: "", kind: "pointwise", run: acosh_, args: ["self"], devices: null, madeOn: null };
+export function acosh_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_acosh_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.unary(P_acosh, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.acosh_Backward();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.self = $T.saveOriginal(self);
+  $pointwise.unary(P_acosh, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export const P_asinh = { name: "asinh", kernel: $K.unary_asinh, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"asinh_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+const O_asinh: $A.Operator = { name: "asinh", publicName: "asinh", overload: "", kind: "pointwise", run: asinh, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function asinh(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_asinh, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("asinh", out, [self]);
+    return $T.finishOut($pointwise.unary(P_asinh, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_asinh, self, undefined, false);
+  const node = new $N.asinh_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $pointwise.unary(P_asinh, self, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_asinh_: $A.Operator = { name: "asinh_", publicName: "asinh", overload: "", kind: "pointwise", run: asinh_, args: ["self"], devices: null, madeOn: null };
+export function asinh_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_asinh_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.unary(P_asinh, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.asinh_Backward();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.self = $T.saveOriginal(self);
+  $pointwise.unary(P_asinh, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export const P_atanh = { name: "atanh", kernel: $K.unary_atanh, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"atanh_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+const O_atanh: $A.Operator = { name: "atanh", publicName: "atanh", overload: "", kind: "pointwise", run: atanh, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function atanh(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_atanh, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("atanh", out, [self]);
+    return $T.finishOut($pointwise.unary(P_atanh, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_atanh, self, undefined, false);
+  const node = new $N.atanh_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $pointwise.unary(P_atanh, self, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_atanh_: $A.Operator = { name: "atanh_", publicName: "atanh", overload: "", kind: "pointwise", run: atanh_, args: ["self"], devices: null, madeOn: null };
+export function atanh_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_atanh_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.unary(P_atanh, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.atanh_Backward();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.self = $T.saveOriginal(self);
+  $pointwise.unary(P_atanh, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export const P_log2 = { name: "log2", kernel: $K.unary_log2, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"log2_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+const O_log2: $A.Operator = { name: "log2", publicName: "log2", overload: "", kind: "pointwise", run: log2, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function log2(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_log2, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("log2", out, [self]);
+    return $T.finishOut($pointwise.unary(P_log2, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_log2, self, undefined, false);
+  const node = new $N.log2_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $pointwise.unary(P_log2, self, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_log2_: $A.Operator = { name: "log2_", publicName: "log2", overload: "", kind: "pointwise", run: log2_, args: ["self"], devices: null, madeOn: null };
+export function log2_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_log2_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.unary(P_log2, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.log2_Backward();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.self = $T.saveOriginal(self);
+  $pointwise.unary(P_log2, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export const P_log10 = { name: "log10", kernel: $K.unary_log10, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"log10_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+const O_log10: $A.Operator = { name: "log10", publicName: "log10", overload: "", kind: "pointwise", run: log10, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function log10(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_log10, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("log10", out, [self]);
+    return $T.finishOut($pointwise.unary(P_log10, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_log10, self, undefined, false);
+  const node = new $N.log10_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $pointwise.unary(P_log10, self, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_log10_: $A.Operator = { name: "log10_", publicName: "log10", overload: "", kind: "pointwise", run: log10_, args: ["self"], devices: null, madeOn: null };
+export function log10_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_log10_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.unary(P_log10, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.log10_Backward();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.self = $T.saveOriginal(self);
+  $pointwise.unary(P_log10, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export const P_exp2 = { name: "exp2", kernel: $K.unary_exp2, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"exp2","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+const O_exp2: $A.Operator = { name: "exp2", publicName: "exp2", overload: "", kind: "pointwise", run: exp2, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function exp2(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_exp2, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("exp2", out, [self]);
+    return $T.finishOut($pointwise.unary(P_exp2, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_exp2, self, undefined, false);
+  const node = new $N.exp2_Backward();
+  $T.connect(node, [self]);
+  const r = $pointwise.unary(P_exp2, self, undefined, false);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
+}
+
+const O_exp2_: $A.Operator = { name: "exp2_", publicName: "exp2", overload: "", kind: "pointwise", run: exp2_, args: ["self"], devices: null, madeOn: null };
+export function exp2_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_exp2_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.unary(P_exp2, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.exp2_Backward();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  $pointwise.unary(P_exp2, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  node.result0 = $S.saveResult(self, node, 0);
+  return self;
+}
+
+const O_deg2rad: $A.Operator = { name: "deg2rad", publicName: "deg2rad", overload: "", kind: "pointwise", run: deg2rad, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function deg2rad(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_deg2rad, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("deg2rad", out, [self]);
+    return $T.finishOut($numbers.deg2rad(self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $numbers.deg2rad(self, undefined, false);
+  const node = new $N.deg2rad_Backward();
+  $T.connect(node, [self]);
+  const r = $numbers.deg2rad(self, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_deg2rad_: $A.Operator = { name: "deg2rad_", publicName: "deg2rad", overload: "", kind: "pointwise", run: deg2rad_, args: ["self"], devices: null, madeOn: null };
+export function deg2rad_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_deg2rad_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    $numbers.deg2rad(self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.deg2rad_Backward();
+  $T.connect(node, [self]);
+  $numbers.deg2rad(self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+const O_rad2deg: $A.Operator = { name: "rad2deg", publicName: "rad2deg", overload: "", kind: "pointwise", run: rad2deg, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function rad2deg(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_rad2deg, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("rad2deg", out, [self]);
+    return $T.finishOut($numbers.rad2deg(self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $numbers.rad2deg(self, undefined, false);
+  const node = new $N.rad2deg_Backward();
+  $T.connect(node, [self]);
+  const r = $numbers.rad2deg(self, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_rad2deg_: $A.Operator = { name: "rad2deg_", publicName: "rad2deg", overload: "", kind: "pointwise", run: rad2deg_, args: ["self"], devices: null, madeOn: null };
+export function rad2deg_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_rad2deg_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    $numbers.rad2deg(self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.rad2deg_Backward();
+  $T.connect(node, [self]);
+  $numbers.rad2deg(self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+const O_logit: $A.Operator = { name: "logit", publicName: "logit", overload: "", kind: "pointwise", run: logit, args: ["self","eps","out"], devices: [[0],[2],[]], madeOn: null };
+export function logit(self: Tensor, eps: number | null, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_logit, [self, eps, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("logit", out, [self]);
+    return $T.finishOut($numbers.logit(self, eps, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $numbers.logit(self, eps, undefined, false);
+  const node = new $N.logit_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.eps = eps;
+  const r = $numbers.logit(self, eps, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_logit_: $A.Operator = { name: "logit_", publicName: "logit", overload: "", kind: "pointwise", run: logit_, args: ["self","eps"], devices: null, madeOn: null };
+export function logit_(self: Tensor, eps: number | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_logit_, [self, eps]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $numbers.logit(self, eps, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.logit_Backward();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.self = $T.saveOriginal(self);
+  node.eps = eps;
+  $numbers.logit(self, eps, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
 const O_clamp_min: $A.Operator = { name: "clamp_min", publicName: "clampMin", overload: "", kind: "pointwise", run: clamp_min, args: ["self","min","out"], devices: [[0],[2],[]], madeOn: null };
 export function clamp_min(self: Tensor, min: Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp_min, [self, min, out]); if (r !== $A.PROCEED) return r as Tensor; }
@@ -1961,6 +2557,329 @@ export function bitwise_xor_(self: Tensor, other: Tensor | Scalar): Tensor {
   }
   $pointwise.binary(P_bitwise_xor, self, other, self, true);
   self._version.value++;
+  return self;
+}
+
+export const P_hypot = { name: "hypot", kernel: $K.binary_hypot, rule: $pointwise.RULES.arith, refuses: [{"dtypes":130111,"kernel":"hypot_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+const O_hypot: $A.Operator = { name: "hypot", publicName: "hypot", overload: "", kind: "pointwise", run: hypot, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
+export function hypot(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_hypot, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("hypot", out, [self, other]);
+    return $T.finishOut($pointwise.binary(P_hypot, self, other, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $pointwise.binary(P_hypot, self, other, undefined, false);
+  const node = new $N.hypot_Backward();
+  $T.connect(node, [self, other]);
+  node.self = node.needs(0) ? $S.save(self) : null;
+  node.other = node.needs(1) ? $S.save(other) : null;
+  const r = $pointwise.binary(P_hypot, self, other, undefined, false);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
+}
+
+const O_hypot_: $A.Operator = { name: "hypot_", publicName: "hypot", overload: "", kind: "pointwise", run: hypot_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
+export function hypot_(self: Tensor, other: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_hypot_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self, other);
+    }
+    $pointwise.binary(P_hypot, self, other, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [other]);
+  const node = new $N.hypot_Backward();
+  $T.connect(node, [self, other]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  node.self = node.needs(0) ? $T.saveOriginal(self) : null;
+  node.other = node.needs(1) ? $S.save(other) : null;
+  $pointwise.binary(P_hypot, self, other, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  node.result0 = $S.saveResult(self, node, 0);
+  return self;
+}
+
+const O_nextafter: $A.Operator = { name: "nextafter", publicName: "nextafter", overload: "", kind: "pointwise", run: nextafter, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
+export function nextafter(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_nextafter, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("nextafter", out, [self, other]);
+    return $T.finishOut($numbers.nextafter(self, other, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $numbers.nextafter(self, other, undefined, false);
+  const node = new $N.nextafter_Backward();
+  $T.connect(node, [self, other]);
+  node.self = node.needs(0) ? $S.save(self) : null;
+  node.other = node.needs(0) ? $S.save(other) : null;
+  const r = $numbers.nextafter(self, other, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_nextafter_: $A.Operator = { name: "nextafter_", publicName: "nextafter", overload: "", kind: "pointwise", run: nextafter_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
+export function nextafter_(self: Tensor, other: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_nextafter_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self, other);
+    }
+    $numbers.nextafter(self, other, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [other]);
+  const node = new $N.nextafter_Backward();
+  $T.connect(node, [self, other]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  node.self = node.needs(0) ? $T.saveOriginal(self) : null;
+  node.other = node.needs(0) ? $S.save(other) : null;
+  $numbers.nextafter(self, other, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+const O_heaviside: $A.Operator = { name: "heaviside", publicName: "heaviside", overload: "", kind: "pointwise", run: heaviside, args: ["self","values","out"], devices: [[0,1],[2],[]], madeOn: null };
+export function heaviside(self: Tensor, values: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_heaviside, [self, values, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    return $T.finishOut($numbers.heaviside(self, values, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(values)))) return $numbers.heaviside(self, values, undefined, false);
+  const node = new $N.heaviside_Backward();
+  $T.connect(node, [self, values]);
+  const r = $numbers.heaviside(self, values, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_heaviside_: $A.Operator = { name: "heaviside_", publicName: "heaviside", overload: "", kind: "pointwise", run: heaviside_, args: ["self","values"], devices: [[0,1],[0],[]], madeOn: null };
+export function heaviside_(self: Tensor, values: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_heaviside_, [self, values]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(values)))) {
+    $numbers.heaviside(self, values, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [values]);
+  const node = new $N.heaviside_Backward();
+  $T.connect(node, [self, values]);
+  $numbers.heaviside(self, values, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+const O_gcd: $A.Operator = { name: "gcd", publicName: "gcd", overload: "", kind: "pointwise", run: gcd, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
+export function gcd(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_gcd, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    return $T.finishOut($numbers.gcd(self, other, out, false), out) as Tensor;
+  }
+  return $numbers.gcd(self, other, undefined, false);
+}
+
+const O_gcd_: $A.Operator = { name: "gcd_", publicName: "gcd", overload: "", kind: "pointwise", run: gcd_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
+export function gcd_(self: Tensor, other: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_gcd_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  $T.checkInplace(self, [other]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  $numbers.gcd(self, other, self, true);
+  self._version.value++;
+  return self;
+}
+
+const O_lcm: $A.Operator = { name: "lcm", publicName: "lcm", overload: "", kind: "pointwise", run: lcm, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
+export function lcm(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_lcm, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    return $T.finishOut($numbers.lcm(self, other, out, false), out) as Tensor;
+  }
+  return $numbers.lcm(self, other, undefined, false);
+}
+
+const O_lcm_: $A.Operator = { name: "lcm_", publicName: "lcm", overload: "", kind: "pointwise", run: lcm_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
+export function lcm_(self: Tensor, other: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_lcm_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  $T.checkInplace(self, [other]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  $numbers.lcm(self, other, self, true);
+  self._version.value++;
+  return self;
+}
+
+export const P_fmax = { name: "fmax", kernel: $K.binary_fmax, rule: $pointwise.RULES.arith, refuses: [{"dtypes":3072,"kernel":null,"text":"fmax not implemented for complex tensors.","error":"TypeError","all":null},{"dtypes":98304,"kernel":"fmax_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+const O_fmax: $A.Operator = { name: "fmax", publicName: "fmax", overload: "", kind: "pointwise", run: fmax, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
+export function fmax(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_fmax, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("fmax", out, [self, other]);
+    return $T.finishOut($pointwise.binary(P_fmax, self, other, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $pointwise.binary(P_fmax, self, other, undefined, false);
+  const node = new $N.fmax_Backward();
+  $T.connect(node, [self, other]);
+  node.self = $S.save(self);
+  node.other = $S.save(other);
+  const r = $pointwise.binary(P_fmax, self, other, undefined, false);
+  return $T.record(r, node);
+}
+
+export const P_fmin = { name: "fmin", kernel: $K.binary_fmin, rule: $pointwise.RULES.arith, refuses: [{"dtypes":3072,"kernel":null,"text":"fmin not implemented for complex tensors.","error":"TypeError","all":null},{"dtypes":98304,"kernel":"fmin_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+const O_fmin: $A.Operator = { name: "fmin", publicName: "fmin", overload: "", kind: "pointwise", run: fmin, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
+export function fmin(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_fmin, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("fmin", out, [self, other]);
+    return $T.finishOut($pointwise.binary(P_fmin, self, other, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $pointwise.binary(P_fmin, self, other, undefined, false);
+  const node = new $N.fmin_Backward();
+  $T.connect(node, [self, other]);
+  node.self = $S.save(self);
+  node.other = $S.save(other);
+  const r = $pointwise.binary(P_fmin, self, other, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_ldexp: $A.Operator = { name: "ldexp", publicName: "ldexp", overload: "", kind: "pointwise", run: ldexp, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
+export function ldexp(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_ldexp, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("ldexp", out, [self, other]);
+    return $T.finishOut($numbers.ldexp(self, other, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $numbers.ldexp(self, other, undefined, false);
+  const node = new $N.ldexp_Backward();
+  $T.connect(node, [self, other]);
+  node.other = node.needs(0) ? $S.save(other) : null;
+  const r = $numbers.ldexp(self, other, undefined, false);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
+}
+
+const O_ldexp_: $A.Operator = { name: "ldexp_", publicName: "ldexp", overload: "", kind: "pointwise", run: ldexp_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
+export function ldexp_(self: Tensor, other: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_ldexp_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) {
+    $numbers.ldexp(self, other, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [other]);
+  const node = new $N.ldexp_Backward();
+  $T.connect(node, [self, other]);
+  node.other = node.needs(0) ? $S.save(other) : null;
+  $numbers.ldexp(self, other, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  node.result0 = $S.saveResult(self, node, 0);
+  return self;
+}
+
+export const P_logical_xor = { name: "logicalXor", kernel: $K.binary_logical_xor, rule: $pointwise.RULES.bool, refuses: [{"dtypes":126976,"kernel":"logical_xor_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+const O_logical_xor: $A.Operator = { name: "logical_xor", publicName: "logicalXor", overload: "", kind: "pointwise", run: logical_xor, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
+export function logical_xor(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_logical_xor, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    return $T.finishOut($pointwise.binary(P_logical_xor, self, other, out, false), out) as Tensor;
+  }
+  return $pointwise.binary(P_logical_xor, self, other, undefined, false);
+}
+
+const O_logical_xor_: $A.Operator = { name: "logical_xor_", publicName: "logicalXor", overload: "", kind: "pointwise", run: logical_xor_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
+export function logical_xor_(self: Tensor, other: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_logical_xor_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  $pointwise.binary(P_logical_xor, self, other, self, true);
+  self._version.value++;
+  return self;
+}
+
+const O_isinf: $A.Operator = { name: "isinf", publicName: "isinf", overload: "", kind: "pointwise", run: isinf, args: ["self"], devices: null, madeOn: null };
+export function isinf(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_isinf, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $numbers.isinf(self);
+}
+
+const O_isfinite: $A.Operator = { name: "isfinite", publicName: "isfinite", overload: "", kind: "pointwise", run: isfinite, args: ["self"], devices: null, madeOn: null };
+export function isfinite(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_isfinite, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $numbers.isfinite(self);
+}
+
+const O_isposinf: $A.Operator = { name: "isposinf", publicName: "isposinf", overload: "", kind: "pointwise", run: isposinf, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function isposinf(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_isposinf, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    return $T.finishOut($numbers.isposinf(self, out), out) as Tensor;
+  }
+  return $numbers.isposinf(self, undefined);
+}
+
+const O_isneginf: $A.Operator = { name: "isneginf", publicName: "isneginf", overload: "", kind: "pointwise", run: isneginf, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function isneginf(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_isneginf, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    return $T.finishOut($numbers.isneginf(self, out), out) as Tensor;
+  }
+  return $numbers.isneginf(self, undefined);
+}
+
+const O_signbit: $A.Operator = { name: "signbit", publicName: "signbit", overload: "", kind: "pointwise", run: signbit, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
+export function signbit(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_signbit, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    return $T.finishOut($numbers.signbit(self, out), out) as Tensor;
+  }
+  return $numbers.signbit(self, undefined);
+}
+
+const O_nan_to_num: $A.Operator = { name: "nan_to_num", publicName: "nanToNum", overload: "", kind: "pointwise", run: nan_to_num, args: ["self","nan","posinf","neginf","out"], devices: [[0],[4],[]], madeOn: null };
+export function nan_to_num(self: Tensor, nan: number | null, posinf: number | null, neginf: number | null, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_nan_to_num, [self, nan, posinf, neginf, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("nan_to_num", out, [self]);
+    return $T.finishOut($numbers.nanToNum(self, nan, posinf, neginf, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $numbers.nanToNum(self, nan, posinf, neginf, undefined, false);
+  const node = new $N.nan_to_num_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $numbers.nanToNum(self, nan, posinf, neginf, undefined, false);
+  return $T.record(r, node);
+}
+
+const O_nan_to_num_: $A.Operator = { name: "nan_to_num_", publicName: "nanToNum", overload: "", kind: "pointwise", run: nan_to_num_, args: ["self","nan","posinf","neginf"], devices: null, madeOn: null };
+export function nan_to_num_(self: Tensor, nan: number | null, posinf: number | null, neginf: number | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_nan_to_num_, [self, nan, posinf, neginf]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    $numbers.nanToNum(self, nan, posinf, neginf, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.nan_to_num_Backward();
+  $T.connect(node, [self]);
+  node.self = $T.saveOriginal(self);
+  $numbers.nanToNum(self, nan, posinf, neginf, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
   return self;
 }
 

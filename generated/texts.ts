@@ -724,6 +724,46 @@ export function expectedScalarType(op: string | undefined, wanted: Part, got: Pa
   return new RuntimeError(`expected scalar_type ${part(wanted)} but found ${part(got)}`, { op, code: "dtype" });
 }
 
+/** {name} is not supported for complex tensors. */
+export function complexDegrees(op: string | undefined, name: Part): NotImplementedError {
+  return new NotImplementedError(`${part(name)} is not supported for complex tensors.`, { op, code: "not_implemented" });
+}
+
+/** heaviside is not yet implemented for complex tensors. */
+export function heavisideOfComplex(op: string | undefined): NotImplementedError {
+  return new NotImplementedError(`heaviside is not yet implemented for complex tensors.`, { op, code: "not_implemented" });
+}
+
+/** heaviside is not yet implemented for tensors with different dtypes. */
+export function heavisideDtypes(op: string | undefined): RuntimeError {
+  return new RuntimeError(`heaviside is not yet implemented for tensors with different dtypes.`, { op, code: "runtime" });
+}
+
+/** ldexp can't be cast to the desired output type {to} */
+export function ldexpCast(op: string | undefined, to: Part): RuntimeError {
+  return new RuntimeError(`ldexp can't be cast to the desired output type ${part(to)}`, { op, code: "runtime" });
+}
+
+/** {name} does not support non-boolean outputs. */
+export function boolsOnly(op: string | undefined, name: Part): RuntimeError {
+  return new RuntimeError(`${part(name)} does not support non-boolean outputs.`, { op, code: "runtime" });
+}
+
+/** {name} does not support complex inputs. */
+export function noComplexInputs(op: string | undefined, name: Part): TypeError {
+  return new TypeError(`${part(name)} does not support complex inputs.`, { op, code: "type" });
+}
+
+/** signbit is not implemented for complex tensors. */
+export function signbitOfComplex(op: string | undefined): NotImplementedError {
+  return new NotImplementedError(`signbit is not implemented for complex tensors.`, { op, code: "not_implemented" });
+}
+
+/** nan_to_num: dtype of out: {out} should be same as input: {input} */
+export function nanToNumDtype(op: string | undefined, out: Part, input: Part): RuntimeError {
+  return new RuntimeError(`nan_to_num: dtype of out: ${part(out)} should be same as input: ${part(input)}`, { op, code: "runtime" });
+}
+
 /** dtype {dtype} does not match dtype of out parameter ({out}) */
 export function outDtypeDiffers(op: string | undefined, dtype: Part, out: Part): RuntimeError {
   return new RuntimeError(`dtype ${part(dtype)} does not match dtype of out parameter (${part(out)})`, { op, code: "runtime" });

@@ -52,6 +52,7 @@ def unary():
     for name in ("expm1", "reciprocal", "rsqrt"):
         op(name, dom=("spec" if name == "expm1" else "pos",), **ulp, cplx={"rtol": 1e-5, "atol": 1e-6})
     special()
+    arcs()
     op("sign", dom=("spec",))
     op("sgn", dom=("small",), forms="fio", cplx={"ulp": 4})
     for name in ("floor", "ceil", "trunc", "round", "frac"):
@@ -64,6 +65,29 @@ def unary():
         op(name + ".0", args=("x", 0), dom=("small",), fn=name, forms="fg")
     op("fill_", args=("x", 3), forms="i", fn="fill")
     op("zero_", args=("x",), forms="i", fn="zero")
+
+
+def arcs():
+    """Inverse and hyperbolic functions, other bases, and questions of one number."""
+    ulp = {"mode": "ulp", "tol": {"ulp": 4, "atol": 1e-7}, "cplx": {"rtol": 1e-4, "atol": 1e-5}}
+    for name in ("acos", "asin", "atanh"):
+        op(name, dom=("small",), **ulp)
+    for name in ("atan", "asinh"):
+        op(name, dom=("any",), **ulp)
+    for name in ("sinh", "cosh", "exp2"):
+        op(name, dom=("small",), **ulp)
+    op("tan", dom=("any",), mode="rtol", tol={"rtol": 1e-5, "atol": 1e-5}, half={"rtol": 1e-2, "atol": 1e-2},
+       cplx={"rtol": 1e-4, "atol": 1e-5})
+    for name in ("acosh", "log2", "log10"):
+        op(name, dom=("pos",), **ulp)
+    for name in ("deg2rad", "rad2deg"):
+        op(name, dom=("any",), mode="ulp", tol={"ulp": 1})
+    op("logit", ("x", {"f": 0.125}), ("small",), mode="rtol", tol={"rtol": 1e-5, "atol": 1e-5},
+       half={"rtol": 1e-2, "atol": 1e-2})
+    for name in ("isinf", "isfinite", "isposinf", "isneginf", "signbit"):
+        op(name, dom=("any" if name == "signbit" else "spec",), forms="f" if name in ("isinf", "isfinite") else "fo")
+    op("nan_to_num", dom=("spec",))
+    op("nan_to_num.numbers", ("x", {"f": 2.0}, {"f": 3.0}, {"f": -4.0}), ("spec",), fn="nan_to_num", forms="fiog")
 
 
 def special():
@@ -100,7 +124,7 @@ def binary():
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         op(name, xy, ("small", "small"), forms="fio")
     op("eq.spec", xy, ("spec", "spec"), fn="eq", forms="f")
-    for name in ("logical_and", "logical_or"):
+    for name in ("logical_and", "logical_or", "logical_xor"):
         op(name, xy, ("small", "small"), forms="fio")
     for name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
         op(name, xy, ("any", "any"), forms="fio")
@@ -110,6 +134,14 @@ def binary():
         op(name + ".tensor", xy, ("nans", "nans"), fn=name, forms="fiog")
     for name in ("logaddexp", "logaddexp2"):
         op(name, xy, ("any", "any"), mode="ulp", tol={"ulp": 4, "atol": 1e-6}, forms="fog", cplx={"rtol": 1e-4, "atol": 1e-5})
+    op("hypot", xy, ("any", "any"), mode="ulp", tol={"ulp": 1})
+    op("nextafter", xy, ("spec", "any"), forms="fio")
+    op("heaviside", xy, ("small", "any"), forms="fio")
+    for name in ("gcd", "lcm"):
+        op(name, xy, ("any", "any"), forms="fio")
+    for name in ("fmax", "fmin"):
+        op(name, xy, ("nans", "nans"), forms="fog")
+    op("ldexp", xy, ("small", "expo"), mode="ulp", tol={"ulp": 4, "atol": 1e-6}, cplx={"rtol": 1e-4, "atol": 1e-5})
     op("xlogy", xy, ("any", "pos"), mode="ulp", tol={"ulp": 8, "atol": 1e-6})
     op("lerp", ("x", "y", {"f": 0.3}), ("any", "any"), mode="ulp", tol={"ulp": 4, "atol": 2e-6}, half={"ulp": 2},
        forms="fiog")

@@ -13,6 +13,7 @@ import torch
 
 from exact_calls import SECTIONS
 from exact_calls_more import SECTIONS as MORE
+from exact_calls_numbers import SECTIONS as NUMBERS
 from make_random_cases import CODE, answer
 
 
@@ -67,7 +68,7 @@ def main():
     warnings.simplefilter("ignore")
     with open(sys.argv[1], "w") as f:
         cases = Cases(f)
-        for section in SECTIONS + MORE:
+        for section in SECTIONS + MORE + NUMBERS:
             torch.manual_seed(len(section.__name__))
             cases.section = section.__name__
             section(cases.call)

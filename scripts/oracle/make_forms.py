@@ -41,6 +41,9 @@ CALLS = {
     **{n: (X,) for n in "erf erfc erfinv lgamma digamma sinc".split()}, "xlogy": (X, X), "polygamma": (1, X), "norm": (X,),
     "nansum": (X,), "nanmean": (X,), **{n: (X,) for n in "sign sgn expm1 reciprocal rsqrt".split()},
     "nanquantile": (X, 0.5), "cummax": (X, 0), "cummin": (X, 0), "clamp_min": (X, 0.0), "clamp_max": (X, 0.0), "isreal": (X,),
+    **{n: (X,) for n in "acos asin atan tan sinh cosh acosh asinh atanh log2 log10 exp2 deg2rad rad2deg isinf isfinite "
+       "isposinf isneginf signbit nan_to_num logit arccos arcsin arctan arccosh arcsinh arctanh".split()},
+    **{n: (X, X) for n in "hypot nextafter heaviside fmax fmin ldexp logical_xor".split()}, "gcd": (I, I), "lcm": (I, I),
     "logaddexp": (X, X), "logaddexp2": (X, X), **{n: (X,) for n in "floor ceil trunc fix round frac".split()},
     "bitwise_and": (I, I), "bitwise_or": (I, I), "lerp": (X, X, 0.5), "addcmul": (X, X, X), "addcdiv": (X, X, X),
     **{n: (X, 0) for n in "sum mean prod argmax argmin all any var std sort argsort var_mean std_mean".split()},
@@ -72,6 +75,8 @@ roll rot90 fliplr flipud logsumexp cummax cummin clamp_min clamp_max isreal loga
 floor ceil trunc fix round frac l1_loss smooth_l1_loss huber_loss quantile nanquantile
 isin searchsorted bucketize diff nansum nanmean sign sgn expm1 reciprocal rsqrt
 erf erfc erfinv lgamma digamma sinc xlogy polygamma norm unique unique_consecutive
+acos asin atan tan sinh cosh acosh asinh atanh log2 log10 exp2 deg2rad rad2deg isinf isfinite isposinf isneginf signbit
+nan_to_num logit arccos arcsin arctan arccosh arcsinh arctanh hypot nextafter heaviside fmax fmin ldexp logical_xor gcd lcm
 """.split()
 
 # The module has more of these names: deprecated twins, and an `unfold` that is another operator.

@@ -30,7 +30,8 @@ from kernel_ops import ALL, table
 SHAPES = {0: (0, 3), 1: (1, 1), 7: (1, 7), 63: (7, 9), 64: (8, 8), 65: (5, 13), 1000: (25, 40), 70000: (250, 280)}
 HALF = ("f16", "bf16")
 UNSIGNED = ("u16", "u32", "u64")
-TENSOR_ONLY = ("maximum", "minimum", "isclose", "logical_and", "logical_or", "atan2", "copy_", "clamp_min.tensor",
+TENSOR_ONLY = ("hypot", "nextafter", "heaviside", "gcd", "lcm", "fmax", "fmin", "ldexp", "logical_xor",
+               "maximum", "minimum", "isclose", "logical_and", "logical_or", "atan2", "copy_", "clamp_min.tensor",
                "clamp_max.tensor", "logaddexp", "logaddexp2")
 # Significant digits of a sum; far more than its bound needs.
 DIGITS = {"g": 7, "f16": 8, "bf16": 8, "f32": 10, "f64": 17}

@@ -5,6 +5,7 @@ import { asStridedBackward } from "./gradients.ts";
 export * from "./formulas-common.ts";
 export * from "./formulas-indexing.ts";
 export * from "./formulas-matrix.ts";
+export * from "./formulas-numbers.ts";
 export * from "./formulas-pointwise.ts";
 export * from "./formulas-reduction.ts";
 export { sumTo } from "./gradients.ts";

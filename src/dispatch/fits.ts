@@ -15,7 +15,7 @@ const C_NAMES: Record<string, string> = {
 };
 
 /** The largest finite value of a floating dtype, beyond which a number does not fit. */
-function floatLimit(d: DType): number {
+export function floatLimit(d: DType): number {
   switch (d.name) {
     case "float16":
       return 65504;

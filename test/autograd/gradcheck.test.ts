@@ -26,7 +26,7 @@ const DEFINED: Record<string, string> = {
   "normal.float_Tensor": "torch gives zeros for the parameters of random numbers",
 };
 const COMPLEX_ONLY = new Set(["view_as_real"]);
-const REFUSAL = /^(notDerivable|noScatterReduceGradient)\(/;
+const REFUSAL = /^(notDerivable|noScatterReduceGradient|noDerivative)\(/;
 
 const counts = { operators: 0, formulas: 0, refused: 0, calls: 0, complexCalls: 0, inPlaceCalls: 0 };
 

@@ -167,4 +167,52 @@ export const texts = [
     code: "dtype",
     text: "expected scalar_type {wanted} but found {got}",
   },
+  {
+    name: "complexDegrees",
+    error: "NotImplementedError",
+    code: "not_implemented",
+    text: "{name} is not supported for complex tensors.",
+  },
+  {
+    name: "heavisideOfComplex",
+    error: "NotImplementedError",
+    code: "not_implemented",
+    text: "heaviside is not yet implemented for complex tensors.",
+  },
+  {
+    name: "heavisideDtypes",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "heaviside is not yet implemented for tensors with different dtypes.",
+  },
+  {
+    name: "ldexpCast",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "ldexp can't be cast to the desired output type {to}",
+  },
+  {
+    name: "boolsOnly",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "{name} does not support non-boolean outputs.",
+  },
+  {
+    name: "noComplexInputs",
+    error: "TypeError",
+    code: "type",
+    text: "{name} does not support complex inputs.",
+  },
+  {
+    name: "signbitOfComplex",
+    error: "NotImplementedError",
+    code: "not_implemented",
+    text: "signbit is not implemented for complex tensors.",
+  },
+  {
+    name: "nanToNumDtype",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "nan_to_num: dtype of out: {out} should be same as input: {input}",
+  },
 ] as const satisfies readonly TextSchema[];

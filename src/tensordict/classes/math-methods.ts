@@ -29,8 +29,9 @@ import type { AlphaOptions, CastOptions, DefaultOptions, MathSignatures } from "
 
 /** Functions of one tensor that exist under the same name here. */
 const UNARY = [
-  ...(["abs", "ceil", "cos", "erf", "erfc", "exp", "expm1", "floor", "frac", "lgamma", "log", "log1p"] as const),
-  ...(["neg", "reciprocal", "round", "sigmoid", "sign", "sin", "sqrt", "square", "tanh", "trunc"] as const),
+  ...(["abs", "acos", "asin", "atan", "ceil", "cos", "cosh", "erf", "erfc", "exp", "expm1", "floor", "frac"] as const),
+  ...(["lgamma", "log", "log10", "log1p", "log2", "neg", "reciprocal", "round", "sigmoid", "sign", "sin"] as const),
+  ...(["sinh", "sqrt", "square", "tan", "tanh", "trunc"] as const),
   "logicalNot",
   "bitwiseNot",
 ] as const;
@@ -38,12 +39,11 @@ const UNARY = [
 /** Tests of one tensor. */
 const TESTS = {
   isnan: (t: Tensor) => t.isnan(),
-  // Infinite minus infinite is no number.
-  isfinite: (t: Tensor) => t.sub(t).eq(0),
-  isinf: (t: Tensor) => t.abs().eq(Number.POSITIVE_INFINITY),
-  isneginf: (t: Tensor) => signedInfinity("isneginf", t).eq(Number.NEGATIVE_INFINITY),
-  isreal: (t: Tensor) => (t.isComplex() ? t.imag.eq(0) : t.newOnes(t.shape, { dtype: "bool" })),
-  isposinf: (t: Tensor) => signedInfinity("isposinf", t).eq(Number.POSITIVE_INFINITY),
+  isfinite: (t: Tensor) => t.isfinite(),
+  isinf: (t: Tensor) => t.isinf(),
+  isneginf: (t: Tensor) => signedInfinity("isneginf", t).isneginf(),
+  isreal: (t: Tensor) => t.isreal(),
+  isposinf: (t: Tensor) => signedInfinity("isposinf", t).isposinf(),
 };
 
 function signedInfinity(op: string, t: Tensor): Tensor {

@@ -33,10 +33,22 @@ export interface AlphaOptions {
 export interface MathSignatures {
   /** `abs` of every tensor. @torch TensorDict.abs */
   abs(): Td;
+  /** `acos` of every tensor. @torch TensorDict.acos */
+  acos(): Td;
+  /** `asin` of every tensor. @torch TensorDict.asin */
+  asin(): Td;
+  /** `atan` of every tensor. @torch TensorDict.atan */
+  atan(): Td;
   /** `ceil` of every tensor. @torch TensorDict.ceil */
   ceil(): Td;
   /** `cos` of every tensor. @torch TensorDict.cos */
   cos(): Td;
+  /** `cosh` of every tensor. @torch TensorDict.cosh */
+  cosh(): Td;
+  /** `erf` of every tensor. @torch TensorDict.erf */
+  erf(): Td;
+  /** `erfc` of every tensor. @torch TensorDict.erfc */
+  erfc(): Td;
   /** `exp` of every tensor. @torch TensorDict.exp */
   exp(): Td;
   /** `expm1` of every tensor. @torch TensorDict.expm1 */
@@ -45,10 +57,16 @@ export interface MathSignatures {
   floor(): Td;
   /** `frac` of every tensor. @torch TensorDict.frac */
   frac(): Td;
+  /** `lgamma` of every tensor. @torch TensorDict.lgamma */
+  lgamma(): Td;
   /** `log` of every tensor. @torch TensorDict.log */
   log(): Td;
+  /** `log10` of every tensor. @torch TensorDict.log10 */
+  log10(): Td;
   /** `log1p` of every tensor. @torch TensorDict.log1p */
   log1p(): Td;
+  /** `log2` of every tensor. @torch TensorDict.log2 */
+  log2(): Td;
   /** `neg` of every tensor. @torch TensorDict.neg */
   neg(): Td;
   /** `reciprocal` of every tensor. @torch TensorDict.reciprocal */
@@ -61,10 +79,14 @@ export interface MathSignatures {
   sign(): Td;
   /** `sin` of every tensor. @torch TensorDict.sin */
   sin(): Td;
+  /** `sinh` of every tensor. @torch TensorDict.sinh */
+  sinh(): Td;
   /** `sqrt` of every tensor. @torch TensorDict.sqrt */
   sqrt(): Td;
   /** `square` of every tensor. @torch TensorDict.square */
   square(): Td;
+  /** `tan` of every tensor. @torch TensorDict.tan */
+  tan(): Td;
   /** `tanh` of every tensor. @torch TensorDict.tanh */
   tanh(): Td;
   /** `trunc` of every tensor. @torch TensorDict.trunc */
@@ -73,18 +95,24 @@ export interface MathSignatures {
   logicalNot(): Td;
   /** `bitwiseNot` of every tensor. @torch TensorDict.bitwise_not */
   bitwiseNot(): Td;
-  /** `lgamma` of every tensor. @torch TensorDict.lgamma */
-  lgamma(): Td;
-  /** `erfc` of every tensor. @torch TensorDict.erfc */
-  erfc(): Td;
-  /** `erf` of every tensor. @torch TensorDict.erf */
-  erf(): Td;
   /** `abs` of every tensor, written into it. @torch TensorDict.abs_ */
   abs_(): Td;
+  /** `acos` of every tensor, written into it. @torch TensorDict.acos_ */
+  acos_(): Td;
+  /** `asin` of every tensor, written into it. @torch TensorDict.asin_ */
+  asin_(): Td;
+  /** `atan` of every tensor, written into it. @torch TensorDict.atan_ */
+  atan_(): Td;
   /** `ceil` of every tensor, written into it. @torch TensorDict.ceil_ */
   ceil_(): Td;
   /** `cos` of every tensor, written into it. @torch TensorDict.cos_ */
   cos_(): Td;
+  /** `cosh` of every tensor, written into it. @torch TensorDict.cosh_ */
+  cosh_(): Td;
+  /** `erf` of every tensor, written into it. @torch TensorDict.erf_ */
+  erf_(): Td;
+  /** `erfc` of every tensor, written into it. @torch TensorDict.erfc_ */
+  erfc_(): Td;
   /** `exp` of every tensor, written into it. @torch TensorDict.exp_ */
   exp_(): Td;
   /** `expm1` of every tensor, written into it. @torch TensorDict.expm1_ */
@@ -93,10 +121,16 @@ export interface MathSignatures {
   floor_(): Td;
   /** `frac` of every tensor, written into it. @torch TensorDict.frac_ */
   frac_(): Td;
+  /** `lgamma` of every tensor, written into it. @torch TensorDict.lgamma_ */
+  lgamma_(): Td;
   /** `log` of every tensor, written into it. @torch TensorDict.log_ */
   log_(): Td;
+  /** `log10` of every tensor, written into it. @torch TensorDict.log10_ */
+  log10_(): Td;
   /** `log1p` of every tensor, written into it. @torch TensorDict.log1p_ */
   log1p_(): Td;
+  /** `log2` of every tensor, written into it. @torch TensorDict.log2_ */
+  log2_(): Td;
   /** `neg` of every tensor, written into it. @torch TensorDict.neg_ */
   neg_(): Td;
   /** `reciprocal` of every tensor, written into it. @torch TensorDict.reciprocal_ */
@@ -109,10 +143,14 @@ export interface MathSignatures {
   sign_(): Td;
   /** `sin` of every tensor, written into it. @torch TensorDict.sin_ */
   sin_(): Td;
+  /** `sinh` of every tensor, written into it. @torch TensorDict.sinh_ */
+  sinh_(): Td;
   /** `sqrt` of every tensor, written into it. @torch TensorDict.sqrt_ */
   sqrt_(): Td;
   /** `square` of every tensor, written into it. @torch TensorDict.square_ */
   square_(): Td;
+  /** `tan` of every tensor, written into it. @torch TensorDict.tan_ */
+  tan_(): Td;
   /** `tanh` of every tensor, written into it. @torch TensorDict.tanh_ */
   tanh_(): Td;
   /** `trunc` of every tensor, written into it. @torch TensorDict.trunc_ */
@@ -121,12 +159,6 @@ export interface MathSignatures {
   logicalNot_(): Td;
   /** `bitwiseNot` of every tensor, written into it. @torch TensorDict.bitwise_not_ */
   bitwiseNot_(): Td;
-  /** `lgamma` of every tensor, written into it. @torch TensorDict.lgamma_ */
-  lgamma_(): Td;
-  /** `erfc` of every tensor, written into it. @torch TensorDict.erfc_ */
-  erfc_(): Td;
-  /** `erf` of every tensor, written into it. @torch TensorDict.erf_ */
-  erf_(): Td;
   /** Which elements are no numbers. @torch TensorDict.isnan */
   isnan(): Td;
   /** Which elements are finite. @torch TensorDict.isfinite */

@@ -4,6 +4,7 @@ const abi = @import("abi");
 const cm = @import("vmath_complex.zig");
 const dt = @import("../core/dtype.zig");
 const integer = @import("integer.zig");
+const pairs = @import("binary_pairs.zig");
 const pw = @import("pointwise.zig");
 const unary = @import("unary.zig");
 const vm = @import("vmath.zig");
@@ -197,6 +198,7 @@ fn Logical(comptime logic: Logic) type {
 
 pub const logical_and = Logical(.both);
 pub const logical_or = Logical(.either);
+pub const logical_xor = Logical(.one);
 
 pub const bitwise_and = struct {
     pub const arity = 2;
@@ -221,6 +223,15 @@ pub const bitwise_xor = struct {
         return a ^ b;
     }
 };
+
+pub const hypot = pairs.hypot;
+pub const nextafter = pairs.nextafter;
+pub const heaviside = pairs.heaviside;
+pub const fmax = pairs.fmax;
+pub const fmin = pairs.fmin;
+pub const gcd = pairs.gcd;
+pub const lcm = pairs.lcm;
+pub const ldexp = pairs.ldexp;
 
 pub const atan2 = RealFloat("atan2");
 pub const copysign = RealFloat("copysign");

@@ -1,8 +1,10 @@
-//! Running sums and products along one dimension. Operand 0 receives, operand 1 is read (it may be the same memory);
+//! Running sums, products and logarithms of sums of exponentials along one dimension. Operand 0 receives, operand 1 is read (it may be the same memory);
 //! attribute 0: the dimension. Each line is one chain of operations, so four lines run side by side. Integers may be
 //! taken in any order: their lines go by vectors, one at a time.
 const std = @import("std");
 const abi = @import("abi");
+const cm = @import("vmath_complex.zig");
+const vm = @import("vmath.zig");
 const cfg = @import("cfg");
 const convert = @import("convert.zig");
 const dt = @import("../core/dtype.zig");
@@ -28,6 +30,10 @@ pub fn prod(f: *fr.Frame) abi.Status {
     return run(&products, f);
 }
 
+pub fn logcumsumexp(f: *fr.Frame) abi.Status {
+    return run(&exponentials, f);
+}
+
 pub const cummax = extremes.cummax;
 pub const cummin = extremes.cummin;
 
@@ -50,18 +56,36 @@ const Loop = struct {
 
 const Loops = [@typeInfo(Compute).@"enum".fields.len]?*const Loop;
 
-const sums = loops(false);
-const products = loops(true);
+const Kind = enum { sum, product, exponentials };
 
-fn loops(comptime product: bool) Loops {
+const sums = loops(.sum, &.{ .f32, .f64, .i64, .c128 });
+const products = loops(.product, &.{ .f32, .f64, .i64, .c128 });
+const exponentials = loops(.exponentials, &.{ .f64, .c128 });
+
+fn loops(comptime kind: Kind, comptime computes: []const Compute) Loops {
     var t: Loops = @splat(null);
-    for ([_]Compute{ .f32, .f64, .i64, .c128 }) |c| t[@intFromEnum(c)] = &Compiled(c, product).loop;
+    for (computes) |c| t[@intFromEnum(c)] = &Compiled(c, kind).loop;
     return t;
 }
 
-fn Compiled(comptime c: Compute, comptime product: bool) type {
+/// The bytes of what changes no total.
+fn neutral_of(comptime c: Compute, comptime kind: Kind) u128 {
+    const x: f64 = switch (kind) {
+        .sum => return 0,
+        .product => 1,
+        .exponentials => -std.math.inf(f64),
+    };
+    return switch (c) {
+        .f32 => @as(u32, @bitCast(@as(f32, @floatCast(x)))),
+        .f64, .c128 => @as(u64, @bitCast(x)),
+        else => 1,
+    };
+}
+
+fn Compiled(comptime c: Compute, comptime kind: Kind) type {
+    const product = kind == .product;
     const T = dt.Computed(c);
-    const lanes = if (dt.is_complex(T)) 1 else 4 * @as(usize, cfg.lanes) / @sizeOf(T);
+    const lanes = if (dt.is_complex(T) or kind == .exponentials) 1 else 4 * @as(usize, cfg.lanes) / @sizeOf(T);
     const V = if (lanes == 1) T else @Vector(lanes, T);
     const P = [*]align(1) T;
     const Q = [*]align(1) const T;
@@ -70,11 +94,7 @@ fn Compiled(comptime c: Compute, comptime product: bool) type {
         const loop: Loop = .{
             .compute = c,
             .size = @sizeOf(T),
-            .start = if (!product) 0 else switch (c) {
-                .f32 => @as(u32, @bitCast(@as(f32, 1))),
-                .f64, .c128 => @as(u64, @bitCast(@as(f64, 1))),
-                else => 1,
-            },
+            .start = neutral_of(c, kind),
             .lines = lines,
             .line = line,
             .alone = vectors,
@@ -82,12 +102,22 @@ fn Compiled(comptime c: Compute, comptime product: bool) type {
         };
 
         inline fn step(a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+            if (comptime kind == .exponentials) return powers(a, b);
             if (comptime dt.is_complex(T)) {
                 if (product) return .{ .re = a.re * b.re - a.im * b.im, .im = a.re * b.im + a.im * b.re };
                 return .{ .re = a.re + b.re, .im = a.im + b.im };
             }
             if (comptime @typeInfo(T) == .float) return if (product) a * b else a + b;
             return if (product) a *% b else a +% b;
+        }
+
+        /// log(e^a + e^b); of complex numbers the new one is taken out first where both are equal.
+        fn powers(a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+            if (comptime dt.is_complex(T)) return cm.logaddexp(b, a);
+            const low = if (a < b or a != a) a else b;
+            const high = if (a < b or a != a) b else a;
+            if (low == high and std.math.isInf(low)) return b;
+            return if (low != low) low else vm.log1p(vm.exp(low - high)) + high;
         }
 
         fn lines(all: [*]u8, rows: *const Rows, n: usize) void {

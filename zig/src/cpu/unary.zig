@@ -1,7 +1,9 @@
 //! Pointwise kernels of one input. Each body is written once for scalars and vectors.
 const std = @import("std");
 const abi = @import("abi");
+const base = @import("vmath_base.zig");
 const cm = @import("vmath_complex.zig");
+const ca = @import("vmath_complex_arc.zig");
 const dt = @import("../core/dtype.zig");
 const pw = @import("pointwise.zig");
 const vm = @import("vmath.zig");
@@ -52,6 +54,31 @@ pub const tanh = Inexact("tanh");
 pub const sigmoid = Inexact("sigmoid");
 pub const sin = Inexact("sin");
 pub const cos = Inexact("cos");
+
+/// The same, whose complex form stands in the other file.
+fn Turned(comptime name: []const u8) type {
+    return struct {
+        pub const arity = 1;
+        pub const computes = pw.inexact;
+        pub const heavy = true;
+        pub inline fn apply(comptime c: Compute, _: Params, x: anytype) @TypeOf(x) {
+            return if (comptime cx(c)) @field(ca, name)(x) else @field(vm, name)(x);
+        }
+    };
+}
+
+pub const acos = Turned("acos");
+pub const asin = Turned("asin");
+pub const atan = Turned("atan");
+pub const tan = Turned("tan");
+pub const sinh = Turned("sinh");
+pub const cosh = Turned("cosh");
+pub const acosh = Turned("acosh");
+pub const asinh = Turned("asinh");
+pub const atanh = Turned("atanh");
+pub const log2 = Turned("log2");
+pub const log10 = Turned("log10");
+pub const exp2 = Turned("exp2");
 
 pub const abs = struct {
     pub const arity = 1;
@@ -150,6 +177,81 @@ pub const isnan = struct {
     pub inline fn apply(comptime c: Compute, _: Params, x: anytype) pw.Value(u8, width(@TypeOf(x))) {
         if (comptime cx(c)) return @intFromBool(x.re != x.re or x.im != x.im);
         return pw.bytes_of(x != x);
+    }
+};
+
+const Test = enum { infinite, finite, above, below, negative };
+
+/// Questions of one number; infinite is what has an infinite part, finite what has two finite ones.
+fn Question(comptime question: Test) type {
+    return struct {
+        pub const arity = 1;
+        pub const computes = switch (question) {
+            .infinite, .finite => pw.inexact,
+            .above, .below => pw.floats,
+            .negative => pw.all_real,
+        };
+        pub fn Out(comptime _: Compute) Compute {
+            return .b8;
+        }
+        pub inline fn apply(comptime c: Compute, _: Params, x: anytype) pw.Value(u8, width(@TypeOf(x))) {
+            if (comptime cx(c)) {
+                const inf = std.math.inf(@TypeOf(x.re));
+                const re = @abs(x.re);
+                const im = @abs(x.im);
+                return @intFromBool(if (question == .finite) re < inf and im < inf else re == inf or im == inf);
+            }
+            if (comptime c != .f32 and c != .f64) return pw.bytes_of(x < pw.constant(@TypeOf(x), 0));
+            const inf = pw.constant(@TypeOf(x), std.math.inf(f64));
+            return pw.bytes_of(switch (question) {
+                .infinite => @abs(x) == inf,
+                .finite => @abs(x) < inf,
+                .above => x == inf,
+                .below => x == -inf,
+                .negative => base.sign_bit(x),
+            });
+        }
+    };
+}
+
+pub const isinf = Question(.infinite);
+pub const isfinite = Question(.finite);
+pub const isposinf = Question(.above);
+pub const isneginf = Question(.below);
+pub const signbit = Question(.negative);
+
+/// Attributes 0, 1 and 2 in the place of NaN, infinity and its negative.
+pub const nan_to_num = struct {
+    pub const arity = 1;
+    pub const computes = pw.inexact;
+    pub inline fn apply(comptime c: Compute, p: Params, x: anytype) @TypeOf(x) {
+        if (comptime cx(c)) {
+            const part = comptime real_of(c);
+            return .{ .re = replaced(part, p, x.re), .im = replaced(part, p, x.im) };
+        }
+        return replaced(c, p, x);
+    }
+    inline fn replaced(comptime c: Compute, p: Params, x: anytype) @TypeOf(x) {
+        const V = @TypeOf(x);
+        const inf = pw.constant(V, std.math.inf(f64));
+        const finite = pw.select(x == inf, p.value(c, V, 1), pw.select(x == -inf, p.value(c, V, 2), x));
+        return pw.select(x == x, finite, p.value(c, V, 0));
+    }
+};
+
+/// log(x / (1 - x)); of x between attribute 0 and 1 less that, where it is not negative.
+pub const logit = struct {
+    pub const arity = 1;
+    pub const computes = pw.floats;
+    pub const heavy = true;
+    pub inline fn apply(comptime c: Compute, p: Params, x: anytype) @TypeOf(x) {
+        const V = @TypeOf(x);
+        const low = p.value(c, V, 0);
+        const one = pw.constant(V, 1);
+        const high = one - low;
+        const inside = pw.select(x < low, low, pw.select(x > high, high, x));
+        const z = pw.select(low < pw.constant(V, 0), x, inside);
+        return vm.log(z / (one - z));
     }
 };
 

@@ -9,20 +9,34 @@ const trig = @import("vmath_trig.zig");
 const division = @import("vmath_div.zig");
 const error_function = @import("vmath_erf.zig");
 const gamma = @import("vmath_gamma.zig");
+const arc = @import("vmath_arc.zig");
 const c = base.c;
 
 pub const has_fma = base.has_fma;
 pub const fma = base.fma;
 pub const exp = exponential.exp;
+pub const exp2 = exponential.exp2;
 pub const expm1 = exponential.expm1;
 pub const tanh = exponential.tanh;
 pub const sigmoid = exponential.sigmoid;
 pub const log = logarithm.log;
 pub const log1p = logarithm.log1p;
+pub const log2 = logarithm.log2;
+pub const log10 = logarithm.log10;
 pub const pow = power.pow;
 pub const sin = trig.sin;
 pub const cos = trig.cos;
+pub const tan = trig.tan;
 pub const atan2 = trig.atan2;
+pub const asin = arc.asin;
+pub const acos = arc.acos;
+pub const atan = arc.atan;
+pub const sinh = arc.sinh;
+pub const cosh = arc.cosh;
+pub const asinh = arc.asinh;
+pub const acosh = arc.acosh;
+pub const atanh = arc.atanh;
+pub const hypot = arc.hypot;
 pub const fmod = division.fmod;
 pub const remainder = division.remainder;
 pub const floor_divide = division.floor_divide;
@@ -79,6 +93,7 @@ pub inline fn minimum(x: anytype, y: @TypeOf(x)) @TypeOf(x) {
 }
 
 test {
+    _ = arc;
     _ = error_function;
     _ = gamma;
 }

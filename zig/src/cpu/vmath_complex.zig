@@ -24,7 +24,7 @@ inline fn narrow(comptime Z: type, z: Wide(Z)) Z {
     return .{ .re = @floatCast(z.re), .im = @floatCast(z.im) };
 }
 /// f on f64 numbers, whatever z is made of.
-inline fn in_f64(comptime f: anytype, z: anytype) @TypeOf(z) {
+pub inline fn in_f64(comptime f: anytype, z: anytype) @TypeOf(z) {
     const Z = @TypeOf(z);
     return if (comptime b.is_f64(Z.Real)) f(z) else narrow(Z, f(widen(z)));
 }

@@ -86,6 +86,15 @@ pub inline fn exp_double(x: anytype, tail: @TypeOf(x)) @TypeOf(x) {
     return b.scale(exp_reduced(red.r + tail), red.n);
 }
 
+/// 2^x, exact where x is whole.
+pub inline fn exp2(x: anytype) @TypeOf(x) {
+    const V = @TypeOf(x);
+    const bound = if (comptime b.is_f64(V)) 1080.0 else 152.0;
+    const a = b.max_const(b.min_const(x, bound), -bound);
+    const n = b.round_times(a, 1.0);
+    return b.scale(exp_reduced((a - n.value) * c(V, 0.69314718055994530942)), n);
+}
+
 /// e^x - 1 without cancellation: 2^n (e^r - 1) + (2^n - 1), whose parts do not cancel.
 pub inline fn expm1(x: anytype) @TypeOf(x) {
     const V = @TypeOf(x);

@@ -94,6 +94,28 @@ fn log_special(x: anytype) @TypeOf(x) {
     return b.select(x < b.infinity(V), r, x);
 }
 
+/// The exponent is counted apart: logarithms of powers of two are exact.
+pub inline fn log2(x: anytype) @TypeOf(x) {
+    return log_to(x, .{ 1.0, 0.0 }, 1.44269504088896340736);
+}
+/// log10(2) in two parts, of which the first times an exponent is exact.
+pub inline fn log10(x: anytype) @TypeOf(x) {
+    const hi = if (comptime b.is_f64(@TypeOf(x))) 0x1.34413509f78p-2 else 0x1.344p-2;
+    return log_to(x, .{ hi, 0.30102999566398119521373889472449302676818988 - hi }, 0.43429448190325182765);
+}
+/// x = m 2^k: k times the logarithm of two, in two parts, and log(m) times the factor.
+inline fn log_to(x: anytype, comptime two: [2]comptime_float, comptime factor: comptime_float) @TypeOf(x) {
+    const V = @TypeOf(x);
+    const s = split_positive(x);
+    const m = log_of_parts(c(V, 0.0), s.mantissa - c(V, 1.0)) * c(V, factor);
+    const low = if (two[1] == 0.0) m else fma(s.exponent, c(V, two[1]), m);
+    var r = fma(s.exponent, c(V, two[0]), low);
+    if (comptime b.fits_avx512(V)) return r;
+    r = b.select(x == c(V, 0.0), -b.infinity(V), r);
+    r = b.select(x < c(V, 0.0), b.not_a_number(V), r);
+    return b.select(x < b.infinity(V), r, x);
+}
+
 /// log(1 + x): with 2^-k from the exponent of 1 + x, f = 2^-k (1 + x) - 1 is formed from x with one rounding.
 pub inline fn log1p(x: anytype) @TypeOf(x) {
     const V = @TypeOf(x);

@@ -1,4 +1,4 @@
-//! sin, cos and atan2 for f32 and f64, scalar or vector.
+//! sin, cos, tan and atan2 for f32 and f64, scalar or vector.
 const std = @import("std");
 const b = @import("vmath_base.zig");
 const c = b.c;
@@ -35,10 +35,12 @@ const cos_f64 = [_]comptime_float{
     -0.0013888888888874636995,  0.041666666666666605494,
 };
 
-/// sin (quarter 0) or cos (quarter 1) of n pi/2 + r + tail.
-inline fn sin_of_reduced(comptime V: type, r: V, tail: V, n: b.Int(V), comptime quarter: comptime_int) V {
+const Which = enum { sin, cos, tan };
+
+/// sin, cos or tan of n pi/2 + r + tail.
+inline fn of_reduced(comptime V: type, r: V, tail: V, n: b.Int(V), comptime which: Which) V {
     const f64_lane = comptime b.is_f64(V);
-    const q = n +% ci(V, quarter);
+    const q = n +% ci(V, if (which == .cos) 1 else 0);
     const z = r * r;
     const s = fma(b.horner(z, if (f64_lane) &sin_f64 else &sin_f32) * z, r, tail) + r;
     // 1 - z/2 rounds; what it loses is added back.
@@ -47,35 +49,36 @@ inline fn sin_of_reduced(comptime V: type, r: V, tail: V, n: b.Int(V), comptime 
     const lost = (c(V, 1.0) - w) - half;
     const k = w + fma(b.horner(z, if (f64_lane) &cos_f64 else &cos_f32), z * z, lost - r * tail);
     const odd = (q & ci(V, 1)) != ci(V, 0);
+    if (which == .tan) return b.select(odd, -k, s) / b.select(odd, s, k);
     const sign = b.shift_left(q & ci(V, 2), @bitSizeOf(b.Element(V)) - 2);
     return @bitCast(b.as_int(b.select(odd, k, s)) ^ sign);
 }
-inline fn circular(x: anytype, comptime quarter: comptime_int) @TypeOf(x) {
+inline fn circular(x: anytype, comptime which: Which) @TypeOf(x) {
     const V = @TypeOf(x);
     const n = b.round_times(x, two_over_pi);
     var r = x;
     inline for (comptime half_pi_parts(V)) |part| r = fma(n.value, c(V, -part), r);
-    const y = sin_of_reduced(V, r, c(V, 0.0), n.int(), quarter);
+    const y = of_reduced(V, r, c(V, 0.0), n.int(), which);
     const far = b.not(@abs(x) <= c(V, fast_limit(V)));
     if (!b.any(far)) return y;
-    if (comptime !b.is_vector(V)) return circular_far(V, x, quarter);
-    return patch_far(V, x, y, quarter);
+    if (comptime !b.is_vector(V)) return circular_far(V, x, which);
+    return patch_far(V, x, y, which);
 }
-noinline fn patch_far(comptime V: type, x: V, y: V, comptime quarter: comptime_int) V {
+noinline fn patch_far(comptime V: type, x: V, y: V, comptime which: Which) V {
     const T = b.Element(V);
     const limit: T = fast_limit(V);
     const in: [b.lanes(V)]T = x;
     var out: [b.lanes(V)]T = y;
     for (&out, in) |*o, v| {
-        if (!(@abs(v) <= limit)) o.* = circular_far(T, v, quarter);
+        if (!(@abs(v) <= limit)) o.* = circular_far(T, v, which);
     }
     return out;
 }
-fn circular_far(comptime T: type, x: T, comptime quarter: comptime_int) T {
+fn circular_far(comptime T: type, x: T, comptime which: Which) T {
     const wide: f64 = x;
     if (wide - wide != 0) return std.math.nan(T);
     const red = reduce_far(wide);
-    return @floatCast(sin_of_reduced(f64, red.hi, red.lo, red.quadrant, quarter));
+    return @floatCast(of_reduced(f64, red.hi, red.lo, red.quadrant, which));
 }
 
 const Quadrant = struct { hi: f64, lo: f64, quadrant: i64 };
@@ -128,12 +131,16 @@ fn reduce_far(x: f64) Quadrant {
 }
 
 pub inline fn sin(x: anytype) @TypeOf(x) {
-    const r = circular(x, 0);
+    const r = circular(x, .sin);
     // The formula's sum turns -0 into 0.
     return b.select(x == c(@TypeOf(x), 0.0), x, r);
 }
 pub inline fn cos(x: anytype) @TypeOf(x) {
-    return circular(x, 1);
+    return circular(x, .cos);
+}
+pub inline fn tan(x: anytype) @TypeOf(x) {
+    const r = circular(x, .tan);
+    return b.select(x == c(@TypeOf(x), 0.0), x, r);
 }
 
 /// (atan(t)/t - 1) / t^2 in z = t^2: f32 on t <= 1, f64 on t <= tan(pi/8).
