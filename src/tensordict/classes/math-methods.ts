@@ -1,6 +1,5 @@
 // Arithmetic, comparison and reduction methods. They work on every tensor of the tree at once.
 import type { DType, DTypeName } from "../../tensor/dtype.ts";
-import { RuntimeError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { keyPath, unravelKey } from "../core/keys.ts";
 import { FORMS } from "../core/signatures.ts";
@@ -41,15 +40,10 @@ const TESTS = {
   isnan: (t: Tensor) => t.isnan(),
   isfinite: (t: Tensor) => t.isfinite(),
   isinf: (t: Tensor) => t.isinf(),
-  isneginf: (t: Tensor) => signedInfinity("isneginf", t).isneginf(),
+  isneginf: (t: Tensor) => t.isneginf(),
   isreal: (t: Tensor) => t.isreal(),
-  isposinf: (t: Tensor) => signedInfinity("isposinf", t).isposinf(),
+  isposinf: (t: Tensor) => t.isposinf(),
 };
-
-function signedInfinity(op: string, t: Tensor): Tensor {
-  if (t.isComplex()) throw new RuntimeError(`${op} does not support complex inputs.`, { op });
-  return t;
-}
 
 /** Functions of two operands. */
 const BINARY = [
