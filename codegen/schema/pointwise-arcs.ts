@@ -109,7 +109,9 @@ export const ops = [
     kernels: { cpu: ["unary.atanh"] },
     refuses: [{ dtypes: short, kernel: "atanh_cpu" }],
     node: "AtanhBackward0",
-    doc: "What the hyperbolic tangent gives each element for; NaN beyond -1 and 1. Integers give the default float dtype.",
+    doc:
+      "What the hyperbolic tangent gives each element for; NaN beyond -1 and 1. Integers give the default float " +
+      "dtype.",
     grad: { self: "grad.div(conj(self.pow(2).neg().add(1)))" },
     example: "tensor([0, 0.5]).atanh() // tensor([0.0000, 0.5493])",
   },
@@ -170,8 +172,8 @@ export const ops = [
     refuses: [{ dtypes: ["complex", ...short], kernel: "logit_cpu" }],
     node: "LogitBackward0",
     doc:
-      "log(x / (1 - x)), what `sigmoid` gives each element for. With `eps` elements are first brought between that and " +
-      "1 - eps. Integers give the default float dtype.",
+      "log(x / (1 - x)), what `sigmoid` gives each element for. With `eps` elements are first brought between " +
+      "that and 1 - eps. Integers give the default float dtype.",
     grad: { self: "logitBackward(grad, self, eps)" },
     throws: ["NotImplementedError for complex tensors"],
     example: "tensor([0.5, 0.25]).logit() // tensor([ 0.0000, -1.0986])",

@@ -200,8 +200,8 @@ export const ops = [
     refuses: [{ dtypes: short, kernel: "nan_to_num" }],
     node: "NanToNumBackward0",
     doc:
-      "Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of the dtype). " +
-      "Integers and bools stay as they are.",
+      "Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of the " +
+      "dtype). Integers and bools stay as they are.",
     grad: { self: "grad.mul(self.isfinite())" },
     throws: ["RuntimeError for an `out` of another dtype"],
     example: "tensor([NaN, 1, Infinity]).nanToNum(5, 9) // tensor([5., 1., 9.])",

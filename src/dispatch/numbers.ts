@@ -1,4 +1,4 @@
-/** Degrees, log-odds, neighbours of numbers, and questions of single numbers: checks beyond the common pointwise path. */
+/** Degrees, log-odds, neighbours of numbers, questions of single numbers: checks beyond the common pointwise path. */
 
 import { K } from "../../generated/kernels.ts";
 import { REFUSALS } from "../../generated/refusals.ts";

@@ -55,7 +55,8 @@ pub const nextafter = struct {
         // Below the smallest normal number, and down to it, steps are of one size.
         const small = base.select(inward, @abs(a) <= c(V, 0x1p-14), @abs(a) < c(V, 0x1p-14));
         const shifted = a + base.select(up, fine, -fine);
-        const r = base.select(small, base.select(shifted == c(V, 0.0), base.copysign(shifted, a), shifted), step(a, b, 1 << 13));
+        const kept = base.select(shifted == c(V, 0.0), base.copysign(shifted, a), shifted);
+        const r = base.select(small, kept, step(a, b, 1 << 13));
         return base.select(@abs(a) == base.infinity(V), base.copysign(c(V, 65504.0), a), r);
     }
 };

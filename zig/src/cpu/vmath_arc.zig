@@ -116,7 +116,9 @@ const testing = std.testing;
 test "inverse and hyperbolic functions against the standard library" {
     const math = std.math;
     inline for (.{ f32, f64 }) |T| {
-        const xs = [_]T{ 0, -0.0, 1, -1, 0.3, -0.3, 0.99, 1e-20, 5.5, -7.25, 20, -86, 89.2, 12345.678, math.inf(T), -math.inf(T), math.nan(T), math.floatMax(T), math.floatTrueMin(T) };
+        const plain = [_]T{ 0, -0.0, 1, -1, 0.3, -0.3, 0.99, 1e-20, 5.5, -7.25, 20, -86, 89.2, 12345.678 };
+        const ends = [_]T{ math.inf(T), -math.inf(T), math.nan(T), math.floatMax(T), math.floatTrueMin(T) };
+        const xs = plain ++ ends;
         for (xs) |x| {
             const w: f64 = x;
             const pairs = [_][2]f64{
@@ -133,7 +135,8 @@ test "inverse and hyperbolic functions against the standard library" {
                 if (math.isInf(wanted)) {
                     try testing.expectEqual(wanted, pair[0]);
                 } else {
-                    try testing.expectApproxEqAbs(wanted, pair[0], 4 * math.floatEps(T) * @abs(wanted) + math.floatTrueMin(T));
+                    const most = 4 * math.floatEps(T) * @abs(wanted) + math.floatTrueMin(T);
+                    try testing.expectApproxEqAbs(wanted, pair[0], most);
                 }
             }
         }
