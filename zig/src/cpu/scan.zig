@@ -1,6 +1,6 @@
 //! Running sums, products and logarithms of sums of exponentials along one dimension. Operand 0 receives, operand 1 is
-//! read (it may be the same memory); attribute 0: the dimension. Each line is one chain of operations, so four lines run
-//! side by side. Integers may be taken in any order: their lines go by vectors, one at a time.
+//! read (it may be the same memory); attribute 0: the dimension. Each line is one chain of operations, so four lines
+//! run side by side. Integers may be taken in any order: their lines go by vectors, one at a time.
 const std = @import("std");
 const abi = @import("abi");
 const cm = @import("vmath_complex.zig");
