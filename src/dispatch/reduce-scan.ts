@@ -89,6 +89,13 @@ export function cumprod(self: Tensor, dim: number, dtype: DType | null, out?: Te
 const PAIR = ["values", "indices"] as const;
 type Pair = Named<typeof PAIR>;
 
+/** Before anything is resized: a call that fails leaves results as they were. */
+function requireDtype(op: string, out: Tensor | undefined, wanted: DType): void {
+  if (out !== undefined && out.dtype !== wanted) {
+    throw texts.expectedScalarType(op, wanted.scalarType, out.dtype.scalarType);
+  }
+}
+
 function runningExtreme(
   op: "cummax" | "cummin",
   k: Kernel,
@@ -97,10 +104,12 @@ function runningExtreme(
   dim: number,
   out: readonly Tensor[] | undefined,
 ): Pair {
+  requireDtype(op, out?.[0], self.dtype);
+  requireDtype(op, out?.[1], int64);
   if (self._shape.length === 0 && dim !== 0 && dim !== -1) throw texts.reductionDimOfScalar(op, dim);
   const at = wrapDim(dim, self._shape.length, op);
-  const values = resultFor(self, self._shape, out?.[0]?.dtype ?? self.dtype, out?.[0], op);
-  const indices = resultFor(self, self._shape, out?.[1]?.dtype ?? int64, out?.[1], op);
+  const values = resultFor(self, self._shape, self.dtype, out?.[0], op);
+  const indices = resultFor(self, self._shape, int64, out?.[1], op);
   const result = named(op, PAIR, [values, indices]);
   // The kernel that refuses complex numbers does not see these.
   if (out === undefined && (self._numel === 0 || self._shape.length === 0)) refuseComplexGradient(self, op);
@@ -111,8 +120,6 @@ function runningExtreme(
     return result;
   }
   refuse(refusal, self.dtype);
-  if (values.dtype !== self.dtype) throw texts.expectedScalarType(op, self.dtype.scalarType, values.dtype.scalarType);
-  if (indices.dtype !== int64) throw texts.expectedScalarType(op, int64.scalarType, indices.dtype.scalarType);
   const apart = values._storage !== self._storage || sameElements(values, self);
   const to = values._bits === 0 && apart ? values : empty(self._shape, self.dtype, values._storage.device);
   const places = indices._storage === self._storage ? empty(self._shape, int64, values._storage.device) : indices;

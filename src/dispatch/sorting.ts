@@ -32,9 +32,10 @@ function targets(
     return [emptyWith(shape, strides, self.dtype, device), emptyWith(shape, strides, int64, device)];
   }
   const [values, indices] = out as [Tensor, Tensor];
+  // Both before either is resized: a call that fails leaves them as they were.
   requireOutDtype(values, self.dtype);
-  prepareOut(values, shape);
   requireOutDtype(indices, int64);
+  prepareOut(values, shape);
   prepareOut(indices, shape);
   requireNoInternalOverlap(values, op);
   requireNoInternalOverlap(indices, op);
