@@ -16,7 +16,7 @@ const STEPS = {
   cumprod: (a: number, b: number) => a * b,
 } as const;
 
-/** Where a result of eight numbers may lie: by itself, with gaps, turned round, or with bits that change what is read. */
+/** Where a result of eight numbers may lie: by itself, with gaps, in a matrix, or in nothing yet. */
 function places(dtype: z.DType): [string, z.Tensor][] {
   return [
     ["rows", z.zeros(8, { dtype })],
@@ -211,4 +211,51 @@ test("logsumexp of complex numbers that lie in every way", () => {
     }
   }
   expect(z.zeros([2, 0]).logsumexp(1).tolist()).toEqual([Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY]);
+});
+
+test("scans into memory that they read later, and into negated views", () => {
+  const long = Array.from({ length: 300 }, (_, i) => ((i * 7) % 11) - 5);
+  const indices = () => z.zeros([2, 299], { dtype: "int64" });
+  for (const dtype of ["float32", "float64", "int64", "int32"] as const) {
+    const rows = () => z.tensor([long, long.toReversed()], { dtype });
+    const from = rows().narrow(1, 0, 299);
+    for (const op of ["cummax", "cummin"] as const) {
+      const wanted = SCANS[op](from.clone(), 1).values;
+      for (const [first, to] of [
+        [0, 1],
+        [1, 0],
+      ] as const) {
+        const x = first === 0 ? rows() : z.cat([z.zeros([2, 1], { dtype }), rows()], 1);
+        const values = x.narrow(1, to, 299);
+        SCANS[op](x.narrow(1, first, 299), 1, { out: [values, indices()] });
+        expect(values.equal(wanted), `${op} ${dtype}`).toBe(true);
+      }
+    }
+    const x = rows();
+    const sums = x.narrow(1, 1, 299);
+    const wanted = from.clone().cumsum(1, { dtype });
+    z.cumsum(x.narrow(1, 0, 299), 1, { out: sums });
+    expect(sums.equal(wanted)).toBe(true);
+  }
+  for (const op of ["cummax", "cummin", "cumsum", "cumprod"] as const) {
+    const whole = z.zeros(8, { dtype: "complex64" });
+    const out = whole.conj().imag;
+    const x = z.tensor(WHOLE);
+    const places = z.zeros(8, { dtype: "int64" });
+    const wanted = op === "cummax" || op === "cummin" ? SCANS[op](x, 0).values : SCANS[op](x, 0);
+    if (op === "cummax" || op === "cummin") SCANS[op](x, 0, { out: [out, places] });
+    else SCANS[op](x, 0, { out });
+    expect([out.equal(wanted), whole.imag.equal(wanted.neg())]).toEqual([true, true]);
+  }
+  // Without elements, and without dimensions, nothing but the gradient of complex numbers is refused.
+  for (const shape of [[], [0]]) {
+    const given = z.zeros(shape, { dtype: "complex64", requiresGrad: true });
+    for (const op of ["cummax", "cummin"] as const) {
+      expect(() => SCANS[op](given, 0)).toThrow("does not support automatic differentiation");
+      expect(SCANS[op](given.detach(), 0).values.shape).toEqual(given.shape);
+    }
+  }
+  const x = z.ones(3, { requiresGrad: true });
+  x.cummax(0).values.sum().backward();
+  expect(x.grad?.tolist()).toEqual([1, 1, 1]);
 });
