@@ -3495,6 +3495,8 @@ export function isin(options: { elements: Tensor; testElement: Scalar; assumeUni
 export function isin(element: Scalar, testElements: Tensor, options?: { assumeUnique?: boolean; invert?: boolean; out?: Tensor }): BoolTensor;
 /** True when a number is among the test elements. @torch torch.isin */
 export function isin(element: Scalar, options: { testElements: Tensor; assumeUnique?: boolean; invert?: boolean; out?: Tensor }): BoolTensor;
+/** Of a collection. */
+export function isin<C extends Td>(input: C, reference: C, ...rest: [key: string | readonly string[], dim?: number] | [options: { key: string | readonly string[]; dim?: number }]): Tensor;
 /** True when a number is among the test elements. @torch torch.isin */
 export function isin(options: { element: Scalar; testElements: Tensor; assumeUnique?: boolean; invert?: boolean; out?: Tensor }): BoolTensor;
 export function isin(...args: unknown[]): Tensor {

@@ -157,6 +157,12 @@ export function onCollections(name: string): string[] {
       `${self}(condition: Tensor, input: Tensor | Scalar, other: C): C`,
     ];
   }
+  if (name === "isin") {
+    const key = "key: string | readonly string[]";
+    return [
+      `${self}(input: C, reference: C, ...rest: [${key}, dim?: number] | [options: { ${key}; dim?: number }]): Tensor`,
+    ];
+  }
   // An object of bounds is a dictionary of them.
   if (name === "clamp") return [`${self}(input: C, min: ${OPERAND} | null, max?: ${OPERAND} | null): C`];
   if (!known) return [];

@@ -1,6 +1,7 @@
 // What the compiler knows about TensorDicts. The checks are the types: `tsc` fails when one of them is wrong.
 import "../../src/install.ts";
 import { expect, test } from "bun:test";
+import { isin } from "../../src/index.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 import { zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import { type NonTensorData, TensorDict } from "../../src/tensordict/index.ts";
@@ -55,4 +56,16 @@ test("an unknown schema takes every key", () => {
   const td: TensorDict = new TensorDict({ a: zeros([1]) });
   expect(td.get(["x", "y"])).toBeNull();
   expect(td.get("a").ndim).toBe(1);
+});
+
+test("functions of tensors that know collections by a key", () => {
+  const td = new TensorDict({ a: zeros([2]) }, [2]);
+  const mask = isin(td, td, "a");
+  same<typeof mask, Tensor>();
+  const named = isin(td, td, { key: ["a"], dim: 0 });
+  same<typeof named, Tensor>();
+  expect([mask.tolist(), named.tolist()]).toEqual([
+    [true, true],
+    [true, true],
+  ]);
 });
