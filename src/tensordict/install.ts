@@ -5,7 +5,6 @@ import { collections } from "../func/collections.ts";
 import { MODULE } from "../nn/signatures.ts";
 import { installChecks } from "../tensor/checks.ts";
 import { TensorDictBase } from "./classes/base.ts";
-import { delegateMethods } from "./classes/class-delegation.ts";
 import { DiskMethods, TensorDictFuture } from "./classes/disk-methods.ts";
 import { ElementMethods } from "./classes/element-methods.ts";
 import { EntryMethods } from "./classes/entry-methods.ts";
@@ -85,8 +84,6 @@ installChecks(PersistentTensorDict, PERSISTENT_STATICS, explainDepth);
 for (const target of [NonTensorData, NonTensorStack]) installChecks(target.prototype, VALUE_METHODS);
 installChecks(TensorDictFuture.prototype, FUTURE_METHODS);
 installChecks(PackLayout.prototype, LAYOUT_METHODS);
-
-delegateMethods([...Object.keys(ALL), "get", "at"]);
 
 setFunctionTaker(ON_COLLECTIONS);
 collections.kind = batchedCollections;

@@ -1,8 +1,9 @@
 // Objects of tensorclasses around lazy stacks: what is called on them happens to the stack, whose members stay apart.
-import { isLazy, isTensorCollection, type Td } from "../core/state.ts";
+import { METHODS } from "../core/signatures.ts";
+import { type ClassTd, isClassTd, isLazy, isTensorCollection, type Td } from "../core/state.ts";
 import { isKey, isSlice } from "../ops/indexing.ts";
 import { TensorDictBase } from "./base.ts";
-import { TensorClassBase } from "./tensorclass.ts";
+import { MATH } from "./math-methods.ts";
 
 /** What asks for an object's own class, in files and in modules. */
 const KEPT = new Set([
@@ -29,11 +30,12 @@ type Method = (this: unknown, ...args: unknown[]) => unknown;
 
 /** The lazy stack that an object of a class shows. */
 function shown(value: unknown): Td | null {
-  return value instanceof TensorClassBase && value._source !== null && isLazy(value._source) ? value._source : null;
+  if (!isTensorCollection(value) || !isClassTd(value)) return null;
+  return value._source !== null && isLazy(value._source) ? value._source : null;
 }
 
 /** Results of a stack as objects of the class that shows it. */
-function dressed(self: TensorClassBase, source: Td, result: unknown): unknown {
+function dressed(self: ClassTd, source: Td, result: unknown): unknown {
   if (result === source) return self;
   if (Array.isArray(result)) return result.map((one) => dressed(self, source, one));
   if (!isTensorCollection(result) || !/^(tensordict|lazy)$/.test(result._kind)) return result;
@@ -44,37 +46,46 @@ function dressed(self: TensorClassBase, source: Td, result: unknown): unknown {
 const givesEntry = (name: string, [first]: readonly unknown[]): boolean =>
   ENTRIES.has(name) || (name === "at" && isKey(first) && !isSlice(first));
 
-/** A text, even where members differ in shape: then the stack's. */
-function texted(self: TensorClassBase, print: Method): unknown {
-  const source = shown(self);
-  if (source === null) return print.apply(self);
-  try {
-    return print.apply(self);
-  } catch {
-    return String(source);
-  }
+/** A method of an object that works on the stack. */
+function delegated(name: string): Method {
+  const value: Method = function (...args) {
+    const self = this as ClassTd;
+    const source = shown(self) as Td;
+    const own = Reflect.get(source, name) as Method;
+    const result = own.apply(
+      source,
+      args.map((one) => shown(one) ?? one),
+    );
+    return givesEntry(name, args) ? result : dressed(self, source, result);
+  };
+  Object.defineProperty(value, "name", { value: name });
+  return value;
 }
 
-/** Lets the methods of objects around lazy stacks work on the stacks. */
-export function delegateMethods(names: Iterable<string>): void {
-  for (const name of names) {
-    const base: unknown = Reflect.get(TensorDictBase.prototype, name);
-    if (KEPT.has(name) || typeof base !== "function") continue;
-    const print: Method = function () {
-      return texted(this as TensorClassBase, base as Method);
-    };
-    const call: Method = function (...args) {
-      const source = shown(this);
-      if (source === null) return base.apply(this, args);
-      const own = Reflect.get(source, name) as Method;
-      const result = own.apply(
-        source,
-        args.map((one) => shown(one) ?? one),
-      );
-      return givesEntry(name, args) ? result : dressed(this as TensorClassBase, source, result);
-    };
-    const value = name === "toString" ? print : call;
-    Object.defineProperty(value, "name", { value: name });
-    Object.defineProperty(TensorClassBase.prototype, name, { value, writable: true, configurable: true });
+/** What a name is on a prototype, without calling getters. */
+function onPrototype(start: object, name: string): unknown {
+  for (let at: object | null = start; at !== null; at = Object.getPrototypeOf(at)) {
+    const found = Object.getOwnPropertyDescriptor(at, name);
+    if (found !== undefined) return found.value;
   }
+  return undefined;
+}
+
+const NAMES = [...Object.keys(METHODS), ...Object.keys(MATH), "get", "at"].filter((name) => !KEPT.has(name));
+const prototypes = new WeakMap<object, object>();
+
+/** The prototype of a class's objects around lazy stacks: methods of all collections work on the stack. */
+export function stackPrototype(prototype: object): object {
+  let found = prototypes.get(prototype);
+  if (found === undefined) {
+    found = Object.create(prototype) as object;
+    for (const name of NAMES) {
+      // Fields, and methods that the class has itself, stay.
+      const own = onPrototype(prototype, name);
+      if (typeof own !== "function" || own !== onPrototype(TensorDictBase.prototype, name)) continue;
+      Object.defineProperty(found, name, { value: delegated(name), writable: true, configurable: true });
+    }
+    prototypes.set(prototype, found);
+  }
+  return found;
 }

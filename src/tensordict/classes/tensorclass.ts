@@ -14,6 +14,7 @@ import {
   Collection,
   entriesOf,
   isClassTd,
+  isLazy,
   isNonTensor,
   loader,
   make,
@@ -29,6 +30,7 @@ import type { CollectionOptions, Entry, NumberArray, NumberLike, Schema, Stored 
 import type { LoadOptions } from "../disk/memmap-load.ts";
 import { type DictSource, type FromListOptions, fromDictTd, fromListTd, type MakeOptions } from "../ops/making.ts";
 import { TensorDictBase } from "./base.ts";
+import { stackPrototype } from "./class-delegation.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: any class can be named as the type of a field
 type AnyClass = abstract new (...args: any[]) => unknown;
@@ -136,6 +138,7 @@ const STATE = ["_batchSize", "_device", "_names", "_locked", "_holders", "_disk"
 /** Makes an object show a collection. */
 function around(made: ClassTd, source: Td): Td {
   made._source = source;
+  if (isLazy(source)) Object.setPrototypeOf(made, stackPrototype(Object.getPrototypeOf(made)));
   for (const name of STATE) {
     Object.defineProperty(made, name, {
       get: () => source[name],
