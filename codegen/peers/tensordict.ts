@@ -57,6 +57,4 @@ export const NOT_APPLICABLE: readonly (readonly [why: string, names: readonly st
 ];
 
 /** Names that wait for an operator of tensors. */
-export const WAITING: readonly string[] = ["acos", "asin", "atan", "cosh", "log10", "log2", "sinh", "tan"].flatMap(
-  (name) => [`TensorDict.${name}`, `TensorDict.${name}_`],
-);
+export const WAITING: readonly string[] = [];

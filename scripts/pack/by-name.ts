@@ -26,6 +26,7 @@ const REST_BY_KIND: Readonly<Record<string, string>> = {
   td: "readonly Td[]",
   keySet: "readonly (readonly NestedKey[] | ReadonlyMap<string, NestedKey>)[]",
   any: "readonly IndexPart[]",
+  item: "readonly unknown[]",
   value: "readonly unknown[]",
 };
 

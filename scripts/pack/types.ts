@@ -92,7 +92,9 @@ function standAlone(text: string): string {
   // Bun's client for S3 is any without Bun's types.
   const withClient = text.replace(/^import \{ (\w+) \} from 'bun';$/m, "// @ts-ignore\nimport type { $1 } from 'bun';");
   // Members of a namespace are other names of classes; those may not say that their parameters are constant.
-  const open = withClient.replace(/^type [\w$]+<.*> = [\w$]+<[\w$, ]+>;$/gm, (line) => line.replace(/\bconst /g, ""));
+  const open = withClient.replace(/^type [\w$]+<.*> = [\w$]+<[\w$, ]+>;$/gm, (line) =>
+    line.replace(/\b(const|in out) /g, ""),
+  );
   const result = AROUND + open.replaceAll("NodeJS.TypedArray", "TypedArray");
   const code = result.replace(/\/\*\*[\s\S]*?\*\//g, "");
   const foreign = code.match(/\b(NodeJS|Bun|Buffer)\.\w+|^import .* from '(?!bun')/gm);

@@ -80,6 +80,7 @@ const isName = (value: unknown) => value === null || isText(value);
 
 const kinds: Record<string, Kind> = {
   any: ["anything", () => true],
+  item: ["anything", () => true],
   value: ["a value", (value) => value !== undefined],
   int: ["int", isInt],
   ints: ["list of ints", isInts],

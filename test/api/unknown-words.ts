@@ -224,7 +224,15 @@ export const CALLS: Readonly<Record<string, (word: Any) => unknown>> = {
   "padSequence.paddingSide": (word) => tensordict.padSequence([td(), td()], { paddingSide: word }),
   "stackFromTensordict.sorted": (word) => td().select("a").stackFromTensordict(0, { sorted: word }),
   ...Object.fromEntries(
-    ["sub", "mul", "div", "pow", "maximum", "minimum", "logicalAnd", "bitwiseAnd", "clampMax"].map((name) => [
+    ["var", "std", "prod", "nansum", "nanmean", "min", "mean", "max", "amin", "amax"].map((name) => [
+      `TensorDict#${name}.dim`,
+      (word: Any) => td()[name]({ dim: word }),
+    ]),
+  ),
+  "load_.mode": (word) => td().load_(saved(), { mode: word }),
+  "dumps.compression": (word) => td().dumps(`${folder}/new.tdz`, { archive: true, compression: word }),
+  ...Object.fromEntries(
+    ["sub", "rsub", "mul", "div", "pow", "maximum", "minimum", "logicalAnd", "bitwiseAnd", "clampMax"].map((name) => [
       `TensorDict#${name}.default`,
       (word: Any) => td().gt(0)[name](td(), { default: word }),
     ]),

@@ -114,7 +114,10 @@ export const REASONS: readonly (readonly [why: string, names: readonly string[]]
     ],
   ],
   ["what a function gives may be anything that can be an entry", ["TensorDictBase.apply", "TensorDictBase.namedApply"]],
-  ["a TensorDict whose keys are not known is one of any keys", ["Schema", "SchemaOf", "Open", "Stored", "Td"]],
+  [
+    "a TensorDict whose keys are not known is one of any keys",
+    ["Schema", "SchemaOf", "Open", "Stored", "Td", "ClassTd"],
+  ],
   [
     "a class of any constructor; a field that is declared as nothing in particular",
     ["AnyClass", "DistributionClass", "ValueOf"],
