@@ -2294,6 +2294,126 @@ export function vmapAllclose(op: string | undefined): RuntimeError {
   return new RuntimeError(`vmap over torch.allclose isn't supported yet. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature.`, { op, code: "runtime" });
 }
 
+/** Thing passed to transform API must be Tensor, got {type} */
+export function notATensorInTransform(op: string | undefined, type: Part): ValueError {
+  return new ValueError(`Thing passed to transform API must be Tensor, got ${part(type)}`, { op, code: "value" });
+}
+
+/** Expected tensors, got unsupported type {type} */
+export function transformedKind(op: string | undefined, type: Part): RuntimeError {
+  return new RuntimeError(`Expected tensors, got unsupported type ${part(type)}`, { op, code: "runtime" });
+}
+
+/** grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type} */
+export function gradNotATensor(op: string | undefined, type: Part): RuntimeError {
+  return new RuntimeError(`grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got ${part(type)}`, { op, code: "runtime" });
+}
+
+/** grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with {dims} dims. Maybe you wanted to use the vjp or jacrev APIs instead? */
+export function gradNotAScalar(op: string | undefined, dims: Part): RuntimeError {
+  return new RuntimeError(`grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with ${part(dims)} dims. Maybe you wanted to use the vjp or jacrev APIs instead?`, { op, code: "runtime" });
+}
+
+/** {api}: output of function f should be a tuple: (output, aux) if has_aux is True */
+export function transformAux(op: string | undefined, api: Part): RuntimeError {
+  return new RuntimeError(`${part(api)}: output of function f should be a tuple: (output, aux) if has_aux is True`, { op, code: "runtime" });
+}
+
+/** Got argnum={argnum}, but only {count} positional inputs */
+export function argnumRange(op: string | undefined, argnum: Part, count: Part): RuntimeError {
+  return new RuntimeError(`Got argnum=${part(argnum)}, but only ${part(count)} positional inputs`, { op, code: "runtime" });
+}
+
+/** argnum must be int, got: {type} */
+export function argnumKind(op: string | undefined, type: Part): RuntimeError {
+  return new RuntimeError(`argnum must be int, got: ${part(type)}`, { op, code: "runtime" });
+}
+
+/** argnums must be int or Tuple[int, ...], got: {type} */
+export function argnumsKind(op: string | undefined, type: Part): RuntimeError {
+  return new RuntimeError(`argnums must be int or Tuple[int, ...], got: ${part(type)}`, { op, code: "runtime" });
+}
+
+/** argnums must be non-empty */
+export function argnumsEmpty(op: string | undefined): RuntimeError {
+  return new RuntimeError(`argnums must be non-empty`, { op, code: "runtime" });
+}
+
+/** argnums elements must be unique, got {argnums} */
+export function argnumsTwice(op: string | undefined, argnums: Part): RuntimeError {
+  return new RuntimeError(`argnums elements must be unique, got ${part(argnums)}`, { op, code: "runtime" });
+}
+
+/** {api}: Expected f to be a function that has non-empty output (got output = {output}) */
+export function noTensorOutput(op: string | undefined, api: Part, output: Part): RuntimeError {
+  return new RuntimeError(`${part(api)}: Expected f to be a function that has non-empty output (got output = ${part(output)})`, { op, code: "runtime" });
+}
+
+/** {api}: expected f(*primals) to return only tensors, got unsupported type {type} */
+export function tensorOutputs(op: string | undefined, api: Part, type: Part): RuntimeError {
+  return new RuntimeError(`${part(api)}: expected f(*primals) to return only tensors, got unsupported type ${part(type)}`, { op, code: "runtime" });
+}
+
+/** vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype torch.{dtype} */
+export function vjpIntegers(op: string | undefined, dtype: Part): RuntimeError {
+  return new RuntimeError(`vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype torch.${part(dtype)}`, { op, code: "runtime" });
+}
+
+/** Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. cotangents: {cotangents}, primal output: {output} */
+export function cotangentStructure(op: string | undefined, cotangents: Part, output: Part): RuntimeError {
+  return new RuntimeError(`Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. cotangents: ${part(cotangents)}, primal output: ${part(output)}`, { op, code: "runtime" });
+}
+
+/** jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it should be valid to call f(*primals). */
+export function jvpPrimals(op: string | undefined): RuntimeError {
+  return new RuntimeError(`jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it should be valid to call f(*primals).`, { op, code: "runtime" });
+}
+
+/** jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 tensors, tangents also must be. Got primals with structure {primals} and tangents with structure {tangents} */
+export function jvpStructure(op: string | undefined, primals: Part, tangents: Part): RuntimeError {
+  return new RuntimeError(`jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 tensors, tangents also must be. Got primals with structure ${part(primals)} and tangents with structure ${part(tangents)}`, { op, code: "runtime" });
+}
+
+/** jvp(f, primals, tangents): Expected {name} to contain at least one Tensor. */
+export function jvpEmpty(op: string | undefined, name: Part): RuntimeError {
+  return new RuntimeError(`jvp(f, primals, tangents): Expected ${part(name)} to contain at least one Tensor.`, { op, code: "runtime" });
+}
+
+/** jvp(f, primals, tangents): Expected {name} to only contain Tensors, got {type} */
+export function jvpKind(op: string | undefined, name: Part, type: Part): RuntimeError {
+  return new RuntimeError(`jvp(f, primals, tangents): Expected ${part(name)} to only contain Tensors, got ${part(type)}`, { op, code: "runtime" });
+}
+
+/** Expected primal to be floating point or complex, but got: torch.{dtype} */
+export function jvpIntegers(op: string | undefined, dtype: Part): ValueError {
+  return new ValueError(`Expected primal to be floating point or complex, but got: torch.${part(dtype)}`, { op, code: "value" });
+}
+
+/** Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. Tensor is of size {size} while the given forward gradient is of size {given}. */
+export function tangentSize(op: string | undefined, size: Part, given: Part): RuntimeError {
+  return new RuntimeError(`Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. Tensor is of size ${part(size)} while the given forward gradient is of size ${part(given)}.`, { op, code: "runtime" });
+}
+
+/** jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with strict=True. */
+export function jvpIndependent(op: string | undefined): RuntimeError {
+  return new RuntimeError(`jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with strict=True.`, { op, code: "runtime" });
+}
+
+/** {api}: Expected all {which} to be real but received complex tensor at flattened input idx: {index} */
+export function jacobianComplex(op: string | undefined, api: Part, which: Part, index: Part): RuntimeError {
+  return new RuntimeError(`${part(api)}: Expected all ${part(which)} to be real but received complex tensor at flattened input idx: ${part(index)}`, { op, code: "runtime" });
+}
+
+/** {api}: Expected tensors in lists and plain objects, got {type} */
+export function jacobianCollection(op: string | undefined, api: Part, type: Part): NotImplementedError {
+  return new NotImplementedError(`${part(api)}: Expected tensors in lists and plain objects, got ${part(type)}`, { op, code: "not_implemented" });
+}
+
+/** jacrev: `chunk_size` should be greater than 0. */
+export function jacrevChunk(op: string | undefined): ValueError {
+  return new ValueError(`jacrev: \`chunk_size\` should be greater than 0.`, { op, code: "value" });
+}
+
 /** Only allowed values for randomness are 'error', 'different', or 'same'. Got {given} */
 export function vmapRandomness(op: string | undefined, given: Part): RuntimeError {
   return new RuntimeError(`Only allowed values for randomness are 'error', 'different', or 'same'. Got ${part(given)}`, { op, code: "runtime" });

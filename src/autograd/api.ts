@@ -15,6 +15,7 @@ import { type BackwardOptions, extraOf, freshId, type HookHandle, Tensor, Versio
 import { run } from "./engine.ts";
 import { edgeOf, gradFnOf, retainIn } from "./history.ts";
 import type { Node } from "./node.ts";
+import { transforming } from "./transforming.ts";
 
 /**
  * Turns recording off: `using _ = noGrad()`, or for the length of a callback. A generator's steps run in the mode too.
@@ -125,6 +126,7 @@ export function backward(
   [tensors, gradients, options = {}] = inOrder<
     [Tensor | readonly Tensor[], (Tensor | null | readonly (Tensor | null | undefined)[])?, BackwardOptions?]
   >("backward", FUNCTIONS.backward, arguments);
+  if (transforming.depth > 0) throw texts.backwardInTransform(undefined);
   const roots = asList(tensors);
   const given = Array.isArray(gradients) ? gradients : [gradients as Tensor | null | undefined];
   requireGraph(roots);

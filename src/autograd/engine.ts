@@ -128,9 +128,14 @@ class Run {
       t.grads[edge.index] = fitting;
       t.fresh[edge.index] = fresh || fitting !== grad;
     } else {
-      t.grads[edge.index] = G.accumulate(old, fitting, t.fresh[edge.index] === true && !gradMode.enabled);
+      t.grads[edge.index] = G.accumulate(old, fitting, this.mayWrite(t, edge.index, fitting));
       t.fresh[edge.index] = true;
     }
+  }
+
+  /** Whether a gradient may be added into what a node has received. Examples are written into their like only. */
+  private mayWrite(t: Task, at: number, grad: Tensor): boolean {
+    return t.fresh[at] === true && !gradMode.enabled && !grad._storage.watched;
   }
 
   step(node: Node): void {
@@ -169,7 +174,8 @@ class Run {
       const g = results[i] ?? null;
       const task = this.task(edge.node);
       if (g !== null) {
-        const fresh = g._storage.claims === 1 && !repeated.has(g);
+        // Of an example's storage nobody knows who else has the bytes behind it.
+        const fresh = g._storage.claims === 1 && !g._storage.watched && !repeated.has(g);
         this.deliver(edge, task, g, fresh, node, i);
       }
       if (--task.pending === 0) this.ready.push(edge.node);

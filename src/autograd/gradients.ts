@@ -53,8 +53,14 @@ export function firstGradient(leaf: Tensor, grad: Tensor, fresh: boolean): Tenso
   return r;
 }
 
-/** The elements of a region, as a tensor with the region's strides that starts at offset 0. */
+/**
+ * The elements of a region, as a tensor with the region's strides that starts at offset 0. By operators where those are
+ * heard: they are recorded, or the gradient stands for many.
+ */
 export function copyToRegion(grad: Tensor, region: Region): Tensor {
+  if (gradMode.enabled || grad._storage.watched) {
+    return grad.newEmptyStrided(region.shape, region.strides).copy_(grad);
+  }
   const r = regionTensor(region, grad);
   copy.copyInto(r, grad);
   return r;
@@ -73,6 +79,9 @@ function regionTensor(region: Region, like: Tensor): Tensor {
 
 /** The part of a base's copy where a view lies. */
 export function sliceOf(whole: Tensor, base: Region, view: Region): Tensor {
+  if (gradMode.enabled || whole._storage.watched) {
+    return whole.asStrided(view.shape, view.strides, view.offset - base.offset);
+  }
   return views.asView(whole, view.shape, view.strides, view.offset - base.offset);
 }
 

@@ -46,6 +46,10 @@ export abstract class Node implements GradientNode {
   get anyResult(): boolean {
     return false;
   }
+  /** Its result is an input of a function that is differentiated, and may not be written to. */
+  get ofInput(): boolean {
+    return false;
+  }
   abstract apply(grads: Gradients): Gradients;
 
   /** torch's view of the edges: pairs of node and index. */

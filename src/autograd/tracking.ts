@@ -74,6 +74,8 @@ export function saveOriginal(self: Tensor): Saved {
   return save(original);
 }
 
+const isLeaf = ({ _gradFn }: Tensor): boolean => _gradFn === null || (_gradFn as Node).ofInput;
+
 /** Refuses writes that autograd could not follow. */
 export function checkInplace(self: Tensor, others: readonly unknown[] = []): void {
   if (!gradMode.enabled) return;
@@ -81,9 +83,9 @@ export function checkInplace(self: Tensor, others: readonly unknown[] = []): voi
   if (!own && !tracks(others)) return;
   if (self._base !== null) {
     checkCreation(self, "is being");
-    if (own && self._base._gradFn === null) throw texts.leafViewInPlace(undefined);
+    if (own && isLeaf(self._base)) throw texts.leafViewInPlace(undefined);
   }
-  if (own && self._gradFn === null) throw texts.leafInPlace(undefined);
+  if (own && isLeaf(self)) throw texts.leafInPlace(undefined);
 }
 
 /** After a recorded in-place operation: the tensor, or the base that it is a view of, gets a new node. */

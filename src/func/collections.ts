@@ -10,6 +10,8 @@ export interface CollectionKind {
   enter(value: unknown, dim: number, each: (t: Tensor, dim: number) => Tensor): unknown;
   /** The collection with other tensors in the place of its own, and one more dimension of its batch at `dim`. */
   leave(value: unknown, dim: number, size: number, each: (t: Tensor, dim: number) => Tensor): unknown;
+  /** The collection with other tensors of the same sizes in the place of its own, which `each` gets in order. */
+  map(value: unknown, each: (t: Tensor) => Tensor): unknown;
   /** `size` examples, from `start`, along dimension `dim`. */
   part(value: unknown, dim: number, start: number, size: number): unknown;
   /** Parts, one behind the other. */

@@ -7,6 +7,9 @@ import type { Example, Examples, Randomness } from "./call.ts";
 import { batchedCall } from "./rules.ts";
 import { fromFront, toFront } from "./shapes.ts";
 
+/** Those that are running, the outermost first. */
+export const levels: Level[] = [];
+
 export class Level implements Taker, Transform, Examples {
   readonly observes = false;
   readonly decomposes = true;

@@ -8,7 +8,7 @@ import { Tensor, wrapDim } from "../tensor/tensor.ts";
 import { typeName } from "../tensor/type-name.ts";
 import type { Randomness } from "./call.ts";
 import { collections } from "./collections.ts";
-import { Level } from "./level.ts";
+import { Level, levels } from "./level.ts";
 import { broadcast, flatten, pythonText, rebuilt, type Structure, structureText } from "./pytree.ts";
 import { FUNCTIONS } from "./signatures.ts";
 
@@ -136,11 +136,9 @@ function checkOutDims(dims: unknown, { name, outDims }: Settings): void {
   }
 }
 
-/** How many of these functions are running, one inside of the other. */
-let nesting = 0;
-
 function once(fn: (...args: unknown[]) => unknown, inputs: Inputs, settings: Settings): unknown {
-  const level = new Level(inputs.size, settings.randomness, ++nesting);
+  const level = new Level(inputs.size, settings.randomness, levels.length + 1);
+  levels.push(level);
   try {
     const { leaves, dims } = inputs;
     const entered = leaves.map((x, i) => enter(level, x, dims[i] as number | null));
@@ -152,7 +150,7 @@ function once(fn: (...args: unknown[]) => unknown, inputs: Inputs, settings: Set
     );
   } finally {
     level.running = false;
-    nesting--;
+    levels.pop();
   }
 }
 

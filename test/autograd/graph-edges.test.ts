@@ -211,3 +211,32 @@ test("a write to a view that starts behind the first element of its base is foll
   base.mul(arange(6)).sum().backward();
   expect(w.grad?.tolist()).toEqual([1, 3]);
 });
+
+test("what was written to a view is differentiated as often as anything else", () => {
+  const x = tensor([1, 2, 3]).requiresGrad_();
+  const written = (parts: (t: Tensor) => Tensor) => {
+    const base = zeros(3);
+    parts(base).copy_(x.pow(4).sum());
+    return base;
+  };
+  const views = [
+    (t: Tensor) => t.select(0, 1),
+    (t: Tensor) => t.narrow(0, 1, 1),
+    (t: Tensor) => t.asStrided([1], [1], 1),
+  ];
+  for (const view of views) {
+    let y = written(view).sum();
+    for (const factor of [4, 12, 24, 24]) {
+      const [g] = autograd.grad([y], [x], { createGraph: true });
+      const left = { 4: 3, 12: 2 }[factor];
+      if (left !== undefined) expect((g as Tensor).tolist()).toEqual([1, 2, 3].map((v) => factor * v ** left));
+      const base = zeros(3);
+      view(base).copy_((g as Tensor).sum());
+      y = base.sum();
+    }
+  }
+  const [u, d] = [ones([]).requiresGrad_(), zeros(3).requiresGrad_()];
+  const [g] = autograd.grad([x.at(1).square()], [x], { gradOutputs: [u], createGraph: true });
+  const [second] = autograd.grad([g as Tensor], [x], { gradOutputs: [d], createGraph: true });
+  expect(autograd.grad([second as Tensor], [d], { gradOutputs: [tensor([0, 1, 0])] })[0]!.tolist()).toEqual([0, 2, 0]);
+});

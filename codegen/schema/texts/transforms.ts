@@ -104,6 +104,138 @@ export const texts = [
       "https://github.com/pytorch/pytorch/issues if you need this feature.",
   },
   {
+    ...value,
+    name: "notATensorInTransform",
+    text: "Thing passed to transform API must be Tensor, got {type}",
+  },
+  {
+    ...runtime,
+    name: "transformedKind",
+    text: "Expected tensors, got unsupported type {type}",
+  },
+  {
+    ...runtime,
+    name: "gradNotATensor",
+    text: "grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type}",
+  },
+  {
+    ...runtime,
+    name: "gradNotAScalar",
+    text:
+      "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with {dims} dims. Maybe you " +
+      "wanted to use the vjp or jacrev APIs instead?",
+  },
+  {
+    ...runtime,
+    name: "transformAux",
+    text: "{api}: output of function f should be a tuple: (output, aux) if has_aux is True",
+  },
+  {
+    ...runtime,
+    name: "argnumRange",
+    text: "Got argnum={argnum}, but only {count} positional inputs",
+  },
+  {
+    ...runtime,
+    name: "argnumKind",
+    text: "argnum must be int, got: {type}",
+  },
+  {
+    ...runtime,
+    name: "argnumsKind",
+    text: "argnums must be int or Tuple[int, ...], got: {type}",
+  },
+  {
+    ...runtime,
+    name: "argnumsEmpty",
+    text: "argnums must be non-empty",
+  },
+  {
+    ...runtime,
+    name: "argnumsTwice",
+    text: "argnums elements must be unique, got {argnums}",
+  },
+  {
+    ...runtime,
+    name: "noTensorOutput",
+    text: "{api}: Expected f to be a function that has non-empty output (got output = {output})",
+  },
+  {
+    ...runtime,
+    name: "tensorOutputs",
+    text: "{api}: expected f(*primals) to return only tensors, got unsupported type {type}",
+  },
+  {
+    ...runtime,
+    name: "vjpIntegers",
+    text: "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype torch.{dtype}",
+  },
+  {
+    ...runtime,
+    name: "cotangentStructure",
+    text:
+      "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. " +
+      "cotangents: {cotangents}, primal output: {output}",
+  },
+  {
+    ...runtime,
+    name: "jvpPrimals",
+    text: "jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it should be valid to call f(*primals).",
+  },
+  {
+    ...runtime,
+    name: "jvpStructure",
+    text:
+      "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. For example, if " +
+      "primals is a tuple of 3 tensors, tangents also must be. Got primals with structure {primals} and tangents " +
+      "with structure {tangents}",
+  },
+  {
+    ...runtime,
+    name: "jvpEmpty",
+    text: "jvp(f, primals, tangents): Expected {name} to contain at least one Tensor.",
+  },
+  {
+    ...runtime,
+    name: "jvpKind",
+    text: "jvp(f, primals, tangents): Expected {name} to only contain Tensors, got {type}",
+  },
+  {
+    ...value,
+    name: "jvpIntegers",
+    text: "Expected primal to be floating point or complex, but got: torch.{dtype}",
+  },
+  {
+    ...runtime,
+    name: "tangentSize",
+    text:
+      "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not " +
+      "supported. Tensor is of size {size} while the given forward gradient is of size {given}.",
+  },
+  {
+    ...runtime,
+    name: "jvpIndependent",
+    text:
+      "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with " +
+      "strict=True.",
+  },
+  {
+    ...runtime,
+    name: "jacobianComplex",
+    text: "{api}: Expected all {which} to be real but received complex tensor at flattened input idx: {index}",
+  },
+  {
+    error: "NotImplementedError",
+    code: "not_implemented",
+    name: "jacobianCollection",
+    text: "{api}: Expected tensors in lists and plain objects, got {type}",
+  },
+  {
+    ...value,
+    name: "jacrevChunk",
+    text: "jacrev: `chunk_size` should be greater than 0.",
+  },
+  {
     ...runtime,
     name: "vmapRandomness",
     text: "Only allowed values for randomness are 'error', 'different', or 'same'. Got {given}",

@@ -31,6 +31,18 @@ function left(td: Td, dim: number, size: number, each: (t: Tensor, dim: number) 
   return found;
 }
 
+function mapped(td: Td, each: (t: Tensor) => Tensor): Td {
+  const found = isLazy(td)
+    ? (make.lazy(
+        td._members.map((member) => mapped(member, each)),
+        td.stackDim,
+        td._names?.[td.stackDim] ?? null,
+      ) as Td)
+    : applyShape(td, { tensor: each, size: (shape) => shape, names: (names) => names });
+  if (td._locked) lockTd(found);
+  return found;
+}
+
 /** What vmap does with a collection; a lazy stack comes out dense where its own dimension was the examples'. */
 export const batchedCollections: CollectionKind = {
   is: isTensorCollection,
@@ -43,6 +55,7 @@ export const batchedCollections: CollectionKind = {
     return make.lazy(members, behind ? td.stackDim : td.stackDim - 1, td._names?.[td.stackDim] ?? null);
   },
   leave: (td, dim, size, each) => left(td as Td, dim, size, each),
+  map: (td, each) => mapped(td as Td, each),
   part: (td, dim, start, size) => narrowTd(td as Td, dim, start, size),
   joined: (parts, dim) => catTds(parts as Td[], dim),
 };
