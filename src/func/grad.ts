@@ -8,14 +8,16 @@ import { pythonText } from "./pytree.ts";
 import { FUNCTIONS } from "./signatures.ts";
 
 /** Which arguments are differentiated: the place of one, or of several in a list. From the end if negative. */
-export type Argnums = number | readonly number[];
+export type Argnums = number | readonly number[] | readonly [];
 
 type At<A, N extends number> = `${N}` extends keyof A ? A[`${N}`] : Tensor;
 
 /** Gradients have the structure of the arguments. */
-export type GradientsOf<A extends readonly unknown[], N extends Argnums> = N extends number
-  ? At<A, N>
-  : { -readonly [K in keyof N]: N[K] extends number ? At<A, N[K]> : never };
+export type GradientsOf<A extends readonly unknown[], N extends Argnums> = [Argnums] extends [N]
+  ? At<A, 0>
+  : N extends number
+    ? At<A, N>
+    : { -readonly [K in keyof N]: N[K] extends number ? At<A, N[K]> : never };
 
 /** What is differentiated, and what a function gives. */
 export interface GradOptions<N extends Argnums = Argnums, H extends boolean = boolean> {
@@ -101,13 +103,12 @@ function differentiated(fn: Fn, { argnums, hasAux }: Settings, args: readonly un
  * argument that is no tensor
  * @torch torch.func.grad
  */
-export function grad<A extends readonly unknown[]>(fn: (...args: A) => Tensor): (...args: A) => GradientsOf<A, 0>;
-export function grad<A extends readonly unknown[], const N extends Argnums = 0>(
+export function grad<A extends readonly unknown[], N extends Argnums = 0>(
   fn: (...args: A) => Tensor,
   argnums?: N | GradOptions<N, false>,
   hasAux?: false | GradOptions<N, false>,
 ): (...args: A) => GradientsOf<A, N>;
-export function grad<A extends readonly unknown[], X, const N extends Argnums = 0>(
+export function grad<A extends readonly unknown[], X, N extends Argnums = 0>(
   fn: (...args: A) => readonly [Tensor, X],
   argnums: N | GradOptions<N, true>,
   hasAux?: true | GradOptions<N, true>,
@@ -131,15 +132,12 @@ export function grad(...given: unknown[]): Fn {
  * @throws RuntimeError, ValueError as `grad`
  * @torch torch.func.grad_and_value
  */
-export function gradAndValue<A extends readonly unknown[]>(
-  fn: (...args: A) => Tensor,
-): (...args: A) => [gradient: GradientsOf<A, 0>, value: Tensor];
-export function gradAndValue<A extends readonly unknown[], const N extends Argnums = 0>(
+export function gradAndValue<A extends readonly unknown[], N extends Argnums = 0>(
   fn: (...args: A) => Tensor,
   argnums?: N | GradOptions<N, false>,
   hasAux?: false | GradOptions<N, false>,
 ): (...args: A) => [gradient: GradientsOf<A, N>, value: Tensor];
-export function gradAndValue<A extends readonly unknown[], X, const N extends Argnums = 0>(
+export function gradAndValue<A extends readonly unknown[], X, N extends Argnums = 0>(
   fn: (...args: A) => readonly [Tensor, X],
   argnums: N | GradOptions<N, true>,
   hasAux?: true | GradOptions<N, true>,

@@ -123,7 +123,10 @@ export const REASONS: readonly (readonly [why: string, names: readonly string[]]
     ["AnyClass", "DistributionClass", "ValueOf"],
   ],
   ["what is collated or grouped by may be of any kind", ["collate", "groupBy.values"]],
-  ["a transform takes functions of any arguments, and they are those of the new function", ["vmap", "functionalCall"]],
+  [
+    "a transform takes functions of any arguments, and they are those of the new function",
+    ["vmap", "functionalCall", "grad", "gradAndValue", "vjp", "jvp", "jacrev", "jacfwd", "hessian", "GradientsOf"],
+  ],
   [
     "what a module takes and gives is its own business, and so is what hooks see of it",
     ["Any", "ForwardHook", "ForwardPreHook", "Identity.constructor", "Identity.forward", "Sequential.forward"],
