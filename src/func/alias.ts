@@ -1,4 +1,4 @@
-/** An input of a function that is differentiated inside of another: a tensor of its own, with the outer one behind it. */
+/** An input of a function that is differentiated inside of another: a tensor of its own, the outer one behind it. */
 import { edgeOf, metaOf, setNode } from "../autograd/history.ts";
 import { type Gradients, Node } from "../autograd/node.ts";
 import type { Tensor } from "../tensor/tensor.ts";

@@ -135,8 +135,8 @@ function arranged(output: unknown, wanted: unknown, piece: (i: number, k: number
 }
 
 /**
- * A function that gives the Jacobian of `fn` row by row, through vector-Jacobian products that are computed at once: for
- * each tensor of the result, one for each argument at `argnums`, with the sizes of the result in front of those of the
+ * A function that gives the Jacobian of `fn` row by row, through vector-Jacobian products that are computed at once:
+ * for each tensor of the result, one for each argument at `argnums`, with the sizes of the result in front of those of the
  * argument. For functions with fewer results than arguments.
  * @param fn a function that is not async
  * @param argnums the place of the argument, or a list of places: then derivatives are in a list, too
@@ -144,8 +144,8 @@ function arranged(output: unknown, wanted: unknown, piece: (i: number, k: number
  * ```ts
  * func.jacrev((x) => x.square())(tensor([1, 2])).tolist() // [[2, 0], [0, 4]]
  * ```
- * @throws RuntimeError for complex tensors, results that are no tensors, and `argnums` that are not there; ValueError for
- * a `chunkSize` that is not greater than 0; NotImplementedError for TensorDicts
+ * @throws RuntimeError for complex tensors, results that are no tensors, and `argnums` that are not there; ValueError
+ * for a `chunkSize` that is not greater than 0; NotImplementedError for TensorDicts
  * @torch torch.func.jacrev
  */
 export function jacrev<A extends readonly unknown[], R, N extends Argnums = 0>(
@@ -214,8 +214,8 @@ function columns(fn: Fn, args: readonly unknown[], argnums: unknown, hasAux: boo
  * ```ts
  * func.jacfwd((x) => x.square())(tensor([1, 2])).tolist() // [[2, 0], [0, 4]]
  * ```
- * @throws RuntimeError for complex tensors, results that are no tensors, `argnums` that are not there and random numbers
- * without `randomness`; ValueError for arguments of integers; NotImplementedError for TensorDicts
+ * @throws RuntimeError for complex tensors, results that are no tensors, `argnums` that are not there and random
+ * numbers without `randomness`; ValueError for arguments of integers; NotImplementedError for TensorDicts
  * @torch torch.func.jacfwd
  */
 export function jacfwd<A extends readonly unknown[], R, N extends Argnums = 0>(

@@ -1,6 +1,6 @@
 /**
- * Products of the Jacobian of a function with tangents: `jvp`. A vector-Jacobian product is linear in the vector, so that
- * its own is the product wanted: no operator needs a rule for it.
+ * Products of the Jacobian of a function with tangents: `jvp`. A vector-Jacobian product is linear in the vector, so
+ * that its own is the product wanted: no operator needs a rule for it.
  */
 import * as texts from "../../generated/texts.ts";
 import { gradMode } from "../dispatch/mode.ts";
@@ -109,8 +109,8 @@ function checkTangents(primals: readonly Tensor[], tangents: readonly unknown[])
  * const [y, change] = func.jvp((x) => x.square(), [tensor([1, 2])], [tensor([1, 10])]);
  * [y.tolist(), change.tolist()] // [[1, 4], [2, 40]]
  * ```
- * @throws RuntimeError when structures or sizes differ, a result is no tensor, or, with `strict`, does not depend on the
- * arguments; ValueError for arguments of integers
+ * @throws RuntimeError when structures or sizes differ, a result is no tensor, or, with `strict`, does not depend on
+ * the arguments; ValueError for arguments of integers
  * @torch torch.func.jvp
  */
 export function jvp<A extends readonly unknown[], R>(

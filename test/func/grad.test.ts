@@ -194,14 +194,15 @@ const both = (a: Tensor, b: Tensor) => a.mul(b).sum();
 const given = (f: Any, ...cotangents: unknown[]) => loose.vjp(f, x())[1](...cotangents);
 const api = "grad_and_value(f)(*args)";
 const structures =
-  "RuntimeError: Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function.";
+  "RuntimeError: Expected pytree structure of cotangents to be the same as pytree structure of outputs to the " +
+  "function.";
 
 test("torch's errors", () => {
   const calls: [() => unknown, string][] = [
     [
       () => loose.grad((a: Tensor) => a)(x()),
-      `RuntimeError: ${api}: Expected f(*args) to return a scalar Tensor, got tensor with 1 dims. Maybe you wanted to ` +
-        "use the vjp or jacrev APIs instead?",
+      `RuntimeError: ${api}: Expected f(*args) to return a scalar Tensor, got tensor with 1 dims. Maybe you wanted ` +
+        "to use the vjp or jacrev APIs instead?",
     ],
     [
       () => loose.grad(() => [1])(x()),
@@ -232,9 +233,24 @@ test("torch's errors", () => {
     ],
     [
       () => loose.grad((a: Tensor) => a.sum().backward())(x()),
-      "RuntimeError: backward() called inside a functorch transform. This is not supported, please use functorch.grad " +
-        "or functorch.vjp instead or call backward() outside of functorch transforms.",
+      "RuntimeError: backward() called inside a functorch transform. This is not supported, please use functorch." +
+        "grad or functorch.vjp instead or call backward() outside of functorch transforms.",
     ],
+  ];
+  for (const [call, text] of calls) expect(message(call)).toBe(text);
+  // What failed inside has left nothing behind.
+  const w = ones(2).requiresGrad_();
+  w.sum().backward();
+  expect(w.grad!.tolist()).toEqual([1, 1]);
+  expect(
+    func
+      .grad((_: Tensor) => zeros([]))(x())
+      .tolist(),
+  ).toEqual([0, 0, 0]);
+});
+
+test("torch's errors of vjp", () => {
+  const calls: [() => unknown, string][] = [
     [
       () => given((a: Tensor) => ({ a, b: [a, a] }), { a: x() }),
       `${structures} cotangents: {'a': *}, primal output: {'a': *, 'b': [*, *]}`,
@@ -260,13 +276,4 @@ test("torch's errors", () => {
     ],
   ];
   for (const [call, text] of calls) expect(message(call)).toBe(text);
-  // What failed inside has left nothing behind.
-  const w = ones(2).requiresGrad_();
-  w.sum().backward();
-  expect(w.grad!.tolist()).toEqual([1, 1]);
-  expect(
-    func
-      .grad((_: Tensor) => zeros([]))(x())
-      .tolist(),
-  ).toEqual([0, 0, 0]);
 });

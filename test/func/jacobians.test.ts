@@ -136,8 +136,8 @@ test("torch's errors", () => {
     ],
     [
       () => jvpOf(squares, [x()], [x(), x()]),
-      `RuntimeError: ${api}: Expected primals and tangents to have the same python structure. For example, if primals ` +
-        "is a tuple of 3 tensors, tangents also must be. Got primals with structure TreeSpec(tuple, None, [*]) and " +
+      `RuntimeError: ${api}: Expected primals and tangents to have the same python structure. For example, if ` +
+        "primals is a tuple of 3 tensors, tangents also must be. Got primals with structure TreeSpec(tuple, None, [*]) and " +
         "tangents with structure TreeSpec(tuple, None, [*,\n  *])",
     ],
     [() => jvpOf(squares, [], []), `RuntimeError: ${api}: Expected primals to contain at least one Tensor.`],
@@ -151,8 +151,8 @@ test("torch's errors", () => {
     ],
     [
       () => jvpOf(squares, [x()], [ones(2)]),
-      "RuntimeError: Trying to set a forward gradient that has a different size than that of the original Tensor, this " +
-        "is not supported. Tensor is of size [3] while the given forward gradient is of size [2].",
+      "RuntimeError: Trying to set a forward gradient that has a different size than that of the original Tensor, " +
+        "this is not supported. Tensor is of size [3] while the given forward gradient is of size [2].",
     ],
     [
       () => jvpOf(squares, [arange(3)], [arange(3)]),
@@ -168,8 +168,8 @@ test("torch's errors", () => {
     ],
     [
       () => jvpOf(() => zeros(2), [x()], [x()], { strict: true }),
-      "RuntimeError: jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not " +
-        "allowed with strict=True.",
+      "RuntimeError: jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is " +
+        "not allowed with strict=True.",
     ],
     [
       () => loose.jacrev(squares)(x().to("complex64")),

@@ -168,7 +168,9 @@ export const texts = [
   {
     ...runtime,
     name: "vjpIntegers",
-    text: "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype torch.{dtype}",
+    text:
+      "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype " +
+      "torch.{dtype}",
   },
   {
     ...runtime,
@@ -216,8 +218,8 @@ export const texts = [
     ...runtime,
     name: "jvpIndependent",
     text:
-      "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with " +
-      "strict=True.",
+      "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed " +
+      "with strict=True.",
   },
   {
     ...runtime,
