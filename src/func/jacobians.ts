@@ -136,8 +136,8 @@ function arranged(output: unknown, wanted: unknown, piece: (i: number, k: number
 
 /**
  * A function that gives the Jacobian of `fn` row by row, through vector-Jacobian products that are computed at once:
- * for each tensor of the result, one for each argument at `argnums`, with the sizes of the result in front of those of the
- * argument. For functions with fewer results than arguments.
+ * for each tensor of the result, one for each argument at `argnums`, with the sizes of the result in front of those
+ * of the argument. For functions with fewer results than arguments.
  * @param fn a function that is not async
  * @param argnums the place of the argument, or a list of places: then derivatives are in a list, too
  * @example
