@@ -137,8 +137,8 @@ test("torch's errors", () => {
     [
       () => jvpOf(squares, [x()], [x(), x()]),
       `RuntimeError: ${api}: Expected primals and tangents to have the same python structure. For example, if ` +
-        "primals is a tuple of 3 tensors, tangents also must be. Got primals with structure TreeSpec(tuple, None, [*]) " +
-        "and tangents with structure TreeSpec(tuple, None, [*,\n  *])",
+        "primals is a tuple of 3 tensors, tangents also must be. Got primals with structure TreeSpec(tuple, " +
+        "None, [*]) and tangents with structure TreeSpec(tuple, None, [*,\n  *])",
     ],
     [() => jvpOf(squares, [], []), `RuntimeError: ${api}: Expected primals to contain at least one Tensor.`],
     [
