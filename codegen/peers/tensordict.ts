@@ -12,10 +12,6 @@ export const NOT_APPLICABLE: readonly (readonly [why: string, names: readonly st
       ...["TensorDict.arecv", "TensorDict.asend"],
     ],
   ],
-  [
-    "pools of processes that get Python functions: map the parts of `split`, or send `toShared` to Workers",
-    ["TensorDict.map", "TensorDict.map_iter"],
-  ],
   ["CUDA streams are not exposed", ["TensorDict.record_stream"]],
   [
     "quantized dtypes, which PyTorch deprecates, and half complex numbers are no dtypes here",

@@ -11,6 +11,7 @@ import { EntryMethods } from "./classes/entry-methods.ts";
 import { KeyMethods } from "./classes/key-methods.ts";
 import { LayoutMethods } from "./classes/layout-methods.ts";
 import { LazyStackedTensorDict, lazyOf } from "./classes/lazy.ts";
+import { MapMethods } from "./classes/map-methods.ts";
 import { MATH, MathMethods } from "./classes/math-methods.ts";
 import { asNestedTensor } from "./classes/nested-api.ts";
 import { NonTensorData, valueOf } from "./classes/non-tensor.ts";
@@ -41,6 +42,7 @@ import {
 } from "./core/signatures.ts";
 import { isNonTensor, loader, make } from "./core/state.ts";
 import { explainDepth } from "./core/too-deep.ts";
+import { offerServe } from "./disk/map-serve.ts";
 import { MemoryMappedTensor } from "./disk/mapped-tensor.ts";
 import { loadTree } from "./disk/memmap-load.ts";
 import { PackLayout } from "./ops/packing.ts";
@@ -63,6 +65,7 @@ for (const target of [
   ScanMethods,
   ElementMethods,
   TableMethods,
+  MapMethods,
   MathMethods,
   DiskMethods,
   PersistentTensorDict,
@@ -101,3 +104,4 @@ loader.load = loadTree;
 loader.fromH5 = (filename, options) => PersistentTensorDict.fromH5(filename, options);
 loader.toH5 = (td, filename, options) => PersistentTensorDict.fromDict(td, filename, options);
 loader.toH5Async = toH5Async;
+offerServe();

@@ -104,6 +104,8 @@ const RIGHT: Record<string, () => unknown[]> = {
   gather: () => [0, zeros(1, { dtype: "int64" })],
   apply: () => [(t: Tensor) => t, dense(), {}],
   apply_: () => [(t: Tensor) => t],
+  map: () => [(td: unknown) => td, 0, 0, {}],
+  mapIter: () => [(td: unknown) => td, 0, 0, {}],
   namedApply: () => [(_: string, t: Tensor) => t, {}],
   fill_: () => ["a", 1],
   clamp: () => [0, 1],

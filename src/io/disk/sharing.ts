@@ -116,9 +116,18 @@ function isList(value: unknown): value is number[] {
   return Array.isArray(value) && value.length <= 64 && value.every(isCount);
 }
 
+function keyOf({ identity, nbytes, mode }: MemoryReference): string {
+  return JSON.stringify([identity, nbytes, mode]);
+}
+
 /** Opens references; tensors of one memory share one mapping. */
 export class ReferenceOpener {
   private readonly maps = new Map<string, Storage>();
+
+  /** Whether this memory was opened here. */
+  has(memory: MemoryReference): boolean {
+    return this.maps.has(keyOf(memory));
+  }
 
   /** The tensor behind a reference, in the memory of the one who made it: nothing is copied. */
   open(reference: TensorReference): Tensor {
@@ -143,7 +152,7 @@ export class ReferenceOpener {
   private memory(memory: MemoryReference): Storage {
     const { path, owner, identity, nbytes, mode } = memory;
     if (mode !== "r+" && mode !== "r" && mode !== "c") throw bad("its mode is not known");
-    const key = JSON.stringify([identity, nbytes, mode]);
+    const key = keyOf(memory);
     let storage = this.maps.get(key);
     if (storage !== undefined) return storage;
     if (path === null) storage = openShared(owner, identity, nbytes);

@@ -17,6 +17,9 @@ const KEPT = new Set([
     "toModule",
     "toH5",
     "toH5Async",
+    // Chunks are objects of the class.
+    "map",
+    "mapIter",
   ],
 ]);
 

@@ -313,6 +313,12 @@ export class TensorDictParams<in out S extends Schema = Schema> extends TensorDi
     adoptValues(this._wrapped, data);
     return this;
   }
+  override map(): never {
+    throw new RuntimeError(
+      "Cannot call map on a TensorDictParams object. Convert it to a detached tensordict first (through " +
+        "``tensordict.data`` or ``tensordict.to_tensordict()``) and call map in a second time.",
+    );
+  }
   override memmap_(): never {
     throw new RuntimeError("Cannot build a memmap TensorDict in-place. Use memmap or memmap_like instead.");
   }

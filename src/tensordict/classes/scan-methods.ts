@@ -14,7 +14,7 @@ import {
 } from "../ops/accumulating.ts";
 import { flipNamed, rollTd, rot90Td } from "../ops/rolling.ts";
 import { updateTd } from "../ops/writes.ts";
-import { TableMethods } from "./table-methods.ts";
+import { MapMethods } from "./map-methods.ts";
 
 /** Options of `logsumexp`. */
 export interface LogsumexpOptions {
@@ -31,7 +31,7 @@ export interface RollOptions {
 }
 
 /** Running totals, quantiles, and rolled and turned batches. */
-export abstract class ScanMethods<in out S = Schema> extends TableMethods<S> {
+export abstract class ScanMethods<in out S = Schema> extends MapMethods<S> {
   /**
    * The logarithm of the sum of the exponentials over batch dimensions, all of them without a dimension. Dimensions of
    * the tensors behind the batch stay.

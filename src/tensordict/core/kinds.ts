@@ -44,6 +44,10 @@ export const TENSORDICT_KINDS: RoomKinds = {
       else if (Array.isArray(value)) for (const key of value) keyPath(key);
       else throw texts.wrongArgument(op, op, name, "list of keys, Map of names or function", typeName(value));
     },
+    mapFunction: [
+      "a function or { module, name }",
+      (value) => typeof value === "function" || (isDict(value) && "module" in (value as object)),
+    ],
     moduleLike: ["Module", isModule],
     nested: ["NestedTensor", isNested],
     sizeOrDtype: [
@@ -68,7 +72,7 @@ export const TENSORDICT_KINDS: RoomKinds = {
       for (const key of value) keyPath(key);
     },
   },
-  alsoObjects: ["map", "record", "source", "operand", "moduleLike", "key", "keySet"],
+  alsoObjects: ["map", "record", "source", "operand", "moduleLike", "mapFunction", "key", "keySet"],
 };
 
 function isModule(value: unknown): boolean {

@@ -47,6 +47,9 @@ const EXTREMES = `${REDUCED} | reduce:bool returnIndices:bool`;
 const CUMULATED = "dim:int | reduce:bool returnIndices:bool";
 const SCALED = "other1:operand other2:operand | value:number";
 
+const MAP = "fn:mapFunction dim?:int numWorkers?:int? | chunksize:int? numChunks:int?";
+const MAP_POOL = "generator:generator maxTasksPerChild:int? workerThreads:int? pbar:bool mpStartMethod:string?";
+
 const JOIN = "...keys:key | outKey!:key dim:int keepEntries:bool";
 
 /** Options of `namedApply`. */
@@ -110,6 +113,8 @@ export const METHODS = {
   moveaxis: "source:intOrInts destination:intOrInts",
   swapdims: "dim0:int dim1:int",
   swapaxes: "axis0:int axis1:int",
+  map: `${MAP} out:td? indexWithGenerator:bool ${MAP_POOL}`,
+  mapIter: `${MAP} shuffle:bool indexWithGenerator:bool ${MAP_POOL}`,
   narrow: "dim:int start:int length:int",
   tensorSplit: "indicesOrSections:intOrInts dim?:int",
   flip: "...dims:size",

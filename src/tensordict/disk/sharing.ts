@@ -24,6 +24,7 @@ import {
   toNames,
 } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
+import { isUnbatched, ofBatch } from "../core/unbatched.ts";
 import { MemoryMappedTensor } from "./mapped-tensor.ts";
 
 const MAX_DEPTH = 128;
@@ -69,21 +70,23 @@ function levelOf(td: Td): SharedLevel {
 export function toShared(value: Tensor | Td): Shared {
   [value] = inOrder<Parameters<typeof toShared>>("toShared", FUNCTIONS.toShared, arguments);
   if (isTensorCollection(value)) requireFit(value, "shared");
-  return share(value, new RemovedFiles());
+  const removed = new RemovedFiles();
+  return share(value, (t) => referenceTo(t, removed));
 }
 
-function share(value: Tensor | Td, removed: RemovedFiles): Shared {
-  if (value instanceof Tensor) return { kind: "tensor", tensor: referenceTo(value, removed) };
+/** A tensor or a tree as plain data, with what `leaf` makes of its tensors. */
+export function share(value: Tensor | Td, leaf: (t: Tensor) => TensorReference): Shared {
+  if (value instanceof Tensor) return { kind: "tensor", tensor: leaf(value) };
   if (!isTensorCollection(value)) throw new TypeError("toShared takes a tensor or a TensorDict");
   const td = value as Td;
   const entries = () =>
     [...entriesOf(td)].map(([key, entry]): [string, Shared] => {
       if (isNested(entry)) throw noNested("sharing", key);
-      return [key, share(entry, removed)];
+      return [key, share(entry, leaf)];
     });
   if (isLazy(td)) {
     const { members, stackDim, stackDimName } = td;
-    return { kind: "lazy", members: members.map((member) => share(member, removed)), stackDim, name: stackDimName };
+    return { kind: "lazy", members: members.map((member) => share(member, leaf)), stackDim, name: stackDimName };
   }
   const level = levelOf(td);
   if (isNonTensor(td)) {
@@ -130,14 +133,20 @@ function stateFrom(shared: SharedLevel): NewState {
   };
 }
 
-class Opener {
-  private readonly tensors = new ReferenceOpener();
+/** The tensor as one of the class of mapped tensors. */
+export function asMapped(t: Tensor): Tensor {
+  return Object.setPrototypeOf(t, MemoryMappedTensor.prototype) as Tensor;
+}
+
+/** Opens trees; `tensor` makes the tensors of what `share` was given. */
+export class Opener {
+  constructor(private readonly tensor: (reference: TensorReference) => Tensor) {}
 
   open(shared: Shared, depth = 0): Entry {
     if (depth > MAX_DEPTH) throw bad("it is nested too deeply");
     switch (shared?.kind) {
       case "tensor":
-        return Object.setPrototypeOf(this.tensors.open(shared.tensor), MemoryMappedTensor.prototype) as Tensor;
+        return this.tensor(shared.tensor);
       case "lazy": {
         const members = listOf(shared.members, "members").map((member) => this.open(member, depth + 1) as Td);
         if (!members.every(isTensorCollection)) throw bad("a member of a stack is a tensor");
@@ -179,12 +188,12 @@ class Opener {
       const [key, shared] = listOf(pair as unknown[], "entries") as [string, Shared];
       textOf(key, "key");
       const entry = this.open(shared, depth + 1);
-      if (fitBatch(entry, state.batchSize) === null) {
+      if (isUnbatched(entry)) entries.set(key, ofBatch(entry, state.batchSize));
+      else if (fitBatch(entry, state.batchSize) === null) {
         throw new TypeError(
           `the shared entry ${JSON.stringify(key)} does not begin with the batch size ${state.batchSize}`,
         );
-      }
-      entries.set(key, entry);
+      } else entries.set(key, entry);
     }
     return entries;
   }
@@ -205,5 +214,6 @@ class Opener {
  */
 export function fromShared(shared: Shared): Tensor | Td {
   [shared] = inOrder<[Shared]>("fromShared", FUNCTIONS.fromShared, arguments);
-  return new Opener().open(shared) as Tensor | Td;
+  const tensors = new ReferenceOpener();
+  return new Opener((reference) => asMapped(tensors.open(reference))).open(shared) as Tensor | Td;
 }
