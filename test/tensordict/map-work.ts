@@ -1,8 +1,9 @@
 // Functions for the Workers of map.test.ts.
-import { arange, initialSeed, ones, type Tensor, TensorDict, tensorclass } from "../../src/index.ts";
+import { arange, initialSeed, ones, registerTensorClass, type Tensor, TensorDict, tensorclass } from "../../src/index.ts";
 import type { Td } from "../../src/tensordict/core/state.ts";
 
 export class MappedPoint extends tensorclass({ x: null }) {}
+registerTensorClass(MappedPoint);
 
 export const addOne = (td: Td): Td => td.empty().set("y", (td.get("x") as Tensor).add(1)) as Td;
 

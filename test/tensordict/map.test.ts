@@ -1,5 +1,5 @@
 // Functions of chunks, in this thread and in Workers. What is expected was seen in Python, unless it has no such thing.
-import { afterAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -24,6 +24,7 @@ import { MappedPoint } from "./map-work.ts";
 
 const room = temporaryDirectory();
 afterAll(room.remove);
+setDefaultTimeout(60_000);
 setWarningPolicy("never");
 afterAll(() => setWarningPolicy("once"));
 
