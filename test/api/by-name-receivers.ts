@@ -256,6 +256,7 @@ const NEED_GPU = [
 /** What fails here, alike by position and by name, and why. */
 export const FAILS: Readonly<Record<string, string>> = {
   ...DISTRIBUTION_FAILS,
+  "TensorDictParams#map": "parameters are not mapped",
   "TensorDictParams#memmap_": "parameters stay where they are",
   "PersistentTensorDict#memmap_": "what is in a file cannot be mapped in its place",
   "PersistentTensorDict#requiresGrad_": "what a file holds has no gradients",

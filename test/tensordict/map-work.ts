@@ -1,6 +1,7 @@
 // Functions for the Workers of map.test.ts.
-import { arange, initialSeed, ones, registerTensorClass, type Tensor, TensorDict, tensorclass } from "../../src/index.ts";
+import { arange, initialSeed, ones, type Tensor, TensorDict, tensorclass } from "../../src/index.ts";
 import type { Td } from "../../src/tensordict/core/state.ts";
+import { registerTensorClass } from "../../src/tensordict/index.ts";
 
 export class MappedPoint extends tensorclass({ x: null }) {}
 registerTensorClass(MappedPoint);

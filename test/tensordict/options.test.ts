@@ -35,6 +35,7 @@ describe("unknown options are refused", () => {
     bool: true,
     text: join(folder.path, "never"),
     "text?": null,
+    mapFunction: (td: unknown) => td,
     moduleLike: new Linear(1, 1),
     storage: ones(2).untypedStorage(),
   };
