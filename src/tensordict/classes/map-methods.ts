@@ -57,7 +57,20 @@ export interface MapIterOptions extends PoolOptions {
   shuffle?: boolean;
 }
 
-type Here<O> = O & { numWorkers: 0 };
+/** Arguments of `map` behind the function, for work in this thread. */
+export type MapHereArguments =
+  | [options: MapOptions & { numWorkers: 0 }]
+  | [dim: number, numWorkers: 0, options?: MapOptions];
+/** Arguments of `map` behind the function. */
+export type MapArguments = [options?: MapOptions] | [dim: number, numWorkers?: number | null, options?: MapOptions];
+/** Arguments of `mapIter` behind the function, for work in this thread. */
+export type MapIterHereArguments =
+  | [options: MapIterOptions & { numWorkers: 0 }]
+  | [dim: number, numWorkers: 0, options?: MapIterOptions];
+/** Arguments of `mapIter` behind the function. */
+export type MapIterArguments =
+  | [options?: MapIterOptions]
+  | [dim: number, numWorkers?: number | null, options?: MapIterOptions];
 type Args = [dim?: number, numWorkers?: number | null, options?: MapOptions & MapIterOptions];
 
 /** Collections in chunks. */
@@ -79,22 +92,9 @@ export abstract class MapMethods<in out S = Schema> extends TableMethods<S> {
    * ```
    * @torch TensorDict.map
    */
-  map<R extends Mapped>(fn: MapFunction<R>, options: Here<MapOptions>): Joined<R>;
-  map<R extends Mapped>(fn: MapFunction<R>, dim: number, numWorkers: 0, options?: MapOptions): Joined<R>;
-  map<R extends Mapped | Promise<Mapped>>(fn: MapFunction<R>, options?: MapOptions): Promise<Joined<R>>;
-  map<R extends Mapped | Promise<Mapped>>(
-    fn: MapFunction<R>,
-    dim: number,
-    numWorkers?: number | null,
-    options?: MapOptions,
-  ): Promise<Joined<R>>;
-  map<R extends Td | Tensor | null = Td>(fn: MapModule, options?: MapOptions): Promise<R>;
-  map<R extends Td | Tensor | null = Td>(
-    fn: MapModule,
-    dim: number,
-    numWorkers?: number | null,
-    options?: MapOptions,
-  ): Promise<R>;
+  map<R extends Mapped>(fn: MapFunction<R>, ...args: MapHereArguments): Joined<R>;
+  map<R extends Mapped | Promise<Mapped>>(fn: MapFunction<R>, ...args: MapArguments): Promise<Joined<R>>;
+  map<R extends Td | Tensor | null = Td>(fn: MapModule, ...args: MapArguments): Promise<R>;
   map(fn: MapFunction<unknown> | MapModule, ...args: unknown[]): unknown {
     const plan = planOf("map", this._td, fn, ...(args as Args));
     if (plan.pool === null) {
@@ -118,27 +118,9 @@ export abstract class MapMethods<in out S = Schema> extends TableMethods<S> {
    * ```
    * @torch TensorDict.map_iter
    */
-  mapIter<R>(fn: MapFunction<R>, options: Here<MapIterOptions>): globalThis.Generator<R, void, undefined>;
-  mapIter<R>(
-    fn: MapFunction<R>,
-    dim: number,
-    numWorkers: 0,
-    options?: MapIterOptions,
-  ): globalThis.Generator<R, void, undefined>;
-  mapIter<R>(fn: MapFunction<R>, options?: MapIterOptions): AsyncGenerator<Awaited<R>, void, undefined>;
-  mapIter<R>(
-    fn: MapFunction<R>,
-    dim: number,
-    numWorkers?: number | null,
-    options?: MapIterOptions,
-  ): AsyncGenerator<Awaited<R>, void, undefined>;
-  mapIter<R = Td>(fn: MapModule, options?: MapIterOptions): AsyncGenerator<R, void, undefined>;
-  mapIter<R = Td>(
-    fn: MapModule,
-    dim: number,
-    numWorkers?: number | null,
-    options?: MapIterOptions,
-  ): AsyncGenerator<R, void, undefined>;
+  mapIter<R>(fn: MapFunction<R>, ...args: MapIterHereArguments): globalThis.Generator<R, void, undefined>;
+  mapIter<R>(fn: MapFunction<R>, ...args: MapIterArguments): AsyncGenerator<Awaited<R>, void, undefined>;
+  mapIter<R = Td>(fn: MapModule, ...args: MapIterArguments): AsyncGenerator<R, void, undefined>;
   mapIter(fn: MapFunction<unknown> | MapModule, ...args: unknown[]): unknown {
     const { pool, jobs } = planOf("mapIter", this._td, fn, ...(args as Args));
     return pool === null ? here(fn, jobs) : inWorkers(pool, jobs);
