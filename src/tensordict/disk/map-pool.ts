@@ -9,7 +9,7 @@ import { Wire } from "./map-wire.ts";
 /** A function that a module exports. */
 export interface MapModule {
   /** Absolute path or URL of the module, as `import.meta.resolve` gives it. */
-  module: string | URL;
+  module: string | { readonly href: string };
   /** The name of the export; `"default"` without it. */
   name?: string;
 }
@@ -47,7 +47,7 @@ export function workOf(fn: MapModule | ((...args: never[]) => unknown)): Pool["w
   const zensor = ownModule();
   if (typeof fn !== "function") {
     const { module, name = "default" } = fn;
-    const path = module instanceof URL ? module.href : module;
+    const path = typeof module === "string" ? module : module?.href;
     if (typeof path !== "string" || typeof name !== "string") {
       throw new errors.TypeError(
         "a function for Workers is { module, name }: a path or URL, and the name of an export",
