@@ -105,8 +105,8 @@ export abstract class MapMethods<in out S = Schema> extends TableMethods<S> {
   }
   /**
    * Like `map`, and gives the results one by one, in the order of the chunks, whatever they are: an asynchronous
-   * generator, or with `numWorkers: 0` one that calls the function when the next result is asked for. Workers are ahead by
-   * two chunks each, and end with the loop.
+   * generator, or with `numWorkers: 0` one that calls the function when the next result is asked for. Workers are ahead
+   * by two chunks each, and end with the loop.
    * @throws IndexError for a dimension that is none of the batch
    * @throws ValueError for `chunksize` together with `numChunks`, and for what is no number of parts or Workers
    * @throws RuntimeError for `shuffle` without `indexWithGenerator`
@@ -191,8 +191,8 @@ function requireOptions(options: PoolOptions): void {
 function baseSeed(op: string, generator: Generator | null): bigint {
   if (generator === null) {
     warn(
-      `${op}() got no generator and draws the base seed of its workers from a new Generator, so every call seeds them ` +
-        "alike. Pass generator=defaultGenerator to draw it from the default one, which advances that by one draw, or " +
+      `${op}() got no generator and draws the base seed of its workers from a new Generator, so every call seeds ` +
+        "them alike. Pass generator=defaultGenerator to draw it from the default one, which advances that by one draw, or " +
         "generator=new Generator() to keep the current seeds.",
       "FutureWarning",
     );

@@ -49,9 +49,7 @@ export function workOf(fn: MapModule | ((...args: never[]) => unknown)): Pool["w
     const { module, name = "default" } = fn;
     const path = typeof module === "string" ? module : module?.href;
     if (typeof path !== "string" || typeof name !== "string") {
-      throw new errors.TypeError(
-        "a function for Workers is { module, name }: a path or URL, and the name of an export",
-      );
+      throw new errors.TypeError("a function for Workers is { module, name }: a path or URL, and an export");
     }
     if (/^\.\.?[\\/]/.test(path)) {
       throw new errors.ValueError(
@@ -96,10 +94,9 @@ function limitThreads(threads: number | null): () => void {
 
 /** The error that a Worker had, of the class of that name if it is known here. */
 function errorFrom({ name, message, code, stack }: SentError): Error {
-  const known = (code === null ? globalThis : errors) as unknown as Record<string, unknown>;
-  const found = known[name] as { prototype?: unknown } | undefined;
-  const isError = typeof found === "function" && (found.prototype as unknown) instanceof Error;
-  const error = new (isError ? (found as unknown as typeof Error) : Error)(message);
+  const found: unknown = Reflect.get(code === null ? globalThis : errors, name);
+  const known = typeof found === "function" && found.prototype instanceof Error ? found : Error;
+  const error: Error = Reflect.construct(known, [message]);
   error.name = name;
   if (stack !== "") error.stack = stack;
   if (code !== null) (error as Error & { code: string }).code = code;

@@ -51,7 +51,7 @@ self.onmessage = async ({ data }) => {
   try {
     const found = data.module === null ? null : await import(data.module);
     if (slot.serve === null && data.zensor !== null) await import(data.zensor);
-    if (slot.serve === null) throw new TypeError("the module of a function for map has to import zensor: " + data.module);
+    if (slot.serve === null) throw new TypeError("the module of a function for map must import zensor: " + data.module);
     slot.serve(self, data, found);
   } catch (error) {
     const { name = "Error", message = String(error), code = null, stack = "" } = error ?? {};
@@ -62,8 +62,8 @@ self.onmessage = async ({ data }) => {
 
 /** Tells the start of a Worker of `map`, if this is one, what goes on in it. */
 export function offerServe(): void {
-  const slot = (globalThis as unknown as Record<symbol, { serve: unknown } | undefined>)[SLOT];
-  if (slot !== undefined) slot.serve = serve;
+  const slot: unknown = Reflect.get(globalThis, SLOT);
+  if (typeof slot === "object" && slot !== null) Reflect.set(slot, "serve", serve);
 }
 
 function sentError(error: unknown): SentError {

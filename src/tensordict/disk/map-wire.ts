@@ -84,7 +84,7 @@ export class Wire {
   /** The value that the other side sent. */
   take(sent: Sent): unknown {
     if (sent.kind === "other") return sent.value;
-    const value = new Opener((reference) => this.tensor(reference as unknown as SentTensor)).open(sent.tree);
+    const value = new Opener((reference) => this.tensor(reference as SentTensor)).open(sent.tree);
     if (sent.locked) lockTd(value as Td);
     return value;
   }
