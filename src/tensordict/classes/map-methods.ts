@@ -192,7 +192,7 @@ function baseSeed(op: string, generator: Generator | null): bigint {
   if (generator === null) {
     warn(
       `${op}() got no generator and draws the base seed of its workers from a new Generator, so every call seeds ` +
-        "them alike. Pass generator=defaultGenerator to draw it from the default one, which advances that by one draw, or " +
+        "them alike. Pass generator=defaultGenerator to draw it from the default one, which advances that, or " +
         "generator=new Generator() to keep the current seeds.",
       "FutureWarning",
     );

@@ -64,7 +64,7 @@ export function workOf(fn: MapModule | ((...args: never[]) => unknown)): Pool["w
     new Function(`return (${text}\n)`);
   } catch {
     throw new errors.TypeError(
-      "a function for Workers is sent as its text, and that of a method, a bound or a native function says too little: " +
+      "a function for Workers is sent as its text, and that of a method, a bound or native function says too little: " +
         "give an arrow function that uses nothing around it, or { module, name }",
     );
   }
