@@ -266,6 +266,16 @@ pub const SortAttr = struct {
     pub const dim: usize = 0;
     pub const descending: usize = 1;
     pub const wanted: usize = 2;
+    pub const pick: usize = 3;
+};
+
+/// Which element of a line is taken: that at a rank, the lower median, that of the numbers, the most frequent.
+pub const SortPick = enum(u8) {
+    none = 0,
+    kth = 1,
+    median = 2,
+    nanmedian = 3,
+    mode = 4,
 };
 
 /// Attributes by place.
@@ -324,6 +334,7 @@ pub const codes = [_][]const u8{
     "SoftmaxAttr",
     "ScanAttr",
     "SortAttr",
+    "SortPick",
     "SearchAttr",
     "RangeAttr",
     "CloseAttr",

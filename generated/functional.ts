@@ -1106,6 +1106,32 @@ export function bernoulli(...args: unknown[]): Tensor {
   return A.call<Tensor>("bernoulli", T__bernoulli, args);
 }
 
+const T__bincount: A.Overload[] = [
+  { fn: O.bincount, args: [["self","Tensor",REQUIRED], ["weights","Tensor?",null], ["minlength","Int",0]], positional: 3, out: 0 },
+];
+/**
+ * How often each whole number from 0 on occurs in a vector, or the sum of the weights of its places; at
+ * least `minlength` counts.
+ * @throws RuntimeError for negative numbers and for weights of another length
+ * @throws NotImplementedError but for integers
+ * @example
+ * ```ts
+ * bincount(tensor([1n, 3n, 3n])) // tensor([0, 1, 0, 2])
+ * ```
+ * @torch torch.bincount
+ */
+export function bincount(self: Tensor, weights: Tensor | null, minlength: number): Tensor;
+/** How often each whole number from 0 on occurs in a vector, or the sum of the weights of its places. @torch torch.bincount */
+export function bincount(self: Tensor, weights: Tensor | null, options?: { minlength?: number }): Tensor;
+/** How often each whole number from 0 on occurs in a vector, or the sum of the weights of its places. @torch torch.bincount */
+export function bincount(self: Tensor, options?: { weights?: Tensor | null; minlength?: number }): Tensor;
+/** How often each whole number from 0 on occurs in a vector, or the sum of the weights of its places. @torch torch.bincount */
+export function bincount(options: { input: Tensor; weights?: Tensor | null; minlength?: number }): Tensor;
+export function bincount(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.bincount(args[0], null, 0);
+  return A.call<Tensor>("bincount", T__bincount, args);
+}
+
 const T__bitwiseAnd = (): A.Overload[] => [
   { fn: O.bitwise_and, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
 ];
@@ -3651,6 +3677,35 @@ export function isreal(...args: unknown[]): Tensor {
   return A.call<Tensor>("isreal", T__isreal, args);
 }
 
+const T__kthvalue: A.Overload[] = [
+  { fn: O.kthvalue, args: [["self","Tensor",REQUIRED], ["k","Int",REQUIRED], ["dim","Dim",-1], ["keepdim","Bool",false]], positional: 4, out: 2 },
+];
+/**
+ * The `k`-th smallest element along a dimension, counted from one, and where it is.
+ * @throws RuntimeError for a `k` out of range
+ * @throws NotImplementedError for bools and complex tensors
+ * @example
+ * ```ts
+ * tensor([3, 1, 4, 1, 5]).kthvalue(3).values // tensor(3.)
+ * ```
+ * @torch torch.kthvalue
+ */
+export function kthvalue(self: Tensor, k: number, dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The `k`-th smallest element along a dimension, counted from one, and where it is. @torch torch.kthvalue */
+export function kthvalue(self: Tensor, k: number, dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The `k`-th smallest element along a dimension, counted from one, and where it is. @torch torch.kthvalue */
+export function kthvalue(self: Tensor, k: number, options?: { dim?: number; axis?: number; keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The `k`-th smallest element along a dimension, counted from one, and where it is. @torch torch.kthvalue */
+export function kthvalue(self: Tensor, options: { k: number; dim?: number; axis?: number; keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The `k`-th smallest element along a dimension, counted from one, and where it is. @torch torch.kthvalue */
+export function kthvalue(options: { input: Tensor; k: number; dim?: number; axis?: number; keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+export function kthvalue(...args: unknown[]): Named<readonly ["values","indices"]> {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.kthvalue(args[0], args[1], -1, false);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.kthvalue(args[0], args[1], args[2], false);
+  if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2]) && typeof args[3] === "boolean") return O.kthvalue(args[0], args[1], args[2], args[3]);
+  return A.call<Named<readonly ["values","indices"]>>("kthvalue", T__kthvalue, args);
+}
+
 const T__lcm = (): A.Overload[] => [
   { fn: O.lcm, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
 ];
@@ -4131,6 +4186,29 @@ export function logaddexp2(self: unknown, other?: unknown, options?: unknown): T
     return A.byName("logaddexp2", T__logaddexp2(), [self, other, options]);
   }
   return O.logaddexp2(self, other, A.outOption("logaddexp2", options));
+}
+
+const T__logcumsumexp: A.Overload[] = [
+  { fn: O.logcumsumexp, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 1 },
+];
+/**
+ * The logarithm of the running sum of the exponentials along a dimension, computed without overflow.
+ * @throws NotImplementedError for integers and bools
+ * @throws IndexError for a dimension out of range
+ * @example
+ * ```ts
+ * tensor([0, 0]).logcumsumexp(0) // tensor([0.0000, 0.6931])
+ * ```
+ * @torch torch.logcumsumexp
+ */
+export function logcumsumexp(self: Tensor, dim: number, options?: { out?: Tensor }): Tensor;
+/** The logarithm of the running sum of the exponentials along a dimension, computed without overflow. @torch torch.logcumsumexp */
+export function logcumsumexp(self: Tensor, options: A.Either<"dim", "axis", number> & { out?: Tensor }): Tensor;
+/** The logarithm of the running sum of the exponentials along a dimension, computed without overflow. @torch torch.logcumsumexp */
+export function logcumsumexp(options: A.Either<"dim", "axis", number> & { input: Tensor; out?: Tensor }): Tensor;
+export function logcumsumexp(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.logcumsumexp(args[0], args[1]);
+  return A.call<Tensor>("logcumsumexp", T__logcumsumexp, args);
 }
 
 const T__logicalAnd = (): A.Overload[] => [
@@ -4629,6 +4707,39 @@ export function mean(...args: unknown[]): Tensor {
   return A.call<Tensor>("mean", T__mean, args);
 }
 
+const T__median: A.Overload[] = [
+  { fn: O.median, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+  { fn: O.median_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: 2 },
+];
+/**
+ * The element in the middle of all, the lower one of two; NaN if there is one.
+ * The elements in the middle along a dimension, the lower one of two, and where they are; NaN if there
+ * is one.
+ * @throws NotImplementedError for bools and complex tensors
+ * @example
+ * ```ts
+ * tensor([3, 1, 2, 9]).median() // tensor(2.)
+ * ```
+ * @torch torch.median
+ */
+export function median(self: Tensor): Tensor;
+/** The element in the middle of all, the lower one of two. @torch torch.median */
+export function median(options: { input: Tensor }): Tensor;
+/** The elements in the middle along a dimension, the lower one of two, and where they are. @torch torch.median */
+export function median(self: Tensor, dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The elements in the middle along a dimension, the lower one of two, and where they are. @torch torch.median */
+export function median(self: Tensor, dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The elements in the middle along a dimension, the lower one of two, and where they are. @torch torch.median */
+export function median(self: Tensor, options: A.Either<"dim", "axis", number> & { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The elements in the middle along a dimension, the lower one of two, and where they are. @torch torch.median */
+export function median(options: A.Either<"dim", "axis", number> & { input: Tensor; keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+export function median(...args: unknown[]): Tensor | Named<readonly ["values","indices"]> {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.median(args[0]);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.median_dim(args[0], args[1], false);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.median_dim(args[0], args[1], args[2]);
+  return A.call<Tensor | Named<readonly ["values","indices"]>>("median", T__median, args);
+}
+
 const T__min: A.Overload[] = [
   { fn: O.min, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
   { fn: O.min_other, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
@@ -4741,6 +4852,32 @@ export function mm(self: unknown, mat2?: unknown, options?: unknown): Tensor {
     return A.byName("mm", T__mm(), [self, mat2, options]);
   }
   return O.mm(self, mat2, A.outOption("mm", options));
+}
+
+const T__mode: A.Overload[] = [
+  { fn: O.mode, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["keepdim","Bool",false]], positional: 3, out: 2 },
+];
+/**
+ * The most frequent element along a dimension, the least of several, and where it is last.
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([3, 1, 3, 2]).mode().values // tensor(3.)
+ * ```
+ * @torch torch.mode
+ */
+export function mode(self: Tensor, dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The most frequent element along a dimension, the least of several, and where it is last. @torch torch.mode */
+export function mode(self: Tensor, dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The most frequent element along a dimension, the least of several, and where it is last. @torch torch.mode */
+export function mode(self: Tensor, options?: { dim?: number; axis?: number; keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The most frequent element along a dimension, the least of several, and where it is last. @torch torch.mode */
+export function mode(options: { input: Tensor; dim?: number; axis?: number; keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+export function mode(...args: unknown[]): Named<readonly ["values","indices"]> {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.mode(args[0], -1, false);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.mode(args[0], args[1], false);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.mode(args[0], args[1], args[2]);
+  return A.call<Named<readonly ["values","indices"]>>("mode", T__mode, args);
 }
 
 const T__moveaxis: A.Overload[] = [
@@ -4981,6 +5118,38 @@ export function nanmean(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.nanmean(args[0], args[1], false, null);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.nanmean(args[0], args[1], args[2], null);
   return A.call<Tensor>("nanmean", T__nanmean, args);
+}
+
+const T__nanmedian: A.Overload[] = [
+  { fn: O.nanmedian, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+  { fn: O.nanmedian_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: 2 },
+];
+/**
+ * As `median` of the elements that are numbers.
+ * As `median` along a dimension, of the elements that are numbers.
+ * @throws NotImplementedError for bools and complex tensors
+ * @example
+ * ```ts
+ * tensor([3, NaN, 1, 2]).nanmedian() // tensor(2.)
+ * ```
+ * @torch torch.nanmedian
+ */
+export function nanmedian(self: Tensor): Tensor;
+/** As `median` of the elements that are numbers. @torch torch.nanmedian */
+export function nanmedian(options: { input: Tensor }): Tensor;
+/** As `median` along a dimension, of the elements that are numbers. @torch torch.nanmedian */
+export function nanmedian(self: Tensor, dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** As `median` along a dimension, of the elements that are numbers. @torch torch.nanmedian */
+export function nanmedian(self: Tensor, dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** As `median` along a dimension, of the elements that are numbers. @torch torch.nanmedian */
+export function nanmedian(self: Tensor, options: A.Either<"dim", "axis", number> & { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** As `median` along a dimension, of the elements that are numbers. @torch torch.nanmedian */
+export function nanmedian(options: A.Either<"dim", "axis", number> & { input: Tensor; keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+export function nanmedian(...args: unknown[]): Tensor | Named<readonly ["values","indices"]> {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.nanmedian(args[0]);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.nanmedian_dim(args[0], args[1], false);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.nanmedian_dim(args[0], args[1], args[2]);
+  return A.call<Tensor | Named<readonly ["values","indices"]>>("nanmedian", T__nanmedian, args);
 }
 
 const T__nanquantile: A.Overload[] = [

@@ -803,6 +803,22 @@ export interface TensorMethods {
    */
   bfloat16(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
+   * How often each whole number from 0 on occurs in a vector, or the sum of the weights of its places; at
+   * least `minlength` counts.
+   * @throws RuntimeError for negative numbers and for weights of another length
+   * @throws NotImplementedError but for integers
+   * @example
+   * ```ts
+   * bincount(tensor([1n, 3n, 3n])) // tensor([0, 1, 0, 2])
+   * ```
+   * @torch torch.bincount
+   */
+  bincount(weights: Tensor | null, minlength: number): Tensor;
+  /** How often each whole number from 0 on occurs in a vector, or the sum of the weights of its places. @torch torch.bincount */
+  bincount(weights: Tensor | null, options?: { minlength?: number }): Tensor;
+  /** How often each whole number from 0 on occurs in a vector, or the sum of the weights of its places. @torch torch.bincount */
+  bincount(options?: { weights?: Tensor | null; minlength?: number }): Tensor;
+  /**
    * The bitwise and of integers or bools.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype, which is an
    * integer dtype or bool
@@ -2545,6 +2561,23 @@ export interface TensorMethods {
    */
   isreal(): Tensor;
   /**
+   * The `k`-th smallest element along a dimension, counted from one, and where it is.
+   * @throws RuntimeError for a `k` out of range
+   * @throws NotImplementedError for bools and complex tensors
+   * @example
+   * ```ts
+   * tensor([3, 1, 4, 1, 5]).kthvalue(3).values // tensor(3.)
+   * ```
+   * @torch torch.kthvalue
+   */
+  kthvalue(k: number, dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  /** The `k`-th smallest element along a dimension, counted from one, and where it is. @torch torch.kthvalue */
+  kthvalue(k: number, dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  /** The `k`-th smallest element along a dimension, counted from one, and where it is. @torch torch.kthvalue */
+  kthvalue(k: number, options?: { dim?: number; axis?: number; keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  /** The `k`-th smallest element along a dimension, counted from one, and where it is. @torch torch.kthvalue */
+  kthvalue(options: { k: number; dim?: number; axis?: number; keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  /**
    * The least common multiple, which is not negative; with a zero 0.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
    * @throws NotImplementedError but for integers
@@ -2868,6 +2901,19 @@ export interface TensorMethods {
   logaddexp2(other: Tensor, options?: { out?: Tensor }): Tensor;
   /** The logarithm to base 2 of 2^self + 2^other, computed without overflow. @torch torch.logaddexp2 */
   logaddexp2(options: { other: Tensor; out?: Tensor }): Tensor;
+  /**
+   * The logarithm of the running sum of the exponentials along a dimension, computed without overflow.
+   * @throws NotImplementedError for integers and bools
+   * @throws IndexError for a dimension out of range
+   * @example
+   * ```ts
+   * tensor([0, 0]).logcumsumexp(0) // tensor([0.0000, 0.6931])
+   * ```
+   * @torch torch.logcumsumexp
+   */
+  logcumsumexp(dim: number, options?: { out?: Tensor }): Tensor;
+  /** The logarithm of the running sum of the exponentials along a dimension, computed without overflow. @torch torch.logcumsumexp */
+  logcumsumexp(options: A.Either<"dim", "axis", number> & { out?: Tensor }): Tensor;
   /**
    * True where both elements are nonzero.
    * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -3200,6 +3246,24 @@ export interface TensorMethods {
   /** The mean over one or several dimensions. @torch torch.mean */
   mean(options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /**
+   * The element in the middle of all, the lower one of two; NaN if there is one.
+   * The elements in the middle along a dimension, the lower one of two, and where they are; NaN if there
+   * is one.
+   * @throws NotImplementedError for bools and complex tensors
+   * @example
+   * ```ts
+   * tensor([3, 1, 2, 9]).median() // tensor(2.)
+   * ```
+   * @torch torch.median
+   */
+  median(): Tensor;
+  /** The elements in the middle along a dimension, the lower one of two, and where they are. @torch torch.median */
+  median(dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  /** The elements in the middle along a dimension, the lower one of two, and where they are. @torch torch.median */
+  median(dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  /** The elements in the middle along a dimension, the lower one of two, and where they are. @torch torch.median */
+  median(options: A.Either<"dim", "axis", number> & { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  /**
    * The smallest element; NaN if there is one.
    * The smaller of two elements; the same as `minimum`.
    * The smallest elements along a dimension and the positions of the first of them.
@@ -3247,6 +3311,20 @@ export interface TensorMethods {
   mm(mat2: Tensor, options?: { out?: Tensor }): Tensor;
   /** The product of two matrices of one dtype. @torch torch.mm */
   mm(options: { mat2: Tensor; out?: Tensor }): Tensor;
+  /**
+   * The most frequent element along a dimension, the least of several, and where it is last.
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([3, 1, 3, 2]).mode().values // tensor(3.)
+   * ```
+   * @torch torch.mode
+   */
+  mode(dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  /** The most frequent element along a dimension, the least of several, and where it is last. @torch torch.mode */
+  mode(dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  /** The most frequent element along a dimension, the least of several, and where it is last. @torch torch.mode */
+  mode(options?: { dim?: number; axis?: number; keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /**
    * Dimensions moved to other places; the others keep their order.
    * @example
@@ -3401,6 +3479,23 @@ export interface TensorMethods {
   nanmean(dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /** The mean over one or several dimensions of the elements that are numbers. @torch torch.nanmean */
   nanmean(options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /**
+   * As `median` of the elements that are numbers.
+   * As `median` along a dimension, of the elements that are numbers.
+   * @throws NotImplementedError for bools and complex tensors
+   * @example
+   * ```ts
+   * tensor([3, NaN, 1, 2]).nanmedian() // tensor(2.)
+   * ```
+   * @torch torch.nanmedian
+   */
+  nanmedian(): Tensor;
+  /** As `median` along a dimension, of the elements that are numbers. @torch torch.nanmedian */
+  nanmedian(dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  /** As `median` along a dimension, of the elements that are numbers. @torch torch.nanmedian */
+  nanmedian(dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  /** As `median` along a dimension, of the elements that are numbers. @torch torch.nanmedian */
+  nanmedian(options: A.Either<"dim", "axis", number> & { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /**
    * As `quantile` of several shares, without the elements that are no numbers.
    * As `quantile` without the elements that are no numbers, along a dimension, or of all elements.
@@ -5627,6 +5722,9 @@ export function installMethods(prototype: Tensor): void {
   p.bfloat16 = function (this: Tensor, ...args: unknown[]) {
     return (M.bfloat16 as A.Unchecked)(this, ...args);
   };
+  p.bincount = function (this: Tensor, ...args: unknown[]) {
+    return (F.bincount as A.Unchecked)(this, ...args);
+  };
   p.bitwiseAnd = function (this: Tensor, other: unknown, options: unknown) {
     return (F.bitwiseAnd as A.Unchecked)(this, other, options);
   };
@@ -6026,6 +6124,9 @@ export function installMethods(prototype: Tensor): void {
   p.isreal = function (this: Tensor, ...args: unknown[]) {
     return (F.isreal as A.Unchecked)(this, ...args);
   };
+  p.kthvalue = function (this: Tensor, ...args: unknown[]) {
+    return (F.kthvalue as A.Unchecked)(this, ...args);
+  };
   p.lcm = function (this: Tensor, other: unknown, options: unknown) {
     return (F.lcm as A.Unchecked)(this, other, options);
   };
@@ -6104,6 +6205,9 @@ export function installMethods(prototype: Tensor): void {
   p.logaddexp2 = function (this: Tensor, other: unknown, options: unknown) {
     return (F.logaddexp2 as A.Unchecked)(this, other, options);
   };
+  p.logcumsumexp = function (this: Tensor, ...args: unknown[]) {
+    return (F.logcumsumexp as A.Unchecked)(this, ...args);
+  };
   p.logicalAnd = function (this: Tensor, other: unknown, options: unknown) {
     return (F.logicalAnd as A.Unchecked)(this, other, options);
   };
@@ -6176,6 +6280,9 @@ export function installMethods(prototype: Tensor): void {
   p.mean = function (this: Tensor, ...args: unknown[]) {
     return (F.mean as A.Unchecked)(this, ...args);
   };
+  p.median = function (this: Tensor, ...args: unknown[]) {
+    return (F.median as A.Unchecked)(this, ...args);
+  };
   p.min = function (this: Tensor, ...args: unknown[]) {
     return (F.min as A.Unchecked)(this, ...args);
   };
@@ -6184,6 +6291,9 @@ export function installMethods(prototype: Tensor): void {
   };
   p.mm = function (this: Tensor, mat2: unknown, options: unknown) {
     return (F.mm as A.Unchecked)(this, mat2, options);
+  };
+  p.mode = function (this: Tensor, ...args: unknown[]) {
+    return (F.mode as A.Unchecked)(this, ...args);
   };
   p.moveaxis = function (this: Tensor, ...args: unknown[]) {
     return (F.moveaxis as A.Unchecked)(this, ...args);
@@ -6217,6 +6327,9 @@ export function installMethods(prototype: Tensor): void {
   };
   p.nanmean = function (this: Tensor, ...args: unknown[]) {
     return (F.nanmean as A.Unchecked)(this, ...args);
+  };
+  p.nanmedian = function (this: Tensor, ...args: unknown[]) {
+    return (F.nanmedian as A.Unchecked)(this, ...args);
   };
   p.nanquantile = function (this: Tensor, ...args: unknown[]) {
     return (F.nanquantile as A.Unchecked)(this, ...args);

@@ -3419,6 +3419,30 @@ export class cummin_Backward extends Node {
   }
 }
 
+export class logcumsumexp_Backward extends Node {
+  override get name(): string {
+    return "LogcumsumexpBackward0";
+  }
+  self!: S.Saved;
+  dim!: number;
+  result0!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim = this.dim;
+    const self = S.unpack(this.self, this) as Tensor;
+    const result = S.unpack(this.result0, this) as Tensor;
+    return [
+      this.needs(0) ? F.logcumsumexpBackward(grad, self, result, dim) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+    this.result0 = S.drop(this.result0);
+  }
+}
+
 export class sort_Backward extends Node {
   override get name(): string {
     return "SortBackward0";
@@ -3734,6 +3758,150 @@ export class nansum_Backward extends Node {
   override release(): void {
     super.release();
     this.self = S.drop(this.self);
+  }
+}
+
+export class median_Backward extends Node {
+  override get name(): string {
+    return "MedianBackward0";
+  }
+  self!: S.Saved;
+  result0!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self = S.unpack(this.self, this) as Tensor;
+    const result = S.unpack(this.result0, this) as Tensor;
+    return [
+      this.needs(0) ? F.extremeBackward(grad, self, result) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+    this.result0 = S.drop(this.result0);
+  }
+}
+
+export class median_dim_Backward extends Node {
+  override get name(): string {
+    return "MedianBackward1";
+  }
+  dim!: number;
+  keepdim!: boolean;
+  self!: S.Geometry;
+  result1!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim = this.dim;
+    const keepdim = this.keepdim;
+    const self = this.self;
+    const result1 = S.unpack(this.result1, this) as Tensor;
+    return [
+      this.needs(0) ? F.selectedBackward(grad, dim, result1, self.shape, keepdim) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.result1 = S.drop(this.result1);
+  }
+}
+
+export class nanmedian_Backward extends Node {
+  override get name(): string {
+    return "NanmedianBackward0";
+  }
+  self!: S.Saved;
+  result0!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self = S.unpack(this.self, this) as Tensor;
+    const result = S.unpack(this.result0, this) as Tensor;
+    return [
+      this.needs(0) ? F.extremeBackward(grad, self, result) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.self = S.drop(this.self);
+    this.result0 = S.drop(this.result0);
+  }
+}
+
+export class nanmedian_dim_Backward extends Node {
+  override get name(): string {
+    return "NanmedianBackward1";
+  }
+  dim!: number;
+  keepdim!: boolean;
+  self!: S.Geometry;
+  result1!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim = this.dim;
+    const keepdim = this.keepdim;
+    const self = this.self;
+    const result1 = S.unpack(this.result1, this) as Tensor;
+    return [
+      this.needs(0) ? F.selectedBackward(grad, dim, result1, self.shape, keepdim) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.result1 = S.drop(this.result1);
+  }
+}
+
+export class mode_Backward extends Node {
+  override get name(): string {
+    return "ModeBackward0";
+  }
+  dim!: number;
+  keepdim!: boolean;
+  self!: S.Geometry;
+  result1!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim = this.dim;
+    const keepdim = this.keepdim;
+    const self = this.self;
+    const result1 = S.unpack(this.result1, this) as Tensor;
+    return [
+      this.needs(0) ? F.selectedBackward(grad, dim, result1, self.shape, keepdim) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.result1 = S.drop(this.result1);
+  }
+}
+
+export class kthvalue_Backward extends Node {
+  override get name(): string {
+    return "KthvalueBackward0";
+  }
+  dim!: number;
+  keepdim!: boolean;
+  self!: S.Geometry;
+  result1!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim = this.dim;
+    const keepdim = this.keepdim;
+    const self = this.self;
+    const result1 = S.unpack(this.result1, this) as Tensor;
+    return [
+      this.needs(0) ? F.selectedBackward(grad, dim, result1, self.shape, keepdim) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.result1 = S.drop(this.result1);
   }
 }
 

@@ -14,6 +14,7 @@ import * as $matrix from "../src/dispatch/matrix.ts";
 import * as $matrix_vector from "../src/dispatch/matrix-vector.ts";
 import * as $norms from "../src/dispatch/norms.ts";
 import * as $numbers from "../src/dispatch/numbers.ts";
+import * as $order_statistics from "../src/dispatch/order-statistics.ts";
 import * as $pointwise from "../src/dispatch/pointwise.ts";
 import * as $power from "../src/dispatch/power.ts";
 import * as $random from "../src/dispatch/random.ts";
@@ -5511,6 +5512,23 @@ export function cummin(self: Tensor, dim: number, out?: readonly Tensor[]): Name
   return $T.record(r, node, [1]);
 }
 
+const O_logcumsumexp: $A.Operator = { name: "logcumsumexp", publicName: "logcumsumexp", overload: "", kind: "op", run: logcumsumexp, args: ["self","dim","out"], devices: [[0],[2],[]], madeOn: null };
+export function logcumsumexp(self: Tensor, dim: number, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_logcumsumexp, [self, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("logcumsumexp", out, [self]);
+    return $T.finishOut($reduce_scan.logcumsumexp(self, dim, out), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_scan.logcumsumexp(self, dim, undefined);
+  const node = new $N.logcumsumexp_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.dim = dim;
+  const r = $reduce_scan.logcumsumexp(self, dim, undefined);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
+}
+
 const O_searchsorted_Tensor: $A.Operator = { name: "searchsorted", publicName: "searchsorted", overload: "Tensor", kind: "op", run: searchsorted_Tensor, args: ["sortedSequence","self","outInt32","right","side","sorter","out"], devices: [[0,1,5],[6],[]], madeOn: null };
 export function searchsorted_Tensor(sortedSequence: Tensor, self: Tensor, outInt32: boolean, right: boolean, side: string | null, sorter: Tensor | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_searchsorted_Tensor, [sortedSequence, self, outInt32, right, side, sorter, out]); if (r !== $A.PROCEED) return r as Tensor; }
@@ -6109,6 +6127,108 @@ const O_diff: $A.Operator = { name: "diff", publicName: "diff", overload: "", ki
 export function diff(self: Tensor, n: number, dim: number, prepend: Tensor | null, append: Tensor | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_diff, [self, n, dim, prepend, append, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.diff(self, n, dim, prepend, append, out);
+}
+
+const O_median: $A.Operator = { name: "median", publicName: "median", overload: "", kind: "op", run: median, args: ["self"], devices: null, madeOn: null };
+export function median(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_median, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $order_statistics.median(self);
+  const node = new $N.median_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $order_statistics.median(self);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
+}
+
+const O_median_dim: $A.Operator = { name: "median", publicName: "median", overload: "dim", kind: "op", run: median_dim, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null };
+export function median_dim(self: Tensor, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_median_dim, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if (out !== undefined) {
+    $T.checkOut("median", out, [self]);
+    return $T.finishOut($order_statistics.medianDim(self, dim, keepdim, out), out) as Named<readonly ["values","indices"]>;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $order_statistics.medianDim(self, dim, keepdim, undefined);
+  const node = new $N.median_dim_Backward();
+  $T.connect(node, [self]);
+  node.dim = dim;
+  node.keepdim = keepdim;
+  node.self = $S.geometry(self);
+  const r = $order_statistics.medianDim(self, dim, keepdim, undefined);
+  node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
+  return $T.record(r, node, [1]);
+}
+
+const O_nanmedian: $A.Operator = { name: "nanmedian", publicName: "nanmedian", overload: "", kind: "op", run: nanmedian, args: ["self"], devices: null, madeOn: null };
+export function nanmedian(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_nanmedian, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $order_statistics.nanmedian(self);
+  const node = new $N.nanmedian_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $order_statistics.nanmedian(self);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
+}
+
+const O_nanmedian_dim: $A.Operator = { name: "nanmedian", publicName: "nanmedian", overload: "dim", kind: "op", run: nanmedian_dim, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null };
+export function nanmedian_dim(self: Tensor, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_nanmedian_dim, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if (out !== undefined) {
+    $T.checkOut("nanmedian", out, [self]);
+    return $T.finishOut($order_statistics.nanmedianDim(self, dim, keepdim, out), out) as Named<readonly ["values","indices"]>;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $order_statistics.nanmedianDim(self, dim, keepdim, undefined);
+  const node = new $N.nanmedian_dim_Backward();
+  $T.connect(node, [self]);
+  node.dim = dim;
+  node.keepdim = keepdim;
+  node.self = $S.geometry(self);
+  const r = $order_statistics.nanmedianDim(self, dim, keepdim, undefined);
+  node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
+  return $T.record(r, node, [1]);
+}
+
+const O_mode: $A.Operator = { name: "mode", publicName: "mode", overload: "", kind: "op", run: mode, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null };
+export function mode(self: Tensor, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_mode, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if (out !== undefined) {
+    $T.checkOut("mode", out, [self]);
+    return $T.finishOut($order_statistics.mode(self, dim, keepdim, out), out) as Named<readonly ["values","indices"]>;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $order_statistics.mode(self, dim, keepdim, undefined);
+  const node = new $N.mode_Backward();
+  $T.connect(node, [self]);
+  node.dim = dim;
+  node.keepdim = keepdim;
+  node.self = $S.geometry(self);
+  const r = $order_statistics.mode(self, dim, keepdim, undefined);
+  node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
+  return $T.record(r, node, [1]);
+}
+
+const O_kthvalue: $A.Operator = { name: "kthvalue", publicName: "kthvalue", overload: "", kind: "op", run: kthvalue, args: ["self","k","dim","keepdim","out"], devices: [[0],[4],[]], madeOn: null };
+export function kthvalue(self: Tensor, k: number, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_kthvalue, [self, k, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if (out !== undefined) {
+    $T.checkOut("kthvalue", out, [self]);
+    return $T.finishOut($order_statistics.kthvalue(self, k, dim, keepdim, out), out) as Named<readonly ["values","indices"]>;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $order_statistics.kthvalue(self, k, dim, keepdim, undefined);
+  const node = new $N.kthvalue_Backward();
+  $T.connect(node, [self]);
+  node.dim = dim;
+  node.keepdim = keepdim;
+  node.self = $S.geometry(self);
+  const r = $order_statistics.kthvalue(self, k, dim, keepdim, undefined);
+  node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
+  return $T.record(r, node, [1]);
+}
+
+const O_bincount: $A.Operator = { name: "bincount", publicName: "bincount", overload: "", kind: "composite", run: bincount, args: ["self","weights","minlength"], devices: null, madeOn: null };
+export function bincount(self: Tensor, weights: Tensor | null, minlength: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_bincount, [self, weights, minlength]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.bincount(self, weights, minlength);
 }
 
 const O_clone: $A.Operator = { name: "clone", publicName: "clone", overload: "", kind: "op", run: clone, args: ["self","memoryFormat"], devices: null, madeOn: null };

@@ -1824,6 +1824,51 @@ export function nuclearNorm(op: string | undefined): NotImplementedError {
   return new NotImplementedError(`norm(): the nuclear norm needs singular values, which zensor does not compute`, { op, code: "not_implemented" });
 }
 
+/** kthvalue(): selected number k out of range for dimension {dim} */
+export function kthOutOfRange(op: string | undefined, dim: Part): RuntimeError {
+  return new RuntimeError(`kthvalue(): selected number k out of range for dimension ${part(dim)}`, { op, code: "runtime" });
+}
+
+/** output values must be of same type as input */
+export function kthValues(op: string | undefined): RuntimeError {
+  return new RuntimeError(`output values must be of same type as input`, { op, code: "dtype" });
+}
+
+/** output indices must be of scalar type Long */
+export function kthIndices(op: string | undefined): RuntimeError {
+  return new RuntimeError(`output indices must be of scalar type Long`, { op, code: "dtype" });
+}
+
+/** Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type torch.{got}Tensor does not equal torch.{wanted}Tensor (while checking arguments for median) */
+export function medianValues(op: string | undefined, got: Part, wanted: Part): RuntimeError {
+  return new RuntimeError(`Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type torch.${part(got)}Tensor does not equal torch.${part(wanted)}Tensor (while checking arguments for median)`, { op, code: "dtype" });
+}
+
+/** Expected tensor for argument #1 'indices' to have scalar type Long; but got torch.{got}Tensor instead (while checking arguments for median) */
+export function medianIndices(op: string | undefined, got: Part): RuntimeError {
+  return new RuntimeError(`Expected tensor for argument #1 'indices' to have scalar type Long; but got torch.${part(got)}Tensor instead (while checking arguments for median)`, { op, code: "dtype" });
+}
+
+/** expected scalar type '{wanted}' but got '{got}' for {which} output */
+export function modeResult(op: string | undefined, wanted: Part, got: Part, which: Part): RuntimeError {
+  return new RuntimeError(`expected scalar type '${part(wanted)}' but got '${part(got)}' for ${part(which)} output`, { op, code: "dtype" });
+}
+
+/** bincount only supports 1-d non-negative integral inputs. */
+export function bincountInputs(op: string | undefined): RuntimeError {
+  return new RuntimeError(`bincount only supports 1-d non-negative integral inputs.`, { op, code: "runtime" });
+}
+
+/** weights should be 1-d and have the same length as input */
+export function bincountWeights(op: string | undefined): RuntimeError {
+  return new RuntimeError(`weights should be 1-d and have the same length as input`, { op, code: "shape" });
+}
+
+/** minlength should be >= 0 */
+export function bincountMinlength(op: string | undefined): RuntimeError {
+  return new RuntimeError(`minlength should be >= 0`, { op, code: "runtime" });
+}
+
 /** torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor dim({rank}) and input value's dim({dims}) numel({numel}) */
 export function searchScalar(op: string | undefined, rank: Part, dims: Part, numel: Part): RuntimeError {
   return new RuntimeError(`torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor dim(${part(rank)}) and input value's dim(${part(dims)}) numel(${part(numel)})`, { op, code: "runtime" });

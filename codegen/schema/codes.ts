@@ -143,7 +143,18 @@ export const codes = [
   { name: "MomentsAttr", type: "usize", doc: "Attributes by place.", values: { root: 0, divisor: 1 } },
   { name: "SoftmaxAttr", type: "usize", doc: "Attributes by place.", values: { dim: 0 } },
   { name: "ScanAttr", type: "usize", doc: "Attributes by place.", values: { dim: 0 } },
-  { name: "SortAttr", type: "usize", doc: "Attributes by place.", values: { dim: 0, descending: 1, wanted: 2 } },
+  {
+    name: "SortAttr",
+    type: "usize",
+    doc: "Attributes by place.",
+    values: { dim: 0, descending: 1, wanted: 2, pick: 3 },
+  },
+  {
+    name: "SortPick",
+    type: "enum(u8)",
+    doc: "Which element of a line is taken: that at a rank, the lower median, that of the numbers, the most frequent.",
+    values: { none: 0, kth: 1, median: 2, nanmedian: 3, mode: 4 },
+  },
   {
     name: "SearchAttr",
     type: "usize",

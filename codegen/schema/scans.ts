@@ -1,4 +1,4 @@
-/** Running extremes. */
+/** Running extremes, logarithms of running sums of exponentials. */
 import type { OpSchema } from "../model/types.ts";
 
 const pair = {
@@ -36,5 +36,19 @@ export const ops = [
     grad: { self: "cumulatedBackward(grad, self.shape, dim, result1)" },
     throws: ["NotImplementedError for complex tensors", "IndexError for a dimension out of range"],
     example: "tensor([3, 1, 2]).cummin(0).indices // tensor([0, 1, 1])",
+  },
+  {
+    name: "logcumsumexp",
+    kind: "op",
+    args: { self: "Tensor", dim: "Dim" },
+    variants: ["function", "method", "out"],
+    kernels: { cpu: ["scan.logcumsumexp"] },
+    impl: "reduce_scan.logcumsumexp",
+    refuses: [{ dtypes: ["bool", "integral", "float8_e4m3fn", "float8_e5m2"], kernel: "logcumsumexp_out_cpu" }],
+    node: "LogcumsumexpBackward0",
+    doc: "The logarithm of the running sum of the exponentials along a dimension, computed without overflow.",
+    grad: { self: "logcumsumexpBackward(grad, self, result, dim)" },
+    throws: ["NotImplementedError for integers and bools", "IndexError for a dimension out of range"],
+    example: "tensor([0, 0]).logcumsumexp(0) // tensor([0.0000, 0.6931])",
   },
 ] as const satisfies readonly OpSchema[];

@@ -10,6 +10,27 @@ const quantiles = {
   variants: ["function", "method", "out"],
 } as const;
 
+/** What torch has no kernel for. */
+const unordered = ["bool", "complex", "float8_e4m3fn", "float8_e5m2", "uint16", "uint32", "uint64"] as const;
+const modeless = ["complex", "float8_e4m3fn", "float8_e5m2", "uint16", "uint32", "uint64"] as const;
+const picked = {
+  kind: "op",
+  args: { self: "Tensor", dim: ["Dim", -1], keepdim: ["Bool", false] },
+  variants: ["function", "method", "out"],
+  results: ["values", "indices"],
+  nonDifferentiable: [1],
+  kernels: { cpu: ["sort.pick"] },
+  grad: { self: "selectedBackward(grad, dim, result1, self.shape, keepdim)" },
+} as const;
+const ofAll = {
+  kind: "op",
+  args: { self: "Tensor" },
+  variants: ["function", "method"],
+  batch: "whole",
+  kernels: { cpu: ["sort.pick"] },
+  grad: { self: "extremeBackward(grad, self, result)" },
+} as const;
+
 export const ops = [
   {
     ...all,
@@ -102,5 +123,83 @@ export const ops = [
       "joined to the ends first.",
     throws: ["RuntimeError for a negative order and for a tensor without dimensions"],
     example: "tensor([1, 3, 2]).diff() // tensor([ 2., -1.])",
+  },
+  {
+    ...ofAll,
+    name: "median",
+    impl: "order_statistics.median",
+    refuses: [{ dtypes: unordered, kernel: "median_cpu" }],
+    node: "MedianBackward0",
+    doc: "The element in the middle of all, the lower one of two; NaN if there is one.",
+    throws: ["NotImplementedError for bools and complex tensors"],
+    example: "tensor([3, 1, 2, 9]).median() // tensor(2.)",
+  },
+  {
+    ...picked,
+    name: "median",
+    overload: "dim",
+    args: { self: "Tensor", dim: "Dim", keepdim: ["Bool", false] },
+    impl: "order_statistics.medianDim",
+    refuses: [{ dtypes: unordered, kernel: "median_out" }],
+    node: "MedianBackward1",
+    doc: "The elements in the middle along a dimension, the lower one of two, and where they are; NaN if there is one.",
+    example: "tensor([[3, 1, 2], [9, 7, 8]]).median(1).values // tensor([2., 8.])",
+  },
+  {
+    ...ofAll,
+    name: "nanmedian",
+    impl: "order_statistics.nanmedian",
+    node: "NanmedianBackward0",
+    doc: "As `median` of the elements that are numbers.",
+    throws: ["NotImplementedError for bools and complex tensors"],
+    example: "tensor([3, NaN, 1, 2]).nanmedian() // tensor(2.)",
+  },
+  {
+    ...picked,
+    name: "nanmedian",
+    overload: "dim",
+    args: { self: "Tensor", dim: "Dim", keepdim: ["Bool", false] },
+    impl: "order_statistics.nanmedianDim",
+    node: "NanmedianBackward1",
+    doc: "As `median` along a dimension, of the elements that are numbers.",
+    example: "tensor([[3, NaN, 2]]).nanmedian(1).values // tensor([2.])",
+  },
+  {
+    ...picked,
+    name: "mode",
+    impl: "order_statistics.mode",
+    refuses: [{ dtypes: modeless, kernel: "mode_cpu" }],
+    node: "ModeBackward0",
+    doc: "The most frequent element along a dimension, the least of several, and where it is last.",
+    throws: ["NotImplementedError for complex tensors"],
+    example: "tensor([3, 1, 3, 2]).mode().values // tensor(3.)",
+  },
+  {
+    ...picked,
+    name: "kthvalue",
+    args: { self: "Tensor", k: "Int", dim: ["Dim", -1], keepdim: ["Bool", false] },
+    impl: "order_statistics.kthvalue",
+    refuses: [{ dtypes: unordered, kernel: "kthvalue_cpu" }],
+    node: "KthvalueBackward0",
+    doc: "The `k`-th smallest element along a dimension, counted from one, and where it is.",
+    throws: ["RuntimeError for a `k` out of range", "NotImplementedError for bools and complex tensors"],
+    example: "tensor([3, 1, 4, 1, 5]).kthvalue(3).values // tensor(3.)",
+  },
+  {
+    name: "bincount",
+    kind: "composite",
+    grad: "composite",
+    batch: { refused: "the size of the result depends on the elements of each example" },
+    args: { self: "Tensor", weights: "Tensor?", minlength: ["Int", 0] },
+    variants: ["function", "method"],
+    impl: "composites.bincount",
+    doc:
+      "How often each whole number from 0 on occurs in a vector, or the sum of the weights of its places; at least " +
+      "`minlength` counts.",
+    throws: [
+      "RuntimeError for negative numbers and for weights of another length",
+      "NotImplementedError but for integers",
+    ],
+    example: "bincount(tensor([1n, 3n, 3n])) // tensor([0, 1, 0, 2])",
   },
 ] as const satisfies readonly OpSchema[];

@@ -106,19 +106,114 @@ def pairs_of_numbers(call):
         call("ldexp", "f", torch.tensor([2.0]), torch.tensor([3]), out=torch.zeros(0, dtype=dtype))
     for dtype in (torch.int8, torch.int16, torch.int32, torch.int64):
         least = torch.iinfo(dtype).min
-        # torch itself divides the least number by -1, which ends the process.
-        for numbers in ([least + 1, -1, -3, 0, 5], [least, 3, 0, 5]):
+        # torch itself divides the least number by -1, which ends the process: by what it takes for their gcd, with 5.
+        # Those that a file of doubles holds.
+        more = least + (1024 if dtype == torch.int64 else 1)
+        for numbers in ([more, -1, -3, 0, 5], [least, 3, 0, 5]):
             x = torch.tensor(numbers, dtype=dtype)
             call("gcd", "f", x[:, None], x[1:])
-            call("lcm", "f", x[:, None], x[1:])
+            call("lcm", "f", x[:, None], x[1:-1] if numbers[0] == least else x[1:])
     call("ldexp", "f", torch.tensor([1e-30, 1e30, 1, 1e-40, INF, NAN]), torch.tensor([200, -200, -140, 250, -500, 3]))
     for op in ("hypot", "fmax", "fmin", "nextafter", "ldexp", "heaviside"):
         x = torch.tensor([[0.0, 1], [2, 3]], requires_grad=True)
         call(op, "f", x, torch.tensor([0.0, 1], requires_grad=True) if op != "hypot" else torch.zeros(2))
         call(op, "f", torch.ones(2), torch.ones(3))
-        call(op, "i", torch.zeros(1).expand(3), torch.zeros(3))
+        if op not in ("fmax", "fmin"):
+            call(op, "i", torch.zeros(1).expand(3), torch.zeros(3))
         for x in [*strided((3, 4)), *strided((2, 3, 2, 2)), *odd_strides()]:
             call(op, "f", x.round(), torch.zeros_like(x))
 
 
-SECTIONS = [inverse_functions, questions, numbers_instead, pairs_of_numbers]
+def picked(call):
+    """Of different numbers: which of equal ones torch names is the order in which it happened to look."""
+    order = torch.tensor([[3, 1, 4, 0], [5, 9, 2, 6], [8, 7, 10, 11]])
+    calls = {"median": (), "nanmedian": (), "mode": (), "kthvalue": (2,)}
+    for op, first in calls.items():
+        for dtype in EVERY:
+            x = order.to(dtype)
+            for dim in (0, 1, -1):
+                call(op, "m", x, *first, dim)
+                call(op, "m", x.t(), *first, dim, True)
+            if op in ("median", "nanmedian"):
+                call(op, "m", x)
+                call(op, "f", torch.zeros(0).to(dtype))
+        for x in (*strided((3, 4)), *strided((2, 3, 2, 2)), *odd_strides()):
+            for dim in (0, 1, -1):
+                # No two alike, in the layout of x.
+                call(op, "f", torch.empty_like(x).copy_(torch.randperm(x.numel()).view(x.shape)), *((1,) if first else ()), dim)
+        for x in (torch.tensor(2.0), torch.zeros(0, 3), torch.zeros(3, 0), torch.zeros(1, 1)):
+            for dim in (0, -1, 1, 5):
+                call(op, "m", x, *((1,) if first else ()), dim)
+        for k in (0, 1, 4, 5, -1) if first else ():
+            call(op, "f", order.float(), k)
+            call(op, "f", order.float(), k, 0, True)
+        special = torch.tensor([[NAN, 1, 2, 0], [INF, -INF, 3, 1], [3, 2, 1, NAN]])
+        if op != "mode":
+            for dtype in FLOATS:
+                call(op, "m", special.to(dtype), *first, 1)
+        nothing = torch.full((2, 3), NAN)
+        if op in ("median", "nanmedian"):
+            call(op, "m", nothing)
+            call(op, "m", special)
+            call(op, "m", nothing, 1)
+            call(op, "m", torch.tensor([[1.0, 3, 2], [2, 2, 5]], requires_grad=True))
+            call(op, "m", torch.tensor([[1.0, 3, 2], [2, 4, 5]], requires_grad=True), 1)
+        else:
+            call(op, "m", torch.tensor([[1.0, 3, 2], [2, 4, 5]], requires_grad=True), *((2,) if first else ()), 1)
+        x = order.float()
+        for values, places in (
+            (torch.zeros(1), torch.zeros(1, dtype=torch.int64)), (torch.zeros(4, 2)[:, 0], torch.zeros(8, dtype=torch.int64)[::2]),
+            (torch.zeros(4, dtype=torch.float64), torch.zeros(4, dtype=torch.int64)),
+            (torch.zeros(4), torch.zeros(4, dtype=torch.int32)), (torch.zeros(4, dtype=torch.float64), torch.zeros(4)),
+            (torch.zeros(1).expand(4), torch.zeros(4, dtype=torch.int64)), (torch.zeros(4), torch.zeros(1, dtype=torch.int64).expand(4)),
+            (x[2], torch.zeros(4, dtype=torch.int64)),
+        ):
+            call(op, "f", x, *first, 0, out=(values, places))
+            call(op, "f", x, *first, 7, out=(values, places))
+        for dtype in EVERY:
+            call(op, "m", torch.ones((), dtype=dtype), *((1,) if first else ()), 0)
+            call(op, "m", torch.zeros(0, 3, dtype=dtype), *((1,) if first else ()), 1)
+            call(op, "m", torch.zeros(0, 3, dtype=dtype), *((1,) if first else ()), 0)
+        for dtype in COMPLEX:
+            call(op, "m", torch.zeros(0, 3, dtype=dtype, requires_grad=True), *((1,) if first else ()), 1)
+            call(op, "m", torch.ones((), dtype=dtype, requires_grad=True), *((1,) if first else ()), 0)
+    for numbers in ([2, 1, 2, 1, 3], [3, 3, 1, 3], [5, 4, 3], [1, 1, 1, 1, 1, 2, 2]):
+        for dtype in (torch.int64, torch.float32, torch.uint8):
+            call("mode", "m", torch.tensor(numbers).to(dtype))
+            call("mode", "m", torch.tensor([numbers, numbers[::-1]]).to(dtype).t(), 0)
+
+
+def running_exponentials(call):
+    """Of equal numbers after none: the first elements are exact."""
+    special = torch.tensor([[-INF, -INF, 1, INF], [0, -INF, -INF, NAN], [NAN, 1, 2, INF]])
+    for dtype in FLOATS:
+        call("logcumsumexp", "m", special.to(dtype), 0)
+        call("logcumsumexp", "m", torch.tensor(3.0, dtype=dtype), 0)
+        for dim in (0, 1, -1, 2):
+            call("logcumsumexp", "m", torch.zeros(1, 3, dtype=dtype)[:, :1], dim)
+            call("logcumsumexp", "f", torch.zeros(0, 3, dtype=dtype), dim)
+    for dtype in [torch.bool, *INTEGERS]:
+        call("logcumsumexp", "m", torch.zeros(2, 2).to(dtype), 0)
+        call("logcumsumexp", "m", torch.zeros(0).to(dtype), 0)
+    for out in EVERY:
+        call("logcumsumexp", "f", torch.zeros(2, 1), 1, out=torch.zeros(0, dtype=out))
+    for x in (*strided((3, 4)), *odd_strides()):
+        call("logcumsumexp", "m", torch.full_like(x, -INF), 0)
+    call("logcumsumexp", "m", torch.zeros(1, requires_grad=True), 0)
+
+
+def counts(call):
+    for dtype in EVERY:
+        call("bincount", "f", torch.tensor([1, 3, 3, 0]).to(dtype))
+        call("bincount", "m", torch.tensor([1, 3, 3, 0]), torch.tensor([1, 2, 4, 8]).to(dtype))
+        call("bincount", "m", torch.tensor([1, 3]), torch.tensor([1, 2]).to(dtype), 6)
+        call("bincount", "m", torch.zeros(0).to(dtype))
+    for x in (torch.tensor([1, -3]), torch.tensor([[1]]), torch.tensor(1), torch.tensor([7, 1, 9, 1])[::2]):
+        for least in (0, 2, 12, -1):
+            call("bincount", "f", x, minlength=least)
+    call("bincount", "f", torch.tensor([1]), torch.ones(2))
+    call("bincount", "f", torch.tensor([1]), torch.ones(1, 1))
+    call("bincount", "f", torch.zeros(0, dtype=torch.int64), torch.zeros(0), 3)
+
+
+SECTIONS = [inverse_functions, questions, numbers_instead, pairs_of_numbers, picked, running_exponentials, counts]

@@ -181,6 +181,14 @@ def reductions():
     op("nansum.0", ("x", 0), ("nans",), fn="nansum", forms="f", half={"rtol": 2e-2, "atol": 0.5}, mode="rtol", tol={"rtol": 1e-5, "atol": 1e-4})
     op("logsumexp", ("x", 1), ("any",), forms="fog", **rtol)
     op("logsumexp.0", ("x", 0), ("small",), fn="logsumexp", forms="fog", **rtol)
+    op("logcumsumexp", ("x", 1), ("small",), forms="fog", cplx={"rtol": 1e-4, "atol": 1e-4}, **rtol)
+    op("logcumsumexp.0", ("x", 0), ("small",), fn="logcumsumexp", forms="fg", cplx={"rtol": 1e-4, "atol": 1e-4}, **rtol)
+    for name in ("median", "nanmedian"):
+        op(name, dom=("nans",), forms="fg")
+        # Along a dimension that is expanded torch reads behind the tensor: not along 0.
+        op(name + ".1", ("x", 1), ("nans",), fn=name, forms="f", first=True)
+    op("kthvalue", ("x", 1, 1), ("any",), forms="f", first=True)
+    op("mode", ("x", 1), ("small",), forms="f", first=True)
     for name in ("max", "min"):
         op(name, dom=("any",), forms="fg")
         op(name + ".1", ("x", 1), ("small",), fn=name, forms="fg")

@@ -44,6 +44,7 @@ CALLS = {
     **{n: (X,) for n in "acos asin atan tan sinh cosh acosh asinh atanh log2 log10 exp2 deg2rad rad2deg isinf isfinite "
        "isposinf isneginf signbit nan_to_num logit arccos arcsin arctan arccosh arcsinh arctanh".split()},
     **{n: (X, X) for n in "hypot nextafter heaviside fmax fmin ldexp logical_xor".split()}, "gcd": (I, I), "lcm": (I, I),
+    "median": (X, 0), "nanmedian": (X, 0), "mode": (X, 0), "kthvalue": (X, 1), "bincount": (K,), "logcumsumexp": (X, 0),
     "logaddexp": (X, X), "logaddexp2": (X, X), **{n: (X,) for n in "floor ceil trunc fix round frac".split()},
     "bitwise_and": (I, I), "bitwise_or": (I, I), "lerp": (X, X, 0.5), "addcmul": (X, X, X), "addcdiv": (X, X, X),
     **{n: (X, 0) for n in "sum mean prod argmax argmin all any var std sort argsort var_mean std_mean".split()},
@@ -77,6 +78,7 @@ isin searchsorted bucketize diff nansum nanmean sign sgn expm1 reciprocal rsqrt
 erf erfc erfinv lgamma digamma sinc xlogy polygamma norm unique unique_consecutive
 acos asin atan tan sinh cosh acosh asinh atanh log2 log10 exp2 deg2rad rad2deg isinf isfinite isposinf isneginf signbit
 nan_to_num logit arccos arcsin arctan arccosh arcsinh arctanh hypot nextafter heaviside fmax fmin ldexp logical_xor gcd lcm
+median nanmedian mode kthvalue bincount logcumsumexp
 """.split()
 
 # The module has more of these names: deprecated twins, and an `unfold` that is another operator.

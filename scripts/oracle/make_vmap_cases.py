@@ -7,6 +7,7 @@ gives: the result, or the class and text of the error.
 """
 
 import json
+import math
 import sys
 import warnings
 
@@ -152,6 +153,22 @@ def calls():
     yield "squeeze_", [floats(1, 3)], ["$0"], {}
     yield "transpose_", [floats(2, 3)], ["$0", 0, 1], {}
     yield "uniform_", [floats(3)], ["$0"], {}
+    yield from picks()
+
+
+def picks():
+    """Of different numbers: torch takes any of equal ones."""
+    for name in ("median", "nanmedian", "mode", "kthvalue", "logcumsumexp"):
+        rank = [2] if name == "kthvalue" else []
+        for shape in ([2, 3], [3]):
+            x = torch.randperm(2 * 3)[: math.prod(shape)].reshape(shape).float()
+            if name != "logcumsumexp":
+                yield name, [x], ["$0", *rank], {}
+                yield name, [x], ["$0", *rank, -1], {"keepdim": True}
+            for dim in (0, 1):
+                yield name, [x], ["$0", *rank, dim], {}
+        if name != "kthvalue":
+            yield name, [floats()], ["$0", 0], {}
 
 
 MIXES = {1: [[0], [1], [-1]], 2: [[0, 0], [1, -1], [0, None], [None, 0]], 3: [[0, 0, 0], [1, None, -1], [None, 0, None]]}

@@ -3,7 +3,7 @@ import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
 import { checkOutGradients, prepareOut } from "../dispatch/out.ts";
 import { requireCast } from "../dispatch/promotion.ts";
-import { bool, type DType } from "../tensor/dtype.ts";
+import { bool, type DType, float32, float64, int64 } from "../tensor/dtype.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 
 export function maxOther(self: Tensor, other: Tensor, out?: Tensor): Tensor {
@@ -68,4 +68,25 @@ export function diff(
   requireCast(r.dtype, out.dtype);
   prepareOut(out, r._shape);
   return out.copy_(r);
+}
+
+/** Counts are sums of ones, in int64; weights are added in their dtype, or in float64. */
+export function bincount(self: Tensor, weights: Tensor | null, minlength: number): Tensor {
+  const { dtype } = self;
+  if (dtype.category !== 1 || (!dtype.isSigned && dtype.itemsize > 1)) {
+    throw texts.notImplementedFor("bincount", "bincount_cpu", dtype.scalarType);
+  }
+  if (minlength < 0) throw texts.bincountMinlength("bincount");
+  if (self.ndim === 1 && self._numel === 0) return O.zeros([minlength], int64, null, false);
+  const [low, high] = self.ndim === 1 ? [Number(self.min().bigint()), Number(self.max().bigint())] : [-1, -1];
+  if (low < 0) throw texts.bincountInputs("bincount");
+  if (weights !== null && (weights.ndim !== 1 || weights._numel !== self._numel))
+    throw texts.bincountWeights("bincount");
+  const places = self.to(int64);
+  const added = weights === null ? self.newOnes([self._numel], { dtype: int64 }) : weighted(weights.detach());
+  return added.newZeros([Math.max(high + 1, minlength)]).indexAdd(0, places, added);
+}
+
+function weighted(weights: Tensor): Tensor {
+  return weights.dtype === float32 ? weights : weights.to(float64);
 }

@@ -244,3 +244,20 @@ export function vectorNormBackward(
         .mul(slope)
     : self.mul(self.abs().pow(p - 2)).mul(slope);
 }
+
+/** Each element's share of the sums that it is in, from parts above and below zero, whose logarithms exist. */
+export function logcumsumexpBackward(grad: Tensor, self: Tensor, result: Tensor, dim: number): Tensor {
+  if (grad.ndim === 0 || grad._numel === 0) return grad;
+  const backwards = (x: Tensor): Tensor => x.flip([dim]).logcumsumexp(dim).flip([dim]);
+  if (self.dtype.category === 3)
+    return backwards(grad.log().sub(conj(result)))
+      .add(conj(self))
+      .exp();
+  // Finite, since an infinite one has no second derivative; its exponential is zero in every dtype.
+  const floor = -65504;
+  const part = (g: Tensor): Tensor => {
+    const logs = g.abs().log().maskedFill(g.le(0), floor);
+    return backwards(logs.sub(result)).add(self).exp();
+  };
+  return part(grad).sub(part(grad.neg()));
+}

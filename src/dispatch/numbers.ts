@@ -90,7 +90,10 @@ const TIMES: Pointwise = { name: "ldexp", kernel: K.binary_mul, rule: RULES.floa
 export function ldexp(self: Tensor, other: Tensor, out: Out, inplace: boolean): Tensor {
   const result = LDEXP.rule.compute(resultType2(self, other));
   if (out !== undefined && !canCast(result, out.dtype)) throw texts.ldexpCast("ldexp", out.dtype.scalarType);
-  if (self.dtype.category !== 2 || !isWhole(other)) return binary(TIMES, self, unary(EXP2, other), out, inplace);
+  if (self.dtype.category !== 2 || !isWhole(other)) {
+    const power = unary(EXP2, other, emptyBeside(other, EXP2.rule.compute(other.dtype)));
+    return binary(TIMES, self, power, out, inplace);
+  }
   refuse(REFUSALS.ldexp_cpu_exp, other.dtype, "ldexp");
   return binary(LDEXP, self, other, out, inplace);
 }

@@ -26,7 +26,7 @@ function accumulator(d: DType): DType {
 }
 
 function running(
-  op: "cumsum" | "cumprod",
+  op: "cumsum" | "cumprod" | "logcumsumexp",
   k: Kernel,
   self: Tensor,
   dim: number,
@@ -55,7 +55,8 @@ function running(
   }
   const direct = target._bits === 0 && (target._storage !== source._storage || sameElements(target, source));
   const to = direct ? target : empty(self._shape, result, target._storage.device);
-  frame.begin(2, accumulator(result).compute);
+  const total = op === "logcumsumexp" && result.category === 2 ? float64 : accumulator(result);
+  frame.begin(2, total.compute);
   frame.operand(0, to._address(), to.dtype.id, to._shape, to._strides, 0);
   frame.operand(1, source._address(), source.dtype.id, source._shape, source._strides, source._bits);
   frame.attr(ScanAttr.dim, at);
@@ -84,6 +85,16 @@ export function cumsum(self: Tensor, dim: number, dtype: DType | null, out?: Ten
 
 export function cumprod(self: Tensor, dim: number, dtype: DType | null, out?: Tensor, inplace = false): Tensor {
   return running("cumprod", K.scan_prod, self, dim, dtype, out, inplace);
+}
+
+/** Computed in float64 whatever the dtype; integers have no kernel. */
+export function logcumsumexp(self: Tensor, dim: number, out?: Tensor): Tensor {
+  wrapDim(dim, self._shape.length, "logcumsumexp");
+  refuse(REFUSALS.logcumsumexp_out_cpu, self.dtype, "logcumsumexp");
+  if (out !== undefined && out.dtype !== self.dtype) {
+    throw texts.expectedScalarType("logcumsumexp", self.dtype.scalarType, out.dtype.scalarType);
+  }
+  return running("logcumsumexp", K.scan_logcumsumexp, self, dim, null, out, false);
 }
 
 const PAIR = ["values", "indices"] as const;

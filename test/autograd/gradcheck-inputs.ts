@@ -176,6 +176,11 @@ const RECIPES: Record<string, readonly Assignment[]> = {
   geometric: [{ p: 0.4 }],
   "random.to": [{ to: 9 }],
   "random.from": [{ from: 2, to: 9 }],
+  kthvalue: [
+    { k: 2, dim: 1 },
+    { k: 3, dim: 0, keepdim: true },
+    { self: of(), k: 1, dim: 0 },
+  ],
   topk: [{ k: 2 }, { k: 3, dim: 0, largest: false }],
   copy: [{ src: of(3, 4) }, { src: of(4) }],
   "fill.Tensor": [{ value: of() }],

@@ -9,6 +9,7 @@ export const REFUSED: Readonly<Record<string, string>> = {
   equal: "one truth value leaves the tensors",
   item: "the element leaves the tensors",
   argwhere: DYNAMIC,
+  bincount: DYNAMIC,
   nonzero: DYNAMIC,
   unique: DYNAMIC,
   unique_consecutive: DYNAMIC,

@@ -249,4 +249,62 @@ export const texts = [
     code: "not_implemented",
     text: "norm(): the nuclear norm needs singular values, which zensor does not compute",
   },
+  {
+    name: "kthOutOfRange",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "kthvalue(): selected number k out of range for dimension {dim}",
+  },
+  {
+    name: "kthValues",
+    error: "RuntimeError",
+    code: "dtype",
+    text: "output values must be of same type as input",
+  },
+  {
+    name: "kthIndices",
+    error: "RuntimeError",
+    code: "dtype",
+    text: "output indices must be of scalar type Long",
+  },
+  {
+    name: "medianValues",
+    error: "RuntimeError",
+    code: "dtype",
+    text:
+      "Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type " +
+      "torch.{got}Tensor does not equal torch.{wanted}Tensor (while checking arguments for median)",
+  },
+  {
+    name: "medianIndices",
+    error: "RuntimeError",
+    code: "dtype",
+    text:
+      "Expected tensor for argument #1 'indices' to have scalar type Long; but got torch.{got}Tensor instead " +
+      "(while checking arguments for median)",
+  },
+  {
+    name: "modeResult",
+    error: "RuntimeError",
+    code: "dtype",
+    text: "expected scalar type '{wanted}' but got '{got}' for {which} output",
+  },
+  {
+    name: "bincountInputs",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "bincount only supports 1-d non-negative integral inputs.",
+  },
+  {
+    name: "bincountWeights",
+    error: "RuntimeError",
+    code: "shape",
+    text: "weights should be 1-d and have the same length as input",
+  },
+  {
+    name: "bincountMinlength",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "minlength should be >= 0",
+  },
 ] as const satisfies readonly TextSchema[];

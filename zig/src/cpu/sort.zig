@@ -1,5 +1,6 @@
 //! Sorting and the largest or smallest elements along a dimension. Operand 0 receives the values, operand 1 the int64
-//! positions, operand 2 is read. Attribute 0: the dimension, 1: descending, 2: how many are wanted (topk).
+//! positions, operand 2 is read. Attribute 0: the dimension, 1: descending, 2: how many are wanted (topk)
+//! or which rank (pick), 3: what is picked.
 const std = @import("std");
 const abi = @import("abi");
 const dt = @import("../core/dtype.zig");
@@ -13,15 +14,22 @@ const Walk = plans.Walk;
 const element = plans.element;
 
 pub fn sort(f: *fr.Frame) abi.Status {
-    return start(f, false);
+    return start(f, false, false);
 }
 
 /// The first `k` of the sorted line, equal ones in the order of their positions.
 pub fn topk(f: *fr.Frame) abi.Status {
-    return start(f, true);
+    return start(f, true, false);
 }
 
-fn start(f: *fr.Frame, partial: bool) abi.Status {
+/// One element of each line, as attribute 3 says which: see `Pick`.
+pub fn pick(f: *fr.Frame) abi.Status {
+    return start(f, true, true);
+}
+
+const Pick = abi.SortPick;
+
+fn start(f: *fr.Frame, partial: bool, picks: bool) abi.Status {
     switch (fr.view(f, 2).dtype) {
         inline else => |d| {
             const Key = comptime keys.KeyOf(d);
@@ -29,7 +37,19 @@ fn start(f: *fr.Frame, partial: bool) abi.Status {
             const K = Key.?;
             const descending = f.attrs[abi.SortAttr.descending] != 0;
             const read = if (descending) keys.reader(d, K, true) else keys.reader(d, K, false);
-            return Lines(K).run(f, read, keys.key_bits(d), partial);
+            // Of floats the greatest key is that of NaN.
+            const floating = d == .float16 or d == .bfloat16 or d == .float32 or d == .float64;
+            const widest = std.math.maxInt(std.meta.Int(.unsigned, 8 * @sizeOf(dt.Stored(d))));
+            const nan: ?K = if (floating) widest else null;
+            const code = if (picks) fr.to_usize(f.attrs[abi.SortAttr.pick]) else 0;
+            if (code >= @typeInfo(Pick).@"enum".fields.len) return .bad_argument;
+            const job: Lines(K).Order = .{
+                .read = read,
+                .bits = keys.key_bits(d),
+                .pick = @enumFromInt(code),
+                .nan = nan,
+            };
+            return Lines(K).run(f, job, partial);
         },
     }
 }
@@ -48,10 +68,20 @@ fn Lines(comptime K: type) type {
             read: keys.Reader(K),
             bits: u32,
             wanted: usize,
+            pick: Pick,
+            nan: ?K,
             failed: *std.atomic.Value(bool),
         };
 
-        fn run(f: *fr.Frame, read: keys.Reader(K), bits: u32, partial: bool) abi.Status {
+        /// What depends on the dtype, and which element is taken.
+        const Order = struct {
+            read: keys.Reader(K),
+            bits: u32,
+            pick: Pick,
+            nan: ?K,
+        };
+
+        fn run(f: *fr.Frame, order: Order, partial: bool) abi.Status {
             const src = fr.view(f, 2);
             const dim = fr.to_usize(f.attrs[abi.SortAttr.dim]);
             if (dim >= src.rank) return .bad_argument;
@@ -67,9 +97,11 @@ fn Lines(comptime K: type) type {
                 .values = fr.view(f, 0),
                 .indices = fr.view(f, 1),
                 .src = src,
-                .read = read,
-                .bits = bits,
+                .read = order.read,
+                .bits = order.bits,
                 .wanted = wanted,
+                .pick = order.pick,
+                .nan = order.nan,
                 .failed = &failed,
             };
             parallel.parallel_for(plan.kept.total, @max(1, 4096 / n), job, lines);
@@ -80,14 +112,14 @@ fn Lines(comptime K: type) type {
             var walk: Walk = undefined;
             walk.open(&j.plan.kept, 0, begin);
             const n = j.plan.reduced.total;
-            if (n <= keys.few) {
+            if (n <= keys.few and j.pick == .none) {
                 for (begin..end) |_| {
                     short(j, &walk, n);
                     walk.advance(1);
                 }
                 return;
             }
-            const least = j.wanted <= insertion_limit and j.wanted < n;
+            const least = j.pick == .none and j.wanted <= insertion_limit and j.wanted < n;
             const room: usize = if (least) 0 else 2 * n;
             const scratch = parallel.Scratch.acquire(@max(1, room * @sizeOf(Pair))) orelse {
                 j.failed.store(true, .release);
@@ -96,7 +128,9 @@ fn Lines(comptime K: type) type {
             defer scratch.release();
             const pairs = scratch.slice(Pair, room);
             for (begin..end) |_| {
-                if (least) few_of(j, &walk) else if (j.wanted * 4 < n) {
+                if (j.pick != .none) {
+                    picked(j, &walk, pairs[0..n], pairs[n..]);
+                } else if (least) few_of(j, &walk) else if (j.wanted * 4 < n) {
                     some_of(j, &walk, pairs[0..n], pairs[n..]);
                 } else whole(j, &walk, pairs[0..n], pairs[n..]);
                 walk.advance(1);
@@ -178,6 +212,59 @@ fn Lines(comptime K: type) type {
                 n += 1;
             }
             write(j, walk, keys.sort(K, room[0..n], spare, j.bits));
+        }
+
+        fn picked(j: Job, walk: *const Walk, room: []Pair, spare: []Pair) void {
+            const all = @as([*]K, @ptrCast(spare.ptr))[0..room.len];
+            j.read(all.ptr, source(j, walk, 0), j.plan.reduced.in[0], all.len);
+            var numbers = all.len;
+            var first: usize = all.len;
+            if (j.nan) |nan| for (all, 0..) |k, i| {
+                if (k != nan) continue;
+                numbers -= 1;
+                if (first == all.len) first = i;
+            };
+            const at = switch (j.pick) {
+                .none => unreachable,
+                .kth => ranked(all, j.bits, j.wanted),
+                .median => if (numbers < all.len) first else ranked(all, j.bits, (all.len + 1) / 2),
+                .nanmedian => if (numbers == 0) first else ranked(all, j.bits, (numbers + 1) / 2),
+                .mode => blk: {
+                    for (room, all, 0..) |*p, k, i| p.* = .{ .key = k, .at = @intCast(i) };
+                    break :blk longest(keys.sort(K, room, spare, j.bits), j.nan);
+                },
+            };
+            write(j, walk, &[_]Pair{.{ .key = 0, .at = @intCast(at) }});
+        }
+
+        /// Where the element is that stands at a rank (from one) when the line is sorted.
+        fn ranked(all: []const K, bits: u32, rank: usize) usize {
+            var ties = rank;
+            const wanted = select(all, bits, &ties);
+            for (all, 0..) |k, i| {
+                if (k != wanted) continue;
+                ties -= 1;
+                if (ties == 0) return i;
+            }
+            unreachable;
+        }
+
+        /// The last place of the most frequent key, of equally frequent ones the least. No NaN equals another.
+        fn longest(sorted: []const Pair, nan: ?K) usize {
+            var best: usize = 0;
+            var at: usize = 0;
+            var i: usize = 0;
+            while (i < sorted.len) {
+                var end = i + 1;
+                const alone = if (nan) |k| sorted[i].key == k else false;
+                while (!alone and end < sorted.len and sorted[end].key == sorted[i].key) end += 1;
+                if (end - i > best) {
+                    best = end - i;
+                    at = sorted[end - 1].at;
+                }
+                i = end;
+            }
+            return at;
         }
 
         /// The key at position `rank` (from one) of the sorted keys; `rank` becomes its position among its equals.
