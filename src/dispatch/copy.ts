@@ -187,6 +187,15 @@ export function denseAs(t: Tensor, dtype: DType): Tensor {
   return t.dtype === dtype ? denseOf(t) : cast(t, dtype, contiguousFormat);
 }
 
+/** Whether a number is to be read as an integer of 64 bits: as a double it would lose digits. */
+function isExactInt(value: Scalar, dtype: DType): boolean {
+  const v = scalarValue(value);
+  const size = Math.abs(Number(v));
+  const whole = typeof v === "bigint" || (scalarKind(value) === "int" && size >= 2 ** 53);
+  // Numbers with more bits fit floating-point dtypes alone.
+  return whole && (dtype.category < 2 || size < 2 ** 63);
+}
+
 /** Sets every element to a number that was checked to fit. */
 export function fill(t: Tensor, value: Scalar): Tensor {
   if (!hasWork(t)) return t;
@@ -196,8 +205,8 @@ export function fill(t: Tensor, value: Scalar): Tensor {
   const rank = t._shape.length;
   if (v instanceof Complex) {
     frame.broadcastOperand(1, frame.scratchFloat(1, v.re, v.im), 11, [], [], rank, 0);
-  } else if (typeof v === "bigint" || (scalarKind(value) === "int" && Math.abs(Number(v)) >= 2 ** 53)) {
-    frame.broadcastOperand(1, frame.scratchInt(1, BigInt.asIntN(64, BigInt(v))), 5, [], [], rank, 0);
+  } else if (isExactInt(value, t.dtype)) {
+    frame.broadcastOperand(1, frame.scratchInt(1, BigInt.asIntN(64, BigInt(v as number | bigint))), 5, [], [], rank, 0);
   } else {
     frame.broadcastOperand(1, frame.scratchFloat(1, Number(v)), 9, [], [], rank, 0);
   }

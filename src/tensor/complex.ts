@@ -80,10 +80,14 @@ export function isScalar(value: unknown): value is Scalar {
   return value instanceof Complex || value instanceof Int || value instanceof Float;
 }
 
+/** Beyond the integers of any dtype whole numbers are floats, as 1e30 is in Python. */
+const INTS_END = 2 ** 63;
+
 /** Integer-valued numbers are ints, all others floats; -0 is a float. */
 export function scalarKind(value: Scalar): ScalarKind {
   switch (typeof value) {
     case "number":
+      if (value < -INTS_END || value >= INTS_END) return "float";
       return Number.isInteger(value) && !Object.is(value, -0) ? "int" : "float";
     case "bigint":
       return "int";
