@@ -71,7 +71,7 @@ describe("a save that was killed", () => {
         const now = entriesBelow(dirname(target));
         expect(now.filter((entry) => !/^one.b\.memmap$/.test(entry))).toEqual(whole);
       },
-      30_000,
+      120_000,
     );
   }
 });
