@@ -220,6 +220,7 @@ export const CALLS: Readonly<Record<string, (word: Any) => unknown>> = {
   "norm.p": (word) => loose.norm(x(), word),
   "norm.dtype": (word) => loose.norm(x(), { dtype: word }),
   "vmap.randomness": (word) => loose.func.vmap((t: Any) => t, { randomness: word })(x()),
+  "jacfwd.randomness": (word) => loose.func.jacfwd((t: Any) => t, { randomness: word })(x()),
   "get.paddingSide": (word) => Z.lazyStack([td(), td()]).get("a", { asPaddedTensor: true, paddingSide: word }),
   "padSequence.paddingSide": (word) => tensordict.padSequence([td(), td()], { paddingSide: word }),
   "stackFromTensordict.sorted": (word) => td().select("a").stackFromTensordict(0, { sorted: word }),
