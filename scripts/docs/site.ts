@@ -118,7 +118,22 @@ function torchNames(one: DeclarationReflection): string[] {
   return [...new Set(tags.map((tag) => Comment.combineDisplayParts(tag.content).trim()))];
 }
 
-/** A page with all of PyTorch's and tensordict's names, each with what it is here. */
+/** Names of tensordict, with its classes; all others are PyTorch's. */
+const OF_TENSORDICT = /^(tensordict\b|TensorDict|LazyStacked|Persistent|MemoryMapped|NonTensor|Probabilistic)/;
+
+/** A page with names of elsewhere, each with what it is here. */
+function addNames(project: ProjectReflection, from: string, found: readonly [string, DeclarationReflection][]): void {
+  const head = `${from}'s names, and what they are here.\n\n| there | here |\n| --- | --- |\n`;
+  const parts: CommentDisplayPart[] = [{ kind: "text", text: head }];
+  for (const [name, one] of found) {
+    parts.push({ kind: "text", text: `| ${name.replaceAll("|", "\\|")} | ` });
+    parts.push({ kind: "inline-tag", tag: "@link", text: publicName(one), target: one });
+    parts.push({ kind: "text", text: " |\n" });
+  }
+  project.addChild(new DocumentReflection(`Names in ${from}`, project, parts, {}));
+}
+
+/** Pages with all of PyTorch's and of tensordict's names. */
 function addTorchIndex(project: ProjectReflection): void {
   const found: [string, DeclarationReflection][] = [];
   for (const one of project.getReflectionsByKind(ReflectionKind.All)) {
@@ -128,14 +143,13 @@ function addTorchIndex(project: ProjectReflection): void {
     if (place instanceof DeclarationReflection) for (const name of torchNames(one)) found.push([name, place]);
   }
   found.sort(([a], [b]) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1));
-  const head = "PyTorch's and tensordict's names, and what they are here.\n\n| there | here |\n| --- | --- |\n";
-  const parts: CommentDisplayPart[] = [{ kind: "text", text: head }];
-  for (const [name, one] of found) {
-    parts.push({ kind: "text", text: `| ${name.replaceAll("|", "\\|")} | ` });
-    parts.push({ kind: "inline-tag", tag: "@link", text: publicName(one), target: one });
-    parts.push({ kind: "text", text: " |\n" });
-  }
-  project.addChild(new DocumentReflection("Names in PyTorch", project, parts, {}));
+  const isOfTensordict = ([name]: readonly [string, unknown]) => OF_TENSORDICT.test(name);
+  addNames(
+    project,
+    "PyTorch",
+    found.filter((one) => !isOfTensordict(one)),
+  );
+  addNames(project, "tensordict", found.filter(isOfTensordict));
 }
 
 /** Lets the search find `index_select`. */
