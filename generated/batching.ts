@@ -51,7 +51,7 @@ export const BATCHING: Readonly<Record<string, string>> = {
   "repeat": "dims Tensor Sizes",
   "_repeat_each": "dims Tensor Int Int",
   "flip": "dims Tensor Size",
-  "roll": "dims Tensor Sizes Dims?",
+  "roll": "dims Tensor Ints Dims?",
   "rot90": "dims Tensor Int Dims?",
   "_mse_loss": "pointwise Tensor Tensor Int",
   "_smooth_l1_loss": "pointwise Tensor Tensor Int Float",

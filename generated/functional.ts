@@ -6249,7 +6249,7 @@ export function resolveNeg(...args: unknown[]): Tensor {
 }
 
 const T__roll: A.Overload[] = [
-  { fn: O.roll, args: [["self","Tensor",REQUIRED], ["shifts","Sizes",REQUIRED], ["dims","Dims?",null]], positional: 3, out: 0 },
+  { fn: O.roll, args: [["self","Tensor",REQUIRED], ["shifts","Ints",REQUIRED], ["dims","Dims?",null]], positional: 3, out: 0 },
 ];
 /**
  * The elements moved on by `shifts` places along the dimensions, those beyond the end to the beginning.
@@ -6262,17 +6262,17 @@ const T__roll: A.Overload[] = [
  * ```
  * @torch torch.roll
  */
-export function roll(self: Tensor, shifts: readonly number[], dims: number | readonly number[] | null): Tensor;
+export function roll(self: Tensor, shifts: number | readonly number[], dims: number | readonly number[] | null): Tensor;
 /** The elements moved on by `shifts` places along the dimensions, those beyond the end to the beginning. @torch torch.roll */
-export function roll(self: Tensor, shifts: readonly number[], options?: { dims?: number | readonly number[] | null }): Tensor;
+export function roll(self: Tensor, shifts: number | readonly number[], options?: { dims?: number | readonly number[] | null }): Tensor;
 /** The elements moved on by `shifts` places along the dimensions, those beyond the end to the beginning. @torch torch.roll */
-export function roll(self: Tensor, options: { shifts: readonly number[]; dims?: number | readonly number[] | null }): Tensor;
+export function roll(self: Tensor, options: { shifts: number | readonly number[]; dims?: number | readonly number[] | null }): Tensor;
 /** Of a collection. */
 export function roll<C extends Td>(input: C, ...rest: [shifts: number | readonly number[], dims: number | readonly number[] | null] | [shifts: number | readonly number[], options?: { dims?: number | readonly number[] | null }] | [options: { shifts: number | readonly number[]; dims?: number | readonly number[] | null }]): C;
 /** Of a collection. */
 export function roll<C extends Td>(options: { input: C; shifts: number | readonly number[]; dims?: number | readonly number[] | null }): C;
 /** The elements moved on by `shifts` places along the dimensions, those beyond the end to the beginning. @torch torch.roll */
-export function roll(options: { input: Tensor; shifts: readonly number[]; dims?: number | readonly number[] | null }): Tensor;
+export function roll(options: { input: Tensor; shifts: number | readonly number[]; dims?: number | readonly number[] | null }): Tensor;
 export function roll(...args: unknown[]): Tensor {
   return A.call<Tensor>("roll", T__roll, args);
 }

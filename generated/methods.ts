@@ -4225,11 +4225,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.roll
    */
-  roll(shifts: readonly number[], dims: number | readonly number[] | null): Tensor;
+  roll(shifts: number | readonly number[], dims: number | readonly number[] | null): Tensor;
   /** The elements moved on by `shifts` places along the dimensions, those beyond the end to the beginning. @torch torch.roll */
-  roll(shifts: readonly number[], options?: { dims?: number | readonly number[] | null }): Tensor;
+  roll(shifts: number | readonly number[], options?: { dims?: number | readonly number[] | null }): Tensor;
   /** The elements moved on by `shifts` places along the dimensions, those beyond the end to the beginning. @torch torch.roll */
-  roll(options: { shifts: readonly number[]; dims?: number | readonly number[] | null }): Tensor;
+  roll(options: { shifts: number | readonly number[]; dims?: number | readonly number[] | null }): Tensor;
   /**
    * A new tensor turned by `k` quarters in the plane of two dimensions (the first two unless given), from
    * the first towards the second.

@@ -1,7 +1,7 @@
 // The steps of the test driver. A step whose input does not exist fails; nothing is left out silently.
 
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import { isFetchAllowed, runThere } from "./foreign.ts";
 import { instructionSets } from "./processor.ts";
 import { findZig, libraryIsCurrent, root, toolEnv } from "./toolchain.mjs";
@@ -18,8 +18,8 @@ export interface Outcome {
 export interface Step {
   name: string;
   run(): Outcome | Promise<Outcome>;
-  /** Steps of two lanes run side by side, after those of none: `bun test` keeps one core busy for most of the time. */
-  lane?: "tests" | "others";
+  /** Runs beside others of its kind, after those that do not. */
+  beside?: boolean;
 }
 
 interface Finished {
@@ -214,7 +214,23 @@ const foreign: Step = {
 
 const modules = "node_modules";
 
-/** All steps, in the order in which they run, or are started in their lane. */
+/** Folders of tests that take minutes begin first, so that none is left alone at the end. */
+const LONG = ["tensordict", "io", "ops", "api", "conformance"];
+
+/** The folders of `test/` that have tests, each a process of its own: its memory goes with it, and so does a crash. */
+export function testFolders(): string[] {
+  const folders = [...new Bun.Glob("*/**/*.test.ts").scanSync(join(root, "test"))].map((file) => file.split(sep)[0]);
+  const rank = (folder: string) => (LONG.includes(folder) ? LONG.indexOf(folder) : LONG.length);
+  return ([...new Set(folders)] as string[]).sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
+}
+
+/** `npm test bun` is all of them. */
+const folderTests = testFolders().map((folder) => ({
+  name: `test/${folder}`,
+  run: () => bunTest(`test-${folder}`, [`test/${folder}/`]),
+}));
+
+/** All steps, in the order in which they run or are started. */
 export const STEPS: readonly Step[] = [
   program("generated", "codegen/main.ts", ["--check"]),
   program("format", join(modules, "@biomejs", "biome", "bin", "biome"), [
@@ -229,13 +245,13 @@ export const STEPS: readonly Step[] = [
   zigFormat,
   build,
   zigTests,
-  { name: "bun", run: () => bunTest("bun", []), lane: "tests" },
   ...[
+    foreign,
+    ...folderTests,
     { name: "mutants", run: fixedMutants },
     instructionSetTests,
-    foreign,
     { name: "threads", run: () => bunTest("threads", ["test/ops/"], { ZENSOR_NUM_THREADS: "1" }) },
     program("docs", join("scripts", "docs", "main.ts")),
     examples,
-  ].map((step) => ({ ...step, lane: "others" as const })),
+  ].map((step) => ({ ...step, beside: true })),
 ];

@@ -1,10 +1,13 @@
 // The test driver: runs every check of the repository in order and ends with one line of totals.
 // `bun scripts/test.ts [step...]` runs some of the steps; each test and each other step counts one.
 
+import { availableParallelism } from "node:os";
 import { reportMetrics } from "./metrics.ts";
 import { type Outcome, STEPS, type Step } from "./test-steps.ts";
 
 const MAX_SHOWN_LINES = 400;
+/** Most of the time of a step is one core's; more at once than two would need more memory than small machines have. */
+const WORKERS = Math.min(2, availableParallelism());
 
 function shown(output: string): string {
   const lines = output.trimEnd().split("\n");
@@ -25,7 +28,7 @@ async function runStep(step: Step): Promise<Outcome> {
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
   const counts = totals(outcome) + (outcome.note === undefined ? "" : `; ${outcome.note}`);
   const verdict = outcome.failed > 0 ? "FAIL" : "ok";
-  console.log(`${verdict.padEnd(5)}${step.name.padEnd(12)}${seconds.padStart(7)} s   ${counts}`);
+  console.log(`${verdict.padEnd(5)}${step.name.padEnd(18)}${seconds.padStart(7)} s   ${counts}`);
   if (outcome.failed > 0) console.log(`${shown(outcome.output).replace(/^/gm, "  | ")}`);
   return outcome;
 }
@@ -36,16 +39,21 @@ function totals({ passed, failed, skipped }: Outcome): string {
 }
 
 async function main(names: string[]): Promise<number> {
-  const unknown = names.filter((name) => !STEPS.some((step) => step.name === name));
+  const isWanted = (step: Step) =>
+    names.length === 0 || names.some((name) => step.name === name || (name === "bun" && step.name.startsWith("test/")));
+  const unknown = names.filter((name) => name !== "bun" && !STEPS.some((step) => step.name === name));
   if (unknown.length > 0) {
-    console.error(`no step ${unknown.join(", ")}; the steps are ${STEPS.map((step) => step.name).join(" ")}`);
+    console.error(
+      `no step ${unknown.join(", ")}; the steps are ${STEPS.map((step) => step.name).join(" ")}; all of test/ is bun`,
+    );
     return 2;
   }
   const sum: Outcome = { passed: 0, failed: 0, skipped: 0, output: "" };
   let buildNote: string | undefined;
-  const wanted = STEPS.filter((step) => names.length === 0 || names.includes(step.name));
-  const runAll = async (steps: readonly Step[]) => {
-    for (const step of steps) {
+  const wanted = STEPS.filter(isWanted);
+  /** Takes the next step until there is none. */
+  const work = async (steps: Step[]) => {
+    for (let step = steps.shift(); step !== undefined; step = steps.shift()) {
       const outcome = await runStep(step);
       if (step.name === "build") buildNote = outcome.note;
       sum.passed += outcome.passed;
@@ -53,9 +61,9 @@ async function main(names: string[]): Promise<number> {
       sum.skipped += outcome.skipped;
     }
   };
-  const inLane = (lane: Step["lane"]) => wanted.filter((step) => step.lane === lane);
-  await runAll(inLane(undefined));
-  await Promise.all([runAll(inLane("tests")), runAll(inLane("others"))]);
+  await work(wanted.filter((step) => step.beside !== true));
+  const beside = wanted.filter((step) => step.beside === true);
+  await Promise.all(Array.from({ length: WORKERS }, () => work(beside)));
   // Figures of some steps alone would be figures of nothing.
   if (names.length === 0) console.log(await reportMetrics(sum.passed + sum.failed + sum.skipped, buildNote));
   console.log(totals(sum));

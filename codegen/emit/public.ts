@@ -95,6 +95,8 @@ function inputType(a: Arg): string {
   switch (a.role) {
     case "Tensor|Index":
       return "Tensor | readonly number[]";
+    case "Ints":
+      return "number | readonly number[]";
     case "Tensor?[]":
       return "readonly (Tensor | readonly number[] | null)[]";
     case "DType":

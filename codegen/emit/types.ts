@@ -18,6 +18,7 @@ const TYPES: Readonly<Record<Role, string>> = {
   "Dims?": "number | readonly number[] | null",
   Size: "readonly number[]",
   Sizes: "readonly number[]",
+  Ints: "readonly number[]",
   Int: "number",
   "Int?": "number | null",
   Float: "number",

@@ -17,6 +17,8 @@ export type Role =
   | "Dims?"
   | "Size"
   | "Sizes"
+  /** One number or several; a list once converted. */
+  | "Ints"
   | "Int"
   | "Int?"
   | "Float"

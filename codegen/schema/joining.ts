@@ -151,7 +151,7 @@ export const ops = [
     name: "roll",
     batch: "dims",
     kind: "op",
-    args: { self: "Tensor", shifts: "Sizes", dims: ["Dims?", null] },
+    args: { self: "Tensor", shifts: "Ints", dims: ["Dims?", null] },
     variants: ["function", "method"],
     impl: "flip.roll",
     node: "RollBackward0",

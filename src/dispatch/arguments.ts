@@ -80,6 +80,7 @@ const CONVERT: Record<string, Converter> = {
   Dims: (x) => (Array.isArray(x) ? toInts(x) : toInt(x)),
   Size: toInts,
   Sizes: (x) => toInts(Array.isArray(x) ? x : [x]),
+  Ints: (x) => toInts(Array.isArray(x) ? x : [x]),
   Float: (x) => (isScalar(x) ? Number((x as { value?: number }).value ?? x) : MISMATCH),
   Bool: (x) => (typeof x === "boolean" ? x : x === 0 || x === 1 ? x === 1 : MISMATCH),
   String: (x) => (typeof x === "string" ? x : MISMATCH),

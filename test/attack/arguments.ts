@@ -55,6 +55,7 @@ export function argument(role: string, pool: readonly Tensor[], choices: Choices
     case "Dims":
     case "Size":
     case "Sizes":
+    case "Ints":
       return choices.below(3) === 0 ? count() : listOf(count, pool, choices);
     case "Bool":
       return choices.below(2) === 0;

@@ -236,6 +236,7 @@ export class Drawer {
         return [...shape.keys()].filter(() => this.chance(0.5));
       case "Size":
       case "Sizes":
+      case "Ints":
         return this.sizes(op, shape);
       case "Int":
         return this.int(this.chance(0.1) ? -1 : 0, 4);
