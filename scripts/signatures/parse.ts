@@ -27,6 +27,9 @@ export function parseSignature(signature: string): Signature {
   const [before = "", after = ""] = signature.split("|");
   return {
     positional: words(before).map((word) => parameter(word, word.includes("?:"))),
-    options: words(after).map((word) => parameter(word, !word.includes("!:"))),
+    // What options of any other name are (`**:kind`) has no name itself.
+    options: words(after)
+      .filter((word) => !word.startsWith("**"))
+      .map((word) => parameter(word, !word.includes("!:"))),
   };
 }

@@ -1,7 +1,8 @@
 /**
  * Checks arguments against signatures: `name:kind` for each argument (`?` after the name when it may be missing, before
  * it `...` when it takes the rest), and after `|` the names of the options, `!` after those that must be there. `?`
- * after a kind lets null through; `=r,r+,c` are the words that an argument may be, `bool` among them stands for
+ * after a kind lets null through; `**:kind` takes options of any other name; `=r,r+,c`
+ * are the words that an argument may be, `bool` among them stands for
  * booleans. Rooms keep their signatures as data and add the kinds of their own values.
  */
 import * as texts from "../../generated/texts.ts";
@@ -23,6 +24,8 @@ interface Signature {
   positional: readonly Parameter[];
   rest: Parameter | null;
   options: ReadonlyMap<string, Parameter>;
+  /** What options of other names are, where there may be any. */
+  others: Parameter | null;
   /** Options that must be there. */
   needed: readonly string[];
   /** How many arguments there are at least. */
@@ -42,11 +45,14 @@ function parse(text: string): Signature {
     return { name: bare, kind: kind.replace("?", ""), optional, orNone: kind.endsWith("?") };
   };
   const [listed, rest] = [words(before), words(before).find((word) => word.startsWith("..."))];
-  const options = words(after).map((word) => parameter(word, !word.includes("!:")));
+  const named = words(after).filter((word) => !word.startsWith("**"));
+  const others = words(after).find((word) => word.startsWith("**"));
+  const options = named.map((word) => parameter(word, !word.includes("!:")));
   const signature = {
     positional: listed.filter((word) => word !== rest).map((word) => parameter(word, word.includes("?:"))),
     rest: rest === undefined ? null : parameter(rest, true),
     options: new Map(options.map((one) => [one.name, one])),
+    others: others === undefined ? null : parameter(others, true),
     needed: options.filter((one) => !one.optional).map((one) => one.name),
     least: listed.filter((word) => word !== rest && !word.includes("?:")).length,
   };
@@ -195,7 +201,7 @@ function several({ kind }: Parameter, value: unknown): unknown[] {
 }
 
 function inPlaces(op: string, signature: Signature, args: readonly unknown[]): unknown[] {
-  const { positional, rest, options, needed } = signature;
+  const { positional, rest, options, others, needed } = signature;
   let count = args.length;
   while (count > 0 && args[count - 1] === undefined) count--;
   if (count < args.length) args = args.slice(0, count);
@@ -209,7 +215,7 @@ function inPlaces(op: string, signature: Signature, args: readonly unknown[]): u
     else if (at >= 0) throw texts.multipleValues(op, op, name);
     else if (rest?.name === name && places.length <= positional.length) {
       for (const [i, one] of several(rest, value).entries()) places[positional.length + i] = one;
-    } else if (options.has(name)) named[name] = value;
+    } else if (options.has(name) || others !== null) named[name] = value;
     else throw texts.unknownKeyword(op, op, name);
   }
   if (rest === null && places.length > positional.length) {
@@ -224,7 +230,7 @@ function inPlaces(op: string, signature: Signature, args: readonly unknown[]): u
   for (let i = positional.length; i < places.length; i++) checkKind(op, rest as Parameter, places[i]);
   for (const name in named) {
     if (named[name] !== undefined && named[name] !== null) {
-      checkKind(op, options.get(name) as Parameter, named[name]);
+      checkKind(op, (options.get(name) ?? others) as Parameter, named[name]);
     }
   }
   for (const name of needed) {

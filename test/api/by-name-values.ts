@@ -117,6 +117,7 @@ export const VALUES: Readonly<Record<string, () => unknown>> = {
   batchDims: () => 1,
   sets: () => [["a"]],
   "TensorDict.data": () => ones(2),
+  "densify.layout": () => "jagged",
   "softmax.dtype": () => "float64",
   "maskedFill.value": () => 3,
   "maskedFill_.value": () => 3,

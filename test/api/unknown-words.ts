@@ -154,6 +154,7 @@ export const CALLS: Readonly<Record<string, (word: Any) => unknown>> = {
   "loadNpz.mode": (word) => io.loadNpz(npz(), { mode: word }),
   "loadNpzAsync.mode": (word) => io.loadNpzAsync(npz(), { mode: word }),
   "fromFilename.mode": (word) => Z.MemoryMappedTensor.fromFilename(raw(), { shape: [6], mode: word }),
+  "densify.layout": (word) => td().densify(word),
   "loadMemmap.mode": (word) => TensorDict.loadMemmap(saved(), { mode: word }),
   "loadMemmap.pickles": (word) => TensorDict.loadMemmap(saved(), { pickles: word }),
   "loadMemmap.device": (word) => TensorDict.loadMemmap(saved(), { device: word }),

@@ -85,6 +85,8 @@ export const REASONS: readonly (readonly [why: string, names: readonly string[]]
       "IterationOptions.isLeaf",
       "LazyStackedTensorDict.setEach",
       "UpdateSource",
+      "UpdateWords",
+      "TensorClass.fromkeys",
       "Operand",
       "Given",
       "MergeCallback",

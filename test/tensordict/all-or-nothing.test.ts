@@ -45,9 +45,17 @@ const CASES: Record<string, [() => Td, (td: Td) => unknown, string]> = {
   "update in place: a shape": [sample, (td) => td.update({ a: ones(2), n: { b: wide } }, { inplace: true }), "fit"],
   "update_: a missing key": [sample, (td) => td.update_({ a: ones(2), zz: ones(2) }), "The key zz was not found"],
   "update_: a missing key below": [sample, (td) => td.update_({ a: ones(2), n: { zz: ones(2) } }), "zz"],
-  "update_: a shape": [sample, (td) => td.update_({ a: ones(2), n: { b: wide } }), "does not fit the entry of shape"],
+  "update_: a shape": [
+    sample,
+    (td) => td.update_({ a: ones(2), n: { b: wide } }),
+    "update_() cannot copy the value of shape",
+  ],
   "update_: a tree for a tensor": [sample, (td) => td.update_({ n: { b: ones(2) }, a: { q: 1 } }), ""],
-  "update_: a tensor for a tree": [sample, (td) => td.update_({ a: ones(2), n: ones(2) }), "can only be updated"],
+  "update_: a tensor for a tree": [
+    sample,
+    (td) => td.update_({ a: ones(2), n: ones(2) }),
+    "Failed to update 'n' in tensordict",
+  ],
   "update_: a leaf with gradients": [
     () => make({ a: zeros(2), b: leaf() }, [2]),
     (td) => td.update_({ a: ones(2), b: ones(2) }),
@@ -58,7 +66,7 @@ const CASES: Record<string, [() => Td, (td: Td) => unknown, string]> = {
     (td) => td.update_({ a: ones(2), b: ones(2) }),
     "more than one element",
   ],
-  copy_: [sample, (td) => td.copy_(make({ a: ones(2), n: { b: ones(2, 3) } }, [2])), "does not fit"],
+  copy_: [sample, (td) => td.copy_(make({ a: ones(2), n: { b: ones(2, 3) } }, [2])), "update_() cannot copy the value"],
   updateAt_: [sample, (td) => td.updateAt_({ a: 1, n: { b: ones(5) } }, 0), ""],
   "updateAt_: a key that is new": [sample, (td) => td.updateAt_({ fresh: ones(1), n: { b: ones(5) } }, "0:1"), ""],
   "setAt: a tree": [sample, (td) => td.setAt(0, make({ a: ones(1).at(0), n: { b: ones(4) } }, [])), ""],

@@ -98,7 +98,7 @@ function sameValues(a: Td, b: Td): void {
   expect((a.get("s") as { tolist(): unknown }).tolist()).toEqual((b.get("s") as { tolist(): unknown }).tolist());
 }
 
-const densified = (td: Td) => (td as unknown as { densify(): Td }).densify();
+const densified = (td: Td) => td.densify();
 
 const STACKS: Record<string, () => Td> = {
   "along 0": () => flat(0),

@@ -23,12 +23,14 @@ describe("entries", () => {
     const given = new TensorDict({ w: ones(1) });
     params.set("more", given);
     params.setAt("b", zeros(3));
-    params.update({ inner: { c: zeros(1) } });
-    expect(params.parameters().map((p) => p.numel())).toEqual([2, 1, 1, 3]);
+    params.update({ inner: { c: zeros(1) }, outer: { d: zeros(1) } });
+    expect(params.parameters().map((p) => p.numel())).toEqual([2, 1, 3, 1]);
+    // As in Python, what is merged into a level that is there stays a tensor.
+    expect(params.get(["inner", "c"])).not.toBeInstanceOf(nn.Parameter);
     expect(given.get("w")).not.toBeInstanceOf(nn.Parameter);
     expect(params.pop("b")).toBeInstanceOf(nn.Parameter);
     params.renameKey_("a", "z").del_("more");
-    expect(params.keys()).toEqual(["inner", "z"]);
+    expect(params.keys()).toEqual(["inner", "outer", "z"]);
     expect(() => params.set("self", params)).toThrow("cannot contain itself");
   });
 

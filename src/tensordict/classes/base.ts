@@ -51,7 +51,9 @@ import {
   setInPlace,
   type UpdateOptions,
   type UpdateSource,
+  type UpdateWords,
   updateInPlace,
+  withEntries,
 } from "../ops/writes.ts";
 import { KeyMethods } from "./key-methods.ts";
 import { ShapeMethods } from "./shape-methods.ts";
@@ -262,13 +264,13 @@ export abstract class TensorDictBase<in out S extends Schema = Schema> extends K
     for (let i = 0; i < this.length; i++) yield indexTd(this, [i]) as this;
   }
   /** Adds and replaces entries; nested ones are merged. @torch TensorDict.update */
-  update(source: UpdateSource = {}, options: UpdateOptions = {}): this {
-    updateBy(this, source, options);
+  update(source?: UpdateSource | null, options: UpdateWords = {}): this {
+    updateBy(this, withEntries(source, options), options);
     return this;
   }
   /** Writes into existing entries. @torch TensorDict.update_ */
-  update_(source: UpdateSource = {}, options: Omit<UpdateOptions, "inplace"> = {}): this {
-    updateInPlace(this, source, options);
+  update_(source?: UpdateSource | null, options: UpdateWords<Omit<UpdateOptions, "inplace">> = {}): this {
+    updateInPlace(this, withEntries(source, options), options);
     return this;
   }
   /** Writes into part of existing entries. @torch TensorDict.update_at_ */

@@ -71,7 +71,8 @@ export abstract class DiskMethods<in out S extends Schema = Schema> extends Coll
 
   /** True when its tensors are memory-mapped by `memmap`. @torch TensorDict.is_memmap */
   isMemmap(): boolean {
-    return this._disk !== null && this._disk.loose !== true && this._locked;
+    const disk = this._disk;
+    return disk !== null && disk.shared !== true && disk.loose !== true && this._locked;
   }
 
   /** Its directory. @torch TensorDict.saved_path */

@@ -273,7 +273,7 @@ function softmaxTd(td: Td, dim: number, dtype: DTypeLike | null): Td {
   }
   if (!isLazy(td)) return applyLeaves(td, (t) => t.softmax(at, dtype === null ? {} : { dtype }));
   const { stackDim } = td;
-  if (at === stackDim) return make.lazy(softmaxTd(td.densify(), at, dtype).unbind(at), at, td.stackDimName);
+  if (at === stackDim) return make.lazy(softmaxTd(td._densify(), at, dtype).unbind(at), at, td.stackDimName);
   const members = td.members.map((member) => softmaxTd(member, at < stackDim ? at : at - 1, dtype));
   return make.lazy(members, stackDim, td.stackDimName);
 }

@@ -3,11 +3,23 @@ import type { DeviceLike } from "../../tensor/device.ts";
 import { RuntimeError, ValueError } from "../../tensor/errors.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { isSource, sourceEntries } from "../core/convert.ts";
-import { lockTd } from "../core/locking.ts";
-import { entriesOf, isBranch, isClassTd, isNested, make, stateOf, type Td } from "../core/state.ts";
+import { childrenOf, lockTd } from "../core/locking.ts";
+import { isSharedTensor, markShared } from "../core/shared.ts";
+import {
+  type Collection,
+  entriesOf,
+  isBranch,
+  isClassTd,
+  isLazy,
+  isNested,
+  make,
+  stateOf,
+  type Td,
+} from "../core/state.ts";
 import type { Entry, Schema } from "../core/types.ts";
 import { MemoryMappedTensor } from "../disk/mapped-tensor.ts";
 import { hasNoTensors, tensorsOf } from "../ops/access.ts";
+import { densifyTd, type NestedLayout } from "../ops/densify.ts";
 import { type DictSource, fromDictTd, type MakeOptions } from "../ops/making.ts";
 import { type PackLayout, packTd } from "../ops/packing.ts";
 import { applyLeaves } from "../ops/pointwise.ts";
@@ -130,6 +142,36 @@ export abstract class LayoutMethods<in out S = Schema> extends ScanMethods<S> {
     return isClassTd(self) ? (self as Td)._like(new Map(entriesOf(made)), stateOf(made)) : made;
   }
   /**
+   * A stack of the parts along a batch dimension, without a copy.
+   * @example
+   * ```ts
+   * new TensorDict({ a: ones(2) }, [2]).toLazystack().members.length // 2
+   * ```
+   * @torch TensorDict.to_lazystack
+   */
+  toLazystack(dim = 0): Td {
+    const at = dim < 0 ? dim + this._batchSize.length : dim;
+    const self = this._td;
+    if (isClassTd(self)) return self._around(self._shown().toLazystack(at));
+    if (isLazy(this._td) && this._td.stackDim === at) return this._td;
+    return make.lazy(this._td.unbind(at), at, this._td.names[at] ?? null);
+  }
+  /**
+   * The same entries with dense TensorDicts in the place of lazy stacks: tensors of several shapes become a nested
+   * tensor, and a key that only some members have is empty for the others. Without a lazy stack it is the collection
+   * itself.
+   * @throws NotImplementedError for tensors of several shapes that are not stacked along the first dimension
+   * @example
+   * ```ts
+   * const stack = lazyStack([new TensorDict({ a: ones(3) }, []), new TensorDict({ a: ones(4) }, [])]);
+   * stack.densify().get("a") instanceof nested.NestedTensor // true
+   * ```
+   * @torch TensorDict.densify
+   */
+  densify(layout: NestedLayout = "strided"): Td {
+    return densifyTd(this._td, layout);
+  }
+  /**
    * Moves every tensor into memory that Workers and child processes can share, and locks the collection. The tensors
    * stay the same objects; views of them that were taken before keep the former memory.
    * @throws RuntimeError for memory-mapped collections
@@ -143,9 +185,15 @@ export abstract class LayoutMethods<in out S = Schema> extends ScanMethods<S> {
   shareMemory_(): this {
     if (this._td.isMemmap()) throw new RuntimeError("memmap and shared memory are mutually exclusive features.");
     for (const [, t] of [...tensorsOf(this._td)]) {
-      if (t.device.type === "cpu") t.data = MemoryMappedTensor.fromTensor(t.detach());
+      if (t.device.type === "cpu" && !isSharedTensor(t)) t.data = MemoryMappedTensor.fromTensor(t.detach());
+      markShared(t);
     }
     lockTd(this);
+    const mark = (at: Collection): void => {
+      at._disk = { path: null, late: new Set(), robustKey: true, shared: true };
+      childrenOf(at).forEach(mark);
+    };
+    mark(this);
     return this;
   }
   /**

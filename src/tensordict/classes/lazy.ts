@@ -266,10 +266,10 @@ export class LazyStackedTensorDict<in out S extends Schema = Schema> extends Ten
     return make.tensordict(entries, state);
   }
 
-  /** One dense TensorDict; all members must agree in keys and shapes. */
-  densify(): Td {
+  /** @internal One dense TensorDict; all members must agree in keys and shapes. */
+  _densify(): Td {
     if (this._members.length === 0) return make.tensordict(new Map(), stateOf(this)) as Td;
-    const members = this._members.map((td) => (isLazy(td) ? td.densify() : td));
+    const members = this._members.map((td) => (isLazy(td) ? td._densify() : td));
     return stackDensely(members, this.stackDim, failedToStack);
   }
 

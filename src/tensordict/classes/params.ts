@@ -8,11 +8,13 @@ import type { DTypeLike } from "../../tensor/dtype.ts";
 import { NotImplementedError, RuntimeError, ValueError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { badSource, isSource, sourceEntries } from "../core/convert.ts";
+import { keyPath } from "../core/keys.ts";
 import { lockTd, unlockTd } from "../core/locking.ts";
 import { PARAMS } from "../core/signatures.ts";
 import {
-  type Collection,
+  Collection,
   entriesOf,
+  isBranch,
   isNonTensor,
   isParams,
   isTensorCollection,
@@ -29,7 +31,7 @@ import type { KeyOptions } from "../ops/key-ops.ts";
 import type { ToOptions } from "../ops/moving.ts";
 import { applyLeaves } from "../ops/pointwise.ts";
 import { type LoadStateOptions, loadStateDictInto } from "../ops/state-dict.ts";
-import type { UpdateOptions, UpdateSource } from "../ops/writes.ts";
+import { type UpdateSource, type UpdateWords, withEntries } from "../ops/writes.ts";
 import { TensorDictBase } from "./base.ts";
 import { asParameter, convertLeaves, type NoConvert, ParamsModule } from "./params-module.ts";
 
@@ -386,10 +388,20 @@ const METHODS: Record<string, (this: TensorDictParams, ...args: never[]) => unkn
     this._change((td) => td.setAt(index, this._converted(value)));
     return this;
   },
-  update(source: UpdateSource, options: UpdateOptions = {}) {
+  update(source: UpdateSource | null | undefined, options: UpdateWords = {}) {
     if (source === this) return this;
     const { clone, ...rest } = options;
-    this._change((td) => td.update(this._converted(source, clone === true) as UpdateSource, rest));
+    const given = withEntries(source, options);
+    const pairs = given instanceof Collection ? entriesOf(given) : sourceEntries(given as Record<string, unknown>);
+    const made = new Map<string, unknown>();
+    for (const [key, value] of pairs) {
+      // As in Python, what is merged into a level that is there stays what it is.
+      const path = keyPath(key);
+      const merged =
+        path.length === 1 && isBranch(this._own(path[0] as string)) && (isBranch(value) || isSource(value));
+      made.set(key, merged ? (clone === true ? copied(value) : value) : this._converted(value, clone === true));
+    }
+    this._change((td) => td.update(made, rest));
     return this;
   },
   loadStateDict(state: Record<string, unknown>, options: LoadStateOptions = {}) {
@@ -439,6 +451,12 @@ for (const name of SHARED_STATE) {
     },
     configurable: true,
   });
+}
+
+/** A source with its tensors copied. */
+function copied(value: unknown): unknown {
+  if (value instanceof Tensor || isTensorCollection(value)) return value.clone();
+  return isSource(value) ? new Map(sourceEntries(value).map(([key, item]) => [key, copied(item)])) : value;
 }
 
 /** Values that a write replaced instead of writing into them. */

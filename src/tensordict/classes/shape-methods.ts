@@ -5,7 +5,7 @@ import { RuntimeError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { keyPath } from "../core/keys.ts";
 import { settings } from "../core/settings.ts";
-import { isSharedTensor } from "../core/shared.ts";
+import { isSharedTd } from "../core/shared.ts";
 import {
   entriesOf,
   isClassTd,
@@ -153,7 +153,7 @@ export abstract class ShapeMethods<in out S = Schema> extends EntryMethods<S> {
    * @torch TensorDict.broadcast_to
    */
   broadcastTo(size: SizeLike): this {
-    const td = isLazy(this._td) ? this._td.densify() : this._td;
+    const td = isLazy(this._td) ? this._td._densify() : this._td;
     return own(expandTd(td, typeof size === "number" ? [size] : size, true));
   }
   /**
@@ -369,16 +369,16 @@ export abstract class ShapeMethods<in out S = Schema> extends EntryMethods<S> {
     return this;
   }
   /**
-   * Whether all of its tensors lie in memory that other processes see.
+   * Whether `shareMemory_` put its tensors into memory that other processes see; no longer once it is unlocked.
    * @example
    * ```ts
-   * new TensorDict({ a: ones(1) }, []).isShared() // false
+   * [new TensorDict({ a: ones(1) }, []).isShared(), new TensorDict({ a: ones(1) }, []).shareMemory_().isShared()]
+   * // [false, true]
    * ```
    * @torch TensorDict.is_shared
    */
   isShared(): boolean {
-    const all = [...tensorsOf(this._td)];
-    return all.length > 0 && all.every(([, t]) => isSharedTensor(t));
+    return isSharedTd(this._td);
   }
   /**
    * Takes the last entry out and gives it with its key.
@@ -421,19 +421,6 @@ export abstract class ShapeMethods<in out S = Schema> extends EntryMethods<S> {
    */
   filterNonTensorData(): this {
     return own(withoutValues(this._td));
-  }
-  /**
-   * A stack of the parts along a batch dimension, without a copy.
-   * @example
-   * ```ts
-   * new TensorDict({ a: ones(2) }, [2]).toLazystack().members.length // 2
-   * ```
-   * @torch TensorDict.to_lazystack
-   */
-  toLazystack(dim = 0): Td {
-    const at = dim < 0 ? dim + this._batchSize.length : dim;
-    if (isLazy(this._td) && this._td.stackDim === at) return this._td;
-    return make.lazy(this._td.unbind(at), at, this._td.names[at] ?? null);
   }
   /**
    * Sets an entry to a value that is kept as it is, also a number or a list.

@@ -122,6 +122,17 @@ export abstract class TensorClassBase<in out S extends Schema = Schema> extends 
     const made = this.constructor as typeof TensorClassBase & RegisteredClass;
     return around(made._wrap(new Map(), stateOf(source), this._qualifiedName) as ClassTd, source);
   }
+  /** @internal The collection that it shows: one with its own entries where it was made of entries. */
+  _shown(): Td {
+    if (this._source !== null) return this._source;
+    const source = make.tensordict(this._map, stateOf(this)) as Td;
+    source._locked = this._locked;
+    source._holders = this._holders;
+    source._disk = this._disk;
+    source._undo = this._undo;
+    around(this as ClassTd, source);
+    return source;
+  }
   _like(entries: Map<string, Entry>, state: NewState): Td {
     const made = this.constructor as typeof TensorClassBase & RegisteredClass;
     return made._wrap(entries, state, this._qualifiedName);
@@ -197,6 +208,17 @@ export interface TensorClass<F extends Fields> {
    * @torch tensorclass.from_list
    */
   fromList<C>(this: new (...args: never[]) => C, input: readonly (DictSource | Td)[], options?: FromListOptions): C;
+  /**
+   * An object whose fields of these names have the same value.
+   * @throws KeyError for a name that is no field
+   * @example
+   * ```ts
+   * class Point extends tensorclass({ x: Tensor, y: Tensor }) {}
+   * Point.fromkeys(["x", "y"], 1).y // tensor(1.)
+   * ```
+   * @torch tensorclass.fromkeys
+   */
+  fromkeys<C>(this: new (...args: never[]) => C, keys: readonly string[], value?: unknown): C;
   /** What was saved to a directory. @torch tensorclass.load_memmap */
   loadMemmap<C>(this: new (...args: never[]) => C, prefix: string, options?: LoadOptions): C;
 }
@@ -228,6 +250,15 @@ function writeField(self: Td, key: string, value: unknown, type: FieldType): voi
   const entry = wrap ? make.nonTensor(value, { ...state, names: null }) : toEntry(value, state, key);
   self._put(key, entry);
   adoptNames(self, entry);
+}
+
+/** The fields of a new object. */
+function writeFields(self: Td, init: unknown, fields: Fields): void {
+  if (typeof init !== "object" || init === null) throw new TypeError(`${self._className} takes an object of fields`);
+  for (const [key, value] of Object.entries(init)) {
+    if (!Object.hasOwn(fields, key)) throw unknownField(self._className, key);
+    writeField(self, key, value, fields[key] as FieldType);
+  }
 }
 
 function defineFields(prototype: object, fields: Fields): void {
@@ -284,12 +315,7 @@ export function tensorclass<const F extends Fields>(fields: F, options: TensorCl
       this._map = new Map();
       this._qualifiedName = new.target.pythonName;
       remember(new.target as never);
-      if (typeof init !== "object" || init === null)
-        throw new TypeError(`${this._className} takes an object of fields`);
-      for (const [key, value] of Object.entries(init)) {
-        if (!Object.hasOwn(fields, key)) throw unknownField(this._className, key);
-        writeField(this as Td, key, value, fields[key] as FieldType);
-      }
+      writeFields(this as Td, init, fields);
       if (given.lock === true) lockTd(this);
     }
     override _fieldNames(): readonly string[] {
@@ -313,6 +339,9 @@ export function tensorclass<const F extends Fields>(fields: F, options: TensorCl
     }
     static fromDict(inputDict: DictSource, given: MakeOptions = {}): Td {
       return this._holding(fromDictTd(inputDict, given));
+    }
+    static fromkeys(keys: readonly string[], value: unknown = 0n): Td {
+      return this.fromDict(Object.fromEntries(keys.map((key) => [key, value])));
     }
     static fromList(input: readonly (DictSource | Td)[], given: FromListOptions = {}): Td {
       return this.fromTensordict(fromListTd(input, given));

@@ -283,7 +283,7 @@ class DenseTensorDict<in out S extends Schema = Schema> extends TensorDictBase<S
     return fromStructTd(structArray, options);
   }
   /** Every key with the same value. @torch TensorDict.fromkeys */
-  static fromkeys(keys: readonly string[], value: unknown = 0): TensorDict {
+  static fromkeys(keys: readonly string[], value: unknown = 0n): TensorDict {
     return new DenseTensorDict(new Map(keys.map((key) => [key, value])));
   }
   /** TensorDicts side by side along a new batch dimension, in tensors of their own. @torch TensorDict.stack */

@@ -23,23 +23,25 @@ export function childrenOf(td: Collection): Td[] {
   return children;
 }
 
-function lockUnder(td: Collection, holder: Collection | null): void {
-  if (holder !== null && !td._holders.some((ref) => ref.deref() === holder)) {
-    td._holders = [...td._holders, new WeakRef(holder)];
-  }
+/** Locks a tree whose holders, the outermost first, are locked: each level knows all that count on its entries. */
+function lockUnder(td: Collection, holders: readonly Collection[]): void {
+  const known = new Set(td._holders.map((ref) => ref.deref()));
+  const more = holders.filter((holder) => !known.has(holder));
+  if (more.length > 0) td._holders = [...td._holders, ...more.map((holder) => new WeakRef(holder))];
   if (td._locked) return;
   td._locked = true;
-  for (const child of childrenOf(td)) lockUnder(child, td);
+  const below = [...holders, td];
+  for (const child of childrenOf(td)) lockUnder(child, below);
 }
 
-/** What unlocking reaches: everything below, but for what locked parameters keep. */
-function reached(td: Collection, into = new Set<Collection>()): Set<Collection> {
-  if (into.has(td)) return into;
+/** What unlocking reaches: everything below, the innermost first, but for what locked parameters keep. */
+function reached(td: Collection, into: Set<Collection>, seen: Set<Collection>): void {
+  if (seen.has(td)) return;
+  seen.add(td);
+  if (!(isParams(td) && td._lockContent)) for (const child of childrenOf(td)) reached(child, into, seen);
   into.add(td);
   // An object of a class and what it shows are locked as one.
   if (isClassTd(td) && td._source !== null) into.add(td._source);
-  if (!(isParams(td) && td._lockContent)) for (const child of childrenOf(td)) reached(child, into);
-  return into;
 }
 
 /** Unlocks all of a tree, or nothing: a locked parent outside of it still counts on its entries. */
@@ -66,12 +68,12 @@ function unlockAll(tree: ReadonlySet<Collection>): void {
 
 /** A member that a stack begins to have is locked like the stack. */
 export function holdMember(td: Collection, member: Collection): void {
-  if (td._locked) lockUnder(member, td);
+  if (td._locked) lockUnder(member, [td]);
 }
 
 /** Locks the whole tree. */
 export function lockTd(td: Collection): void {
-  if (!isLockedTd(td)) lockUnder(td, null);
+  if (!isLockedTd(td)) lockUnder(td, []);
 }
 
 /** The result of an operation is locked where its source is. */
@@ -85,7 +87,7 @@ export function mapLike(td: Td, view: Td): Td {
   const disk = td._disk;
   if (view === td || disk === null || disk.loose === true || !td._locked) return view;
   const mark = (at: Collection): void => {
-    at._disk ??= { path: null, late: new Set(), robustKey: disk.robustKey };
+    at._disk ??= { path: null, late: new Set(), robustKey: disk.robustKey, shared: disk.shared === true };
     childrenOf(at).forEach(mark);
   };
   mark(view);
@@ -99,9 +101,11 @@ function loosen(td: Collection): void {
   for (const child of childrenOf(td)) loosen(child);
 }
 
-/** Unlocks the whole tree; refused inside a locked one. */
+/** Unlocks the whole tree, also below what is not locked itself; refused inside a locked one. */
 export function unlockTd(td: Collection): void {
-  if (!isLockedTd(td) && !isLazy(td)) return;
-  unlockAll(reached(td));
+  // Its own holders are looked at first, then those of what is below.
+  const tree = new Set<Collection>([td]);
+  reached(td, tree, new Set());
+  unlockAll(tree);
   loosen(td);
 }

@@ -27,6 +27,8 @@ export interface DiskState {
   /** Keys added after the directory was first written. */
   late: Set<string>;
   robustKey: boolean;
+  /** `shareMemory_` put it into memory without files. */
+  shared?: boolean;
   /** True while memory and files may differ: after loading and after unlocking. */
   loose?: boolean;
 }

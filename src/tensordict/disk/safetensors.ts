@@ -112,9 +112,10 @@ function levelNode(td: Td, path: readonly string[], tensors: Map<string, Tensor>
     ["names", td._names === null ? null : [...td._names]],
   ]);
   requireTexts(td._names, () => `the dimension names at ${placeText(path)}`);
-  if (isLazy(td)) {
-    requireSameKeys(td, path);
-    node.set("stack_dim", td.stackDim);
+  const stack = isClassTd(td) && td._source !== null ? td._source : td;
+  if (isLazy(stack)) {
+    requireSameKeys(stack, path);
+    node.set("stack_dim", stack.stackDim);
   }
   const qualified = classOf(td);
   if (qualified !== null) node.set("class", `<class '${qualified}'>`);

@@ -161,18 +161,26 @@ export function changeTensors(
 
 /**
  * Every tensor of the tree with its path; of a lazy stack those of its members, of a nested tensor the one that has the
- * elements of all components.
+ * elements of all components. To be `written`: of parameters what is written past autograd.
  */
-export function* tensorsOf(td: Td, prefix: readonly string[] = []): Generator<[readonly string[], Tensor]> {
+export function* tensorsOf(
+  td: Td,
+  prefix: readonly string[] = [],
+  written = false,
+): Generator<[readonly string[], Tensor]> {
   if (isLazy(td)) {
-    for (const member of td._members) yield* tensorsOf(member, prefix);
+    for (const member of td._members) yield* tensorsOf(member, prefix, written);
+    return;
+  }
+  if (written && isParams(td)) {
+    yield* tensorsOf(td.data, prefix);
     return;
   }
   for (const [key, entry] of entriesOf(td)) {
     const path = [...prefix, key];
     if (entry instanceof Tensor) yield [path, entry];
     else if (isNested(entry)) yield [path, entry._values];
-    else if (!isNonTensor(entry)) yield* tensorsOf(entry, path);
+    else if (!isNonTensor(entry)) yield* tensorsOf(entry, path, written);
   }
 }
 

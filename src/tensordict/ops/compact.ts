@@ -6,7 +6,7 @@ import type { DType } from "../../tensor/dtype.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import type { NestedTensor } from "../core/nested.ts";
 import { keysAreSorted, settings } from "../core/settings.ts";
-import { isClassTd, isLazy, isNested, isNonTensor, outlineOf, outlinesOf, shapeOf, type Td } from "../core/state.ts";
+import { isClassTd, isLazy, isNested, isNonTensor, outlineOf, shapeOf, type Td } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
 import { isUnbatched } from "../core/unbatched.ts";
 
@@ -160,7 +160,7 @@ function exclusiveOf(td: Td): [string, Node][] {
   const shared = new Set(td._keys());
   const groups: [string, Node][] = [];
   for (const [i, member] of td.members.entries()) {
-    const own = [...outlinesOf(member)].map(([key]) => key).filter((key) => !shared.has(key));
+    const own = [...member._keys()].filter((key) => !shared.has(key));
     if (own.length > 0) groups.push([String(i), { prefix: "", entries: nodesOf(member, own) }]);
   }
   return groups;

@@ -9,6 +9,7 @@ import {
   Collection,
   entriesOf,
   isBranch,
+  isClassTd,
   isLazy,
   isNonTensor,
   isTensorCollection,
@@ -34,6 +35,8 @@ export interface KeyOptions {
   inplace?: boolean;
   /** Missing keys are errors; true by default. */
   strict?: boolean;
+  /** Of an object of a class: a TensorDict of the entries, without the class. */
+  asTensordict?: boolean;
 }
 
 /** Arguments, and the options behind them: an object that is no list and no Map. */
@@ -53,20 +56,26 @@ export function selectKeys(td: Td, list: readonly (NestedKey | KeyOptions)[]): T
   const [keys, options] = withOptions<NestedKey, KeyOptions>(list);
   if (isLazy(td)) {
     if (options.strict !== false) for (const key of keys) requireInAll(td, key);
-    return rekeyMembers(td, options.inplace === true, (member) => selectKeys(member, [...keys, { strict: false }]));
+    const select = (member: Td) => selectKeys(member, [...keys, { strict: false }]);
+    return rekeyMembers(td, options.inplace === true, select, keepEntries);
   }
-  const result = emptyLike(td);
+  const bare = options.asTensordict === true && isClassTd(td);
+  const result = bare ? make.tensordict(new Map(), stateOf(td)) : emptyLike(td);
   for (const key of keys) {
     const entry = options.strict === false ? findEntry(td, key) : requireEntry(td, key);
     if (entry === undefined) continue;
     copyPath(td, result, keyPath(key), entry);
   }
-  return options.inplace ? keepEntries(td, result) : result;
+  return options.inplace && !bare ? keepEntries(td, result) : result;
 }
 
 /** Takes the entries away that another tree of the same form has not; nested collections stay the objects they are. */
 function keepEntries(td: Td, kept: Td): Td {
   requireUnlocked(td);
+  if (isLazy(td)) {
+    for (const [i, member] of td.members.entries()) keepEntries(member, (kept as LazyTd).members[i] as Td);
+    return td;
+  }
   const entries = new Map<string, Entry>();
   const inner: [Td, Td][] = [];
   for (const [key, entry] of entriesOf(kept)) {
@@ -161,26 +170,32 @@ function without(td: Td, paths: readonly (readonly string[])[]): Td {
   });
 }
 
+/** A value of a locked tree is locked itself: what is made of the tree has one of its own. */
+function unlockedValue(entry: Entry): Entry {
+  return isNonTensor(entry) && entry._locked ? entry._like(new Map(), stateOf(entry)) : entry;
+}
+
 /** The same tensors in fresh collections. */
 export function shallowTree(td: Td): Td {
   if (isLazy(td)) return mapMembers(td, shallowTree);
-  return mapEntries(td, (entry) => (isBranch(entry) ? shallowTree(entry) : entry));
+  return mapEntries(td, (entry) => (isBranch(entry) ? shallowTree(entry) : unlockedValue(entry)));
 }
 
 /** Changes the keys of a lazy stack member by member: in place, once it is known for all that it can be done. */
-function rekeyMembers(lazy: LazyTd, inplace: boolean, rekey: (td: Td) => Td): Td {
+function rekeyMembers(lazy: LazyTd, inplace: boolean, rekey: (td: Td) => Td, take = takeEntries): Td {
   if (!inplace) return mapMembers(lazy, rekey);
   const { members } = lazy;
   const changed = members.map(rekey);
   for (const member of members) requireUnlocked(member);
-  for (const [i, member] of members.entries()) takeEntries(member, changed[i] as Td);
+  for (const [i, member] of members.entries()) take(member, changed[i] as Td);
   return lazy;
 }
 
 /** The entries of another tree of the same stacks: a stack's own are those of its members. */
-function takeEntries(td: Td, from: Td): void {
-  if (!isLazy(td)) replaceEntries(td, new Map(entriesOf(from)));
-  else for (const [i, member] of td.members.entries()) takeEntries(member, (from as LazyTd).members[i] as Td);
+function takeEntries(td: Td, from: Td): unknown {
+  if (!isLazy(td)) return replaceEntries(td, new Map(entriesOf(from)));
+  for (const [i, member] of td.members.entries()) takeEntries(member, (from as LazyTd).members[i] as Td);
+  return td;
 }
 
 /** The entries of a tree under joined keys; `exact` when `unflattenKeys` gives the same tree back. */
@@ -205,8 +220,7 @@ function flatEntries(td: Td, separator: string, isLeaf: IsLeaf | null): { flat: 
         throw new KeyError(`Flattening keys in tensordict causes keys [${both.join(", ")}] to collide.`);
       }
       paths.set(name, path);
-      // A value of a locked tree is locked itself.
-      flat.set(name, isTensorCollection(entry) && entry._locked ? entry._like(new Map(), stateOf(entry)) : entry);
+      flat.set(name, unlockedValue(entry));
     }
   };
   visit(td, []);

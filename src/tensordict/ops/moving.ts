@@ -69,7 +69,7 @@ function isCanonical(t: Tensor): boolean {
 
 /** Contiguous tensors; a lazy stack becomes a dense TensorDict. @torch TensorDict.contiguous */
 export function contiguousTd(td: Td, options: ContiguousOptions = {}): Td {
-  const whole = options.inplace !== true && isLazy(td) ? td.densify() : td;
+  const whole = options.inplace !== true && isLazy(td) ? td._densify() : td;
   const change = (t: Tensor) => {
     const made = t.contiguous();
     return options.canonical === true && !isCanonical(made) ? made.clone({ memoryFormat: contiguousFormat }) : made;

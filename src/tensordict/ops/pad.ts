@@ -121,7 +121,7 @@ function padEntry(entry: Entry, widths: Widths, value: number, batch: Size): Ent
 
 function padTree(given: Td, widths: Widths, value: number): Td {
   if (isNonTensor(given)) return padValues(given, widths);
-  const td = isLazy(given) ? given.densify() : given;
+  const td = isLazy(given) ? given._densify() : given;
   const batchSize = grown(td._batchSize, widths);
   return mapEntries(td, (entry) => padEntry(entry, widths, value, batchSize), stateOf(td, { batchSize }));
 }

@@ -249,7 +249,7 @@ function applyLazy(
   prefix: readonly string[],
   writes: Writes,
 ): Td | null {
-  if (options.batchSize !== undefined) return applyLevel(td.densify(), fn, options, others, prefix, writes);
+  if (options.batchSize !== undefined) return applyLevel(td._densify(), fn, options, others, prefix, writes);
   const parts = others.map((other) => unbindLike(other, td));
   const { names: _, ...inner } = options;
   const members = td.members
@@ -392,7 +392,7 @@ export function rehearseAll(
   for (const _ of tensorsOf(td)) if (++count > 1) break;
   if (count < 2) return;
   if (others.length === 0) {
-    for (const [path, t] of tensorsOf(td)) rehearse(t, values, (one) => fn(one, path, []), arithmetic);
+    for (const [path, t] of tensorsOf(td, [], true)) rehearse(t, values, (one) => fn(one, path, []), arithmetic);
     return;
   }
   const trial: LeafFunction = (t, path, items) => {

@@ -5,7 +5,7 @@ import { Tensor } from "../../tensor/tensor.ts";
 import type { NestedTensor } from "../core/nested.ts";
 import { pythonRepr } from "../core/python-repr.ts";
 import { keysAreSorted, settings } from "../core/settings.ts";
-import { isSharedTensor } from "../core/shared.ts";
+import { isSharedTd, isSharedTensor } from "../core/shared.ts";
 import {
   type ClassTd,
   Collection,
@@ -38,9 +38,10 @@ function indent(text: string, depth = 1): string {
     .join("\n");
 }
 
-function sorted<T extends readonly [string, unknown]>(fields: T[]): T[] {
-  if (!keysAreSorted()) return fields;
-  return fields.sort(([a], [b]) => byCodePoints(a, b));
+/** Lines of fields, sorted as they are printed: "a-b: " comes before "a: ". */
+function fieldLines(fields: readonly (readonly [string, string])[], between: string): string[] {
+  const lines = fields.map(([key, text]) => `${key}${between}${text}`);
+  return keysAreSorted() ? lines.sort(byCodePoints) : lines;
 }
 
 /** Class name of a tensor as printed: Tensor, Parameter, MemoryMappedTensor, ... */
@@ -179,22 +180,24 @@ function trailer(td: Td): string[] {
   const lines: string[] = [];
   if (print.showBatchSize) lines.push(`batch_size=${td._batchSize}`);
   if (print.showDevice) lines.push(`device=${deviceText(td._device)}`);
-  if (print.showIsShared) lines.push(`is_shared=${isSharedTree(td) ? "True" : "False"}`);
+  if (print.showIsShared) lines.push(`is_shared=${pythonBool(isSharedTd(td))}`);
   return lines;
 }
 
-function isSharedTree(td: Td): boolean {
-  return td._device?.type === "cuda";
+function block(name: string, fields: readonly (readonly [string, string])[]): string {
+  const lines = fieldLines(fields, ": ").map((line) => indent(line));
+  return `${name}={\n${lines.join(",\n")}}`;
 }
 
-function block(name: string, fields: readonly (readonly [string, string])[]): string {
-  const lines = fields.map(([key, text]) => indent(`${key}: ${text}`));
-  return `${name}={\n${lines.join(",\n")}}`;
+/** The beginning of a long text. */
+function shortened(text: string, length = 50): string {
+  const characters = [...text];
+  return characters.length <= length ? text : `${characters.slice(0, length).join("")}...`;
 }
 
 function nonTensorText(td: ValueTd): string {
   if (td._kind === "nonTensorStack") {
-    const list = pythonRepr(nestedValues(valuesOf(td), td._batchSize));
+    const list = shortened(pythonRepr(nestedValues(valuesOf(td), td._batchSize)));
     return `NonTensorStack(\n    ${list},\n    batch_size=${td._batchSize},\n    device=${deviceText(td._device)})`;
   }
   const text = typeof td.value_ === "string" ? td.value_ : pythonRepr(td.value_);
@@ -205,8 +208,8 @@ function tensorclassText(td: ClassTd): string {
   const source: Td = td._source ?? td;
   const stackDim = isLazy(source) ? source.stackDim : 0;
   const keys = [...td._keys()];
-  const present = sorted(keys.map((key): [string, string] => [key, fieldText(fieldOf(source, key), stackDim)]));
-  const lines = present.map(([key, text]) => `${key}=${text}`);
+  const present = keys.map((key): [string, string] => [key, fieldText(fieldOf(source, key), stackDim)]);
+  const lines = fieldLines(present, "=");
   for (const key of td._fieldNames()) if (!keys.includes(key)) lines.push(`${key}=None`);
   return `${td._className}(\n${[...lines, ...trailer(td)].map((line) => indent(line)).join(",\n")})`;
 }
@@ -218,15 +221,16 @@ export function detailed(td: Td): string {
   const parts: string[] = [];
   if (isLazy(td)) {
     const { common, exclusive } = lazyFields(td);
-    const fields = sorted(common.map(([key, entry]): [string, string] => [key, fieldText(entry, td.stackDim)]));
+    const fields = common.map(([key, entry]): [string, string] => [key, fieldText(entry, td.stackDim)]);
     parts.push(block("fields", fields));
     const members = exclusive.map(([i, own]) => {
-      const inner = sorted(own.map(([key, entry]): [string, string] => [key, fieldText(entry, 0)]));
-      return indent(`${i} ->\n${inner.map(([key, text]) => indent(`${key}: ${text}`)).join(",\n")}`);
+      const inner = own.map(([key, entry]): [string, string] => [key, fieldText(entry, 0)]);
+      const lines = fieldLines(inner, ": ").map((line) => indent(line));
+      return indent(`${i} ->\n${lines.join(",\n")}`);
     });
     parts.push(`exclusive_fields={\n${members.join(",\n")}}`, ...trailer(td), `stack_dim=${td.stackDim}`);
   } else {
-    const fields = sorted([...outlinesOf(td)].map(([key, entry]): [string, string] => [key, fieldText(entry, 0)]));
+    const fields = [...outlinesOf(td)].map(([key, entry]): [string, string] => [key, fieldText(entry, 0)]);
     parts.push(block("fields", fields), ...trailer(td));
   }
   return `${td._className}(\n${parts.map((part) => indent(part)).join(",\n")})`;

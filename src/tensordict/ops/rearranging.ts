@@ -131,7 +131,7 @@ export function remade(
   emptyLazy = false,
 ): Td {
   if (emptyLazy && isStack(td) && batch.length > td.stackDim) return emptyMembers(td, batch, make1);
-  if (isLazy(td)) return remade(td.densify(), batch, make1, emptyLazy);
+  if (isLazy(td)) return remade(td._densify(), batch, make1, emptyLazy);
   const rank = td._batchSize.length;
   const batchSize = Size.fromList([...batch]);
   const inner = (shape: readonly number[]) => [...batch, ...shape.slice(rank)];

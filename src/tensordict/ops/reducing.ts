@@ -94,13 +94,13 @@ export function features(t: Tensor, rank: number): Tensor {
 }
 
 /** The same entries, those of lazy stacks stacked. */
-export const dense = (td: Td): Td => (isLazy(td) ? td.densify() : td);
+export const dense = (td: Td): Td => (isLazy(td) ? td._densify() : td);
 
 /** `dense` of what is reduced. */
 function denseFor(td: Td, op: string): Td {
   if (!isLazy(td)) return td;
   try {
-    return td.densify();
+    return td._densify();
   } catch {
     throw new RuntimeError(
       `${op} requires this object to be cast to a regular TensorDict. If you need ${td._className} to support ${op}, ` +

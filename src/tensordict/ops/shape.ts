@@ -67,7 +67,7 @@ const FLAT = 1024;
 export function applyShape(td: Td, op: ShapeOp): Td {
   if (isLazy(td)) {
     const done = op.lazy?.(td) ?? null;
-    return done ?? applyShape(td.densify(), op);
+    return done ?? applyShape(td._densify(), op);
   }
   if (isNonTensor(td)) return shapeValues(td, op);
   const names = td._names === null ? null : (op.names?.(td._names) ?? null);

@@ -9,6 +9,7 @@ import { catNested, noNested } from "../core/nested.ts";
 import { settings } from "../core/settings.ts";
 import { FUNCTIONS } from "../core/signatures.ts";
 import {
+  type ClassTd,
   Collection,
   commonDevice,
   type DimNames,
@@ -283,17 +284,12 @@ export function lazyStackTds(list: readonly Td[], dim: number): Td {
   return make.lazy([...list], at, null);
 }
 
-/** Of objects of a class around lazy stacks: what becomes of the stacks, as an object of the class. */
+/** Of objects of one class: what becomes of the collections that they show, as an object of the class. */
 function ofSources(list: readonly Td[], fn: (sources: readonly Td[]) => Td): Td | null {
   const [first] = list;
   if (first === undefined || !isClassTd(first)) return null;
-  const sources: Td[] = [];
-  for (const td of list) {
-    const source = isClassTd(td) && td.constructor === first.constructor ? td._source : null;
-    if (source === null || !isLazy(source)) return null;
-    sources.push(source);
-  }
-  return first._around(fn(sources));
+  if (!list.every((td): td is ClassTd => isClassTd(td) && td.constructor === first.constructor)) return null;
+  return first._around(fn(list.map((td) => td._shown())));
 }
 
 /** Dense where keys and shapes agree, lazy where they do not. @torch tensordict.maybe_dense_stack */
@@ -304,8 +300,10 @@ export function maybeDenseStackTds(list: readonly Td[], dim: number): Td {
 
 /** Stacks as the settings say. @torch torch.stack of TensorDicts */
 export function stackTds(list: readonly Td[], dim = 0): Td {
-  const shown = ofSources(list, (sources) => stackTds(sources, dim));
-  if (shown !== null) return shown;
+  if (list.length > 0 && list.every((td) => isClassTd(td) && td._source !== null && isLazy(td._source))) {
+    const shown = ofSources(list, (sources) => stackTds(sources, dim));
+    if (shown !== null) return shown;
+  }
   if (list.length > 0 && settings.lazyLegacy) return lazyStackTds(list, dim);
   return denseStack(list, dim);
 }

@@ -6,14 +6,17 @@ import { Tensor } from "../../tensor/tensor.ts";
 import {
   badSource,
   entryIn,
+  isNumberLike,
   isSource,
+  mismatch,
   noValue,
   sourceEntries,
+  startsWith,
   throughLeaf,
   toEntry,
   toValues,
 } from "../core/convert.ts";
-import { InplaceWriteError, keyPath, keyText, keyTuple, missingKey } from "../core/keys.ts";
+import { InplaceWriteError, keyPath, keyText, keyTuple, missingKey, pythonString } from "../core/keys.ts";
 import type { IsLeaf } from "../core/leaves.ts";
 import { childrenOf } from "../core/locking.ts";
 import { adoptNames } from "../core/names.ts";
@@ -39,11 +42,17 @@ import {
 } from "../core/state.ts";
 import { tensor } from "../core/tensor-ops.ts";
 import type { Entry, NestedKey } from "../core/types.ts";
+import { isUnbatched } from "../core/unbatched.ts";
 import { piecesFor, requiredPieces } from "./pieces.ts";
 import { valuesOf } from "./stacking.ts";
 
 /** Writes that cannot be refused any more. */
 export type Writes = (() => void)[];
+
+/** Python's words for a key that some member of a stack lacks. */
+const NOT_IN_ALL =
+  "setting a value in-place on a stack of TensorDict is only permitted if all members of the stack have this key in " +
+  "their register.";
 
 /** Plans writes, then makes them. */
 export function allOrNothing(plan: (writes: Writes) => void): void {
@@ -54,10 +63,17 @@ export function allOrNothing(plan: (writes: Writes) => void): void {
 
 /** The error for a value that does not fit into the entry it should overwrite. */
 export function misfit(holder: Td, key: string, value: Entry, entry: Entry): InplaceWriteError {
-  return new InplaceWriteError(
-    `Failed to update '${key}' in tensordict ${holder}: the value of shape ${shapeOf(value)} does not fit ` +
-      `the entry of shape ${shapeOf(entry)}`,
-  );
+  const shapes =
+    (value instanceof Tensor || isNested(value)) && (entry instanceof Tensor || isNested(entry))
+      ? `: the value of shape ${shapeOf(value)} does not fit the entry of shape ${shapeOf(entry)}`
+      : "";
+  return new InplaceWriteError(`Failed to update '${key}' in tensordict ${holder}${shapes}`);
+}
+
+/** Whether a shape becomes another one by repeating dimensions of size one and adding some in front. */
+function expandsTo(shape: readonly number[], wanted: readonly number[]): boolean {
+  const more = wanted.length - shape.length;
+  return more >= 0 && shape.every((n, dim) => n === 1 || n === wanted[more + dim]);
 }
 
 /** The collection that holds the last key of a path, and that key. */
@@ -153,12 +169,22 @@ export function planValues(entry: ValueTd, values: ValueTd, writes: Writes): voi
   writes.push(() => entry._assign(values));
 }
 
-/** Plans writing into the storage of an entry. */
-export function planInto(holder: Td, key: string, entry: Entry, value: unknown, writes: Writes): void {
+/**
+ * Plans writing into the storage of an entry: as `set_` does it, of a value that begins with the batch, or, where the
+ * path is given for the errors, as `update_` does it, of any value that broadcasts.
+ */
+export function planInto(
+  holder: Td,
+  key: string,
+  entry: Entry,
+  value: unknown,
+  writes: Writes,
+  path: readonly string[] | null = null,
+): void {
   if (isLazy(holder)) {
-    planMembers(holder, key, entry, value, writes);
+    planMembers(holder, key, entry, value, writes, path);
   } else if (entry instanceof Tensor) {
-    planTensor(holder, key, entry, value, writes);
+    planTensor(holder, key, entry, value, writes, path);
   } else if (isNested(entry)) {
     const source = toEntry(value, stateOf(holder), key);
     if (!isNested(source) || !entry._sameSizes(source)) throw misfit(holder, key, source, entry);
@@ -168,14 +194,47 @@ export function planInto(holder: Td, key: string, entry: Entry, value: unknown, 
   } else if (isBranch(value) || isSource(value)) {
     planUpdateInPlace(entry as Td, value, { only: null, add: false }, writes);
   } else {
-    throw new RuntimeError(`the entry ${key} is a ${entry._className}: it can only be updated with another one`);
+    throw misfit(holder, key, toEntry(value, stateOf(holder), key), entry);
   }
 }
 
-function planTensor(holder: Td, key: string, entry: Tensor, value: unknown, writes: Writes): void {
-  if (value instanceof Collection) throw misfit(holder, key, value as Td, entry);
+/** The tensor that a value is, broadcast to the entry that it is to be written into. */
+function fitted(holder: Td, key: string, entry: Tensor, value: unknown, path: readonly string[] | null): Tensor {
   const source = value instanceof Tensor ? value : tensor(value);
-  if (!sameSizes(source._shape, entry._shape)) throw misfit(holder, key, source, entry);
+  if (path === null && !isUnbatched(entry) && !startsWith(source._shape, holder._batchSize)) {
+    throw mismatch(holder._batchSize, source.shape, key, isNumberLike(value));
+  }
+  if (sameSizes(source._shape, entry._shape)) return source;
+  if (expandsTo(source._shape, entry._shape)) return source.expand([...entry._shape]);
+  if (path === null) throw misfit(holder, key, source, entry);
+  const name = path.length === 1 ? pythonString(path[0] as string) : keyTuple(path);
+  throw new RuntimeError(
+    `update_() cannot copy the value of shape ${source.shape} under the key ${name} into the entry of shape ` +
+      `${entry.shape}: ${whyNot(entry, source)}`,
+    { op: "update_" },
+  );
+}
+
+/** What `copy_` says of a source of that shape. */
+function whyNot(entry: Tensor, source: Tensor): string {
+  try {
+    rehearseCopy(entry.detach(), source);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return "the shapes do not broadcast";
+}
+
+function planTensor(
+  holder: Td,
+  key: string,
+  entry: Tensor,
+  value: unknown,
+  writes: Writes,
+  path: readonly string[] | null,
+): void {
+  if (value instanceof Collection) throw misfit(holder, key, value as Td, entry);
+  const source = fitted(holder, key, entry, value, path);
   const outside = holder._outside;
   if (outside !== undefined) {
     writes.push(() => outside.write(key, [], source));
@@ -186,12 +245,21 @@ function planTensor(holder: Td, key: string, entry: Tensor, value: unknown, writ
 }
 
 // What a lazy stack reads is a copy: writing goes to its members.
-function planMembers(holder: LazyTd, key: string, entry: Entry, value: unknown, writes: Writes): void {
+function planMembers(
+  holder: LazyTd,
+  key: string,
+  entry: Entry,
+  value: unknown,
+  writes: Writes,
+  path: readonly string[] | null,
+): void {
   const { members, stackDim } = holder;
-  const source = toEntry(value, stateOf(holder), key);
-  if (source instanceof Tensor && !sameSizes(source._shape, shapeOf(entry))) throw misfit(holder, key, source, entry);
+  const broadcast = path !== null && entry instanceof Tensor && !(value instanceof Collection);
+  const source = broadcast ? fitted(holder, key, entry, value, path) : toEntry(value, stateOf(holder), key);
   const parts = (source as Td).unbind(stackDim) as readonly Entry[];
-  for (const [i, member] of members.entries()) planInto(member, key, member._own(key) as Entry, parts[i], writes);
+  for (const [i, member] of members.entries()) {
+    planInto(member, key, member._own(key) as Entry, parts[i], writes, path);
+  }
 }
 
 /** Writes into the storage of an existing entry. */
@@ -200,7 +268,10 @@ export function setInPlace(td: Td, key: NestedKey, value: unknown): void {
 }
 
 export function planInPlace(td: Td, key: NestedKey, value: unknown, writes: Writes): void {
-  const [holder, last, entry] = requireOutline(td, key);
+  const [holder, last] = resolvePath(td, keyPath(key));
+  const entry = outlineOf(holder, last);
+  if (entry === undefined && isLazy(holder)) throw new KeyError(NOT_IN_ALL);
+  if (entry === undefined) throw missingKey(last, holder._className, holder._keys());
   planInto(holder, last, entry, value, writes);
 }
 
@@ -211,8 +282,10 @@ export type UpdateSource = Td | Record<string, unknown> | ReadonlyMap<string, un
 export interface Selection {
   /** Paths; null for all of them. */
   only: readonly (readonly string[])[] | null;
-  /** In place: keys that are not there are added; otherwise they are errors. */
+  /** In place: keys that are not there are added; otherwise they are errors, and values broadcast. */
   add: boolean;
+  /** Where the level is that is written, for errors. */
+  at?: readonly string[];
 }
 
 /** The pairs of a source that are selected, and what of each is. */
@@ -321,16 +394,17 @@ export function planUpdateInPlace(td: Td, source: UpdateSource, select: Selectio
   requireApart(pairs);
   for (const [path, value, inner] of pairs) {
     const own = findOutline(td, path);
+    const whole = [...(select.at ?? []), ...path];
     if (own === undefined) {
       // As in Python, keys that were chosen are tuples.
       const name = select.only === null ? keyText(path) : keyTuple(path);
       if (!select.add) throw new KeyError(`The key ${name} was not found in the dest tensordict.`);
       planSet(td, path, value, writes);
     } else if (isBranch(own) && (isBranch(value) || isSource(value))) {
-      planUpdateInPlace(own, value, { ...select, only: inner }, writes);
+      planUpdateInPlace(own, value, { ...select, only: inner, at: whole }, writes);
     } else if (inner === null) {
       const [holder, last] = resolvePath(td, path);
-      planInto(holder, last, own, value, writes);
+      planInto(holder, last, own, value, writes, select.add ? null : whole);
     }
   }
 }
@@ -349,6 +423,29 @@ export interface UpdateOptions {
   isLeaf?: IsLeaf | null;
   /** Accepted for compatibility; transfers to the CPU are always complete. */
   nonBlocking?: boolean;
+}
+
+/** Options of `update`, and more entries under their names, which count before those of the source. */
+export type UpdateWords<O extends UpdateOptions = UpdateOptions> = O & { readonly [entry: string]: unknown };
+
+const UPDATE_WORDS = new Set<string>(
+  Object.keys({
+    clone: 0,
+    inplace: 0,
+    keysToUpdate: 0,
+    updateBatchSize: 0,
+    isLeaf: 0,
+    nonBlocking: 0,
+  } satisfies Record<keyof UpdateOptions, 0>),
+);
+
+/** A source with the entries that were given by name. */
+export function withEntries(source: UpdateSource | null | undefined, words: UpdateWords): UpdateSource {
+  const more = Object.entries(words).filter(([name]) => !UPDATE_WORDS.has(name));
+  if (more.length === 0) return source ?? {};
+  requireSource(source ?? {});
+  const own = source instanceof Collection ? entriesOf(source) : sourceEntries(source ?? {});
+  return new Map<string, unknown>([...own, ...more]);
 }
 
 function selected(keys: UpdateOptions["keysToUpdate"]): Selection["only"] {

@@ -30,6 +30,7 @@ const UNARY: Record<string, string> = { neg: "neg", "~": "bitwiseNot" };
 const DATA: Record<string, number> = {
   set: 2,
   setdefault: 2,
+  fromkeys: 1,
   set_: 2,
   set_at_: 2,
   "[]=": 2,

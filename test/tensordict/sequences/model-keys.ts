@@ -143,8 +143,8 @@ export function write(node: Node, path: Path, value: Leaf): void {
   const entry = own(holder, last(path));
   if (entry === undefined) refuse("missing");
   else if (!(entry instanceof Leaf)) unsure("a level");
-  else if (!sameShape(entry.sh, value.sh)) refuse("shape");
-  writeInto(holder, last(path), value);
+  else if (holder.bs.some((n, dim) => n !== value.sh[dim])) refuse("batch size");
+  writeInto(holder, last(path), value.broadcast(entry.sh));
 }
 
 export function copyInto(target: Leaf, value: Leaf): void {

@@ -77,6 +77,13 @@ export class Leaf {
   overlaps(): boolean {
     return product(this.sh) > 0 && this.sh.some((n, dim) => n > 1 && this.st[dim] === 0);
   }
+  /** The same elements in another shape that they broadcast to. */
+  broadcast(sh: readonly number[]): Leaf {
+    const more = sh.length - this.sh.length;
+    if (more < 0 || this.sh.some((n, dim) => n !== 1 && n !== sh[more + dim])) refuse("shape");
+    const st = sh.map((n, dim) => (this.sh[dim - more] === n ? (this.st[dim - more] as number) : 0));
+    return this.over(sh, st);
+  }
   /** The sizes and strides with a dimension taken out, or put in. */
   without(dim: number, off = this.off): Leaf {
     return this.over(this.sh.toSpliced(dim, 1), this.st.toSpliced(dim, 1), off);
@@ -183,7 +190,6 @@ export function lock(node: Node, holder: Node | null = null): void {
 
 /** Refused where something outside of the tree holds a part of it. */
 export function unlock(node: Node): void {
-  if (!isLocked(node) && node instanceof Dict) return;
   const tree = new Set<Node>();
   const collect = (at: Node): void => {
     tree.add(at);

@@ -189,8 +189,8 @@ function updateInPlace(node: Node, value: Node): void {
     for (const [key, entry] of s.entries) {
       const mine = t.entries.get(key);
       if (mine instanceof Leaf && entry instanceof Leaf) {
-        if (String(mine.sh) !== String(entry.sh) || mine.overlaps()) refuse("shape");
-        pairs.push([mine, entry]);
+        if (mine.overlaps()) refuse("several elements in one place");
+        pairs.push([mine, entry.broadcast(mine.sh)]);
       } else if (isNode(mine) && isNode(entry)) visit(shape.dense(mine), shape.dense(entry));
       else if (mine === undefined) refuse("missing");
       else unsure("a level and a tensor");

@@ -156,7 +156,13 @@ function seeLeaf(t: z.Tensor, storages: Storages): SeenLeaf {
   return { dt, sh: [...t.shape], st: [...t.stride()], off: t.storageOffset(), s: storages.number(t), v };
 }
 
+/** A stack that an object of a class shows, as a stack of such objects. */
+function pointed(seen: Seen): Seen {
+  return seen.c === "lazy" ? { ...seen, m: seen.m?.map(pointed) } : { ...seen, c: "point" };
+}
+
 function see(td: Any, storages: Storages): Seen {
+  if (td instanceof SequencePoint && td._source !== null) return pointed(see(td._source, storages));
   const c = td._kind === "lazy" ? "lazy" : td instanceof SequencePoint ? "point" : "td";
   const seen: Seen = { c, bs: [...td.batchSize], lk: td.isLocked };
   if (c === "lazy") {
