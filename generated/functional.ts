@@ -11,7 +11,8 @@ import type { DTypeLike } from "../src/tensor/dtype.ts";
 import type { OfDType } from "../src/tensor/of-dtype.ts";
 import type { UntypedStorage } from "../src/tensor/storage.ts";
 import type { Td } from "../src/tensordict/core/state.ts";
-import { type BoolTensor, Tensor, type TypedStorageLike } from "../src/tensor/tensor.ts";
+import type { TypedStorageLike } from "../src/tensor/storage-types.ts";
+import { type BoolTensor, Tensor } from "../src/tensor/tensor.ts";
 import * as O from "./ops.ts";
 
 const REQUIRED = A.REQUIRED;
@@ -28,13 +29,13 @@ const T__abs = (): A.Overload[] => [
  * ```
  * @torch torch.abs
  */
-export function abs(self: Tensor, options?: { out?: Tensor }): Tensor;
+export function abs(options: { input: Tensor; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function abs<C extends Td>(input: C): C;
 /** Of a collection. */
 export function abs<C extends Td>(options: { input: C }): C;
 /** The absolute value of each element. @torch torch.abs */
-export function abs(options: { input: Tensor; out?: Tensor }): Tensor;
+export function abs(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function abs(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("abs", T__abs(), [self, options]);
@@ -60,9 +61,9 @@ const T__acos = (): A.Overload[] => [
  * ```
  * @torch torch.acos
  */
-export function acos(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** The angle, in radians, that each element is the cosine of. @torch torch.acos */
 export function acos(options: { input: Tensor; out?: Tensor }): Tensor;
+/** The angle, in radians, that each element is the cosine of. @torch torch.acos */
+export function acos(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function acos(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("acos", T__acos(), [self, options]);
@@ -89,9 +90,9 @@ const T__acosh = (): A.Overload[] => [
  * ```
  * @torch torch.acosh
  */
-export function acosh(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** What the hyperbolic cosine gives each element for. @torch torch.acosh */
 export function acosh(options: { input: Tensor; out?: Tensor }): Tensor;
+/** What the hyperbolic cosine gives each element for. @torch torch.acosh */
+export function acosh(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function acosh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("acosh", T__acosh(), [self, options]);
@@ -117,9 +118,9 @@ const T__add = (): A.Overload[] => [
  * ```
  * @torch torch.add
  */
-export function add(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
-/** self + alpha * other, with broadcasting and type promotion. @torch torch.add */
 export function add(self: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+/** self + alpha * other, with broadcasting and type promotion. @torch torch.add */
+export function add(options: { input: Tensor | Scalar; other: Tensor | Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function add<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null; alpha?: Scalar }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null; alpha?: Scalar }]): C;
 /** Of a collection. */
@@ -127,7 +128,7 @@ export function add<C extends Td>(options: { input: C; other: C | Tensor | Scala
 /** Of a collection. */
 export function add<C extends Td>(input: Tensor | Scalar, other: C): C;
 /** self + alpha * other, with broadcasting and type promotion. @torch torch.add */
-export function add(options: { input: Tensor | Scalar; other: Tensor | Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+export function add(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
 export function add(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("add", T__add(), [self, other, options]);
@@ -156,13 +157,13 @@ const T__addbmm = (): A.Overload[] => [
  * ```
  * @torch torch.addbmm
  */
-export function addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
-/** beta * self + alpha * the sum over the batch of batch1 @ batch2. @torch torch.addbmm */
 export function addbmm(self: Tensor, batch1: Tensor, options: { batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 /** beta * self + alpha * the sum over the batch of batch1 @ batch2. @torch torch.addbmm */
 export function addbmm(self: Tensor, options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 /** beta * self + alpha * the sum over the batch of batch1 @ batch2. @torch torch.addbmm */
 export function addbmm(options: { input: Tensor; batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+/** beta * self + alpha * the sum over the batch of batch1 @ batch2. @torch torch.addbmm */
+export function addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 export function addbmm(self: unknown, batch1?: unknown, batch2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("addbmm", T__addbmm(), [self, batch1, batch2, options]);
@@ -196,17 +197,17 @@ const T__addcdiv = (): A.Overload[] => [
  * ```
  * @torch torch.addcdiv
  */
-export function addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor }): Tensor;
-/** self + value * tensor1 / tensor2, with broadcasting and type promotion. @torch torch.addcdiv */
 export function addcdiv(self: Tensor, tensor1: Tensor, options: { tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
 /** self + value * tensor1 / tensor2, with broadcasting and type promotion. @torch torch.addcdiv */
 export function addcdiv(self: Tensor, options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
+/** self + value * tensor1 / tensor2, with broadcasting and type promotion. @torch torch.addcdiv */
+export function addcdiv(options: { input: Tensor; tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function addcdiv<C extends Td>(input: C, ...rest: [other1: C | Tensor | Scalar, other2: C | Tensor | Scalar, options?: { value?: Scalar }] | [other1: C | Tensor | Scalar, options: { other2: C | Tensor | Scalar; value?: Scalar }] | [options: { other1: C | Tensor | Scalar; other2: C | Tensor | Scalar; value?: Scalar }]): C;
 /** Of a collection. */
 export function addcdiv<C extends Td>(options: { input: C; other1: C | Tensor | Scalar; other2: C | Tensor | Scalar; value?: Scalar }): C;
 /** self + value * tensor1 / tensor2, with broadcasting and type promotion. @torch torch.addcdiv */
-export function addcdiv(options: { input: Tensor; tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
+export function addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor }): Tensor;
 export function addcdiv(self: unknown, tensor1?: unknown, tensor2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("addcdiv", T__addcdiv(), [self, tensor1, tensor2, options]);
@@ -239,17 +240,17 @@ const T__addcmul = (): A.Overload[] => [
  * ```
  * @torch torch.addcmul
  */
-export function addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor }): Tensor;
-/** self + value * tensor1 * tensor2, with broadcasting and type promotion. @torch torch.addcmul */
 export function addcmul(self: Tensor, tensor1: Tensor, options: { tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
 /** self + value * tensor1 * tensor2, with broadcasting and type promotion. @torch torch.addcmul */
 export function addcmul(self: Tensor, options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
+/** self + value * tensor1 * tensor2, with broadcasting and type promotion. @torch torch.addcmul */
+export function addcmul(options: { input: Tensor; tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function addcmul<C extends Td>(input: C, ...rest: [other1: C | Tensor | Scalar, other2: C | Tensor | Scalar, options?: { value?: Scalar }] | [other1: C | Tensor | Scalar, options: { other2: C | Tensor | Scalar; value?: Scalar }] | [options: { other1: C | Tensor | Scalar; other2: C | Tensor | Scalar; value?: Scalar }]): C;
 /** Of a collection. */
 export function addcmul<C extends Td>(options: { input: C; other1: C | Tensor | Scalar; other2: C | Tensor | Scalar; value?: Scalar }): C;
 /** self + value * tensor1 * tensor2, with broadcasting and type promotion. @torch torch.addcmul */
-export function addcmul(options: { input: Tensor; tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
+export function addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor }): Tensor;
 export function addcmul(self: unknown, tensor1?: unknown, tensor2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("addcmul", T__addcmul(), [self, tensor1, tensor2, options]);
@@ -283,13 +284,13 @@ const T__addmm = (): A.Overload[] => [
  * ```
  * @torch torch.addmm
  */
-export function addmm(self: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
-/** beta * self + alpha * (mat1 @ mat2). @torch torch.addmm */
 export function addmm(self: Tensor, mat1: Tensor, options: { mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 /** beta * self + alpha * (mat1 @ mat2). @torch torch.addmm */
 export function addmm(self: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 /** beta * self + alpha * (mat1 @ mat2). @torch torch.addmm */
 export function addmm(options: { input: Tensor; mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+/** beta * self + alpha * (mat1 @ mat2). @torch torch.addmm */
+export function addmm(self: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 export function addmm(self: unknown, mat1?: unknown, mat2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("addmm", T__addmm(), [self, mat1, mat2, options]);
@@ -322,13 +323,13 @@ const T__addmv = (): A.Overload[] => [
  * ```
  * @torch torch.addmv
  */
-export function addmv(self: Tensor, mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
-/** beta * self + alpha * (mat @ vec). @torch torch.addmv */
 export function addmv(self: Tensor, mat: Tensor, options: { vec: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 /** beta * self + alpha * (mat @ vec). @torch torch.addmv */
 export function addmv(self: Tensor, options: { mat: Tensor; vec: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 /** beta * self + alpha * (mat @ vec). @torch torch.addmv */
 export function addmv(options: { input: Tensor; mat: Tensor; vec: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+/** beta * self + alpha * (mat @ vec). @torch torch.addmv */
+export function addmv(self: Tensor, mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 export function addmv(self: unknown, mat?: unknown, vec?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("addmv", T__addmv(), [self, mat, vec, options]);
@@ -361,13 +362,13 @@ const T__addr = (): A.Overload[] => [
  * ```
  * @torch torch.addr
  */
-export function addr(self: Tensor, vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
-/** beta * self + alpha * the outer product of two vectors, with type promotion. @torch torch.addr */
 export function addr(self: Tensor, vec1: Tensor, options: { vec2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 /** beta * self + alpha * the outer product of two vectors, with type promotion. @torch torch.addr */
 export function addr(self: Tensor, options: { vec1: Tensor; vec2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 /** beta * self + alpha * the outer product of two vectors, with type promotion. @torch torch.addr */
 export function addr(options: { input: Tensor; vec1: Tensor; vec2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+/** beta * self + alpha * the outer product of two vectors, with type promotion. @torch torch.addr */
+export function addr(self: Tensor, vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 export function addr(self: unknown, vec1?: unknown, vec2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("addr", T__addr(), [self, vec1, vec2, options]);
@@ -401,17 +402,17 @@ const T__all: A.Overload[] = [
  * ```
  * @torch torch.all
  */
-export function all(self: Tensor, options?: { out?: Tensor }): BoolTensor;
-/** True when every element is nonzero. @torch torch.all */
 export function all(options: { input: Tensor; out?: Tensor }): BoolTensor;
+/** True when every element is nonzero. @torch torch.all */
+export function all(self: Tensor, options?: { out?: Tensor }): BoolTensor;
 /** True where every element over the dimensions is nonzero. @torch torch.all */
 export function all(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): BoolTensor;
 /** True where every element over the dimensions is nonzero. @torch torch.all */
 export function all(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): BoolTensor;
 /** True where every element over the dimensions is nonzero. @torch torch.all */
-export function all(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): BoolTensor;
-/** True where every element over the dimensions is nonzero. @torch torch.all */
 export function all(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): BoolTensor;
+/** True where every element over the dimensions is nonzero. @torch torch.all */
+export function all(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): BoolTensor;
 export function all(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.all(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.all_dims(args[0], args[1], false);
@@ -437,11 +438,11 @@ export function allclose(self: Tensor, other: Tensor, rtol: number, atol: number
 /** True when all elements are close in the sense of `isclose`. @torch torch.allclose */
 export function allclose(self: Tensor, other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): boolean;
 /** True when all elements are close in the sense of `isclose`. @torch torch.allclose */
-export function allclose(self: Tensor, other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): boolean;
-/** True when all elements are close in the sense of `isclose`. @torch torch.allclose */
 export function allclose(self: Tensor, options: { other: Tensor; rtol?: number; atol?: number; equalNan?: boolean }): boolean;
 /** True when all elements are close in the sense of `isclose`. @torch torch.allclose */
 export function allclose(options: { input: Tensor; other: Tensor; rtol?: number; atol?: number; equalNan?: boolean }): boolean;
+/** True when all elements are close in the sense of `isclose`. @torch torch.allclose */
+export function allclose(self: Tensor, other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): boolean;
 export function allclose(...args: unknown[]): boolean {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.allclose(args[0], args[1], 0.00001, 1e-8, false);
   return A.call<boolean>("allclose", T__allclose, args);
@@ -463,9 +464,9 @@ export function amax(self: Tensor, dim: number | readonly number[] | null, keepd
 /** The largest elements over one or several dimensions. @torch torch.amax */
 export function amax(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The largest elements over one or several dimensions. @torch torch.amax */
-export function amax(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
-/** The largest elements over one or several dimensions. @torch torch.amax */
 export function amax(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+/** The largest elements over one or several dimensions. @torch torch.amax */
+export function amax(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 export function amax(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.amax(args[0], null, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.amax(args[0], args[1], false);
@@ -489,9 +490,9 @@ export function amin(self: Tensor, dim: number | readonly number[] | null, keepd
 /** The smallest elements over one or several dimensions. @torch torch.amin */
 export function amin(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The smallest elements over one or several dimensions. @torch torch.amin */
-export function amin(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
-/** The smallest elements over one or several dimensions. @torch torch.amin */
 export function amin(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+/** The smallest elements over one or several dimensions. @torch torch.amin */
+export function amin(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 export function amin(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.amin(args[0], null, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.amin(args[0], args[1], false);
@@ -512,17 +513,17 @@ const T__any: A.Overload[] = [
  * ```
  * @torch torch.any
  */
-export function any(self: Tensor, options?: { out?: Tensor }): BoolTensor;
-/** True when some element is nonzero. @torch torch.any */
 export function any(options: { input: Tensor; out?: Tensor }): BoolTensor;
+/** True when some element is nonzero. @torch torch.any */
+export function any(self: Tensor, options?: { out?: Tensor }): BoolTensor;
 /** True where some element over the dimensions is nonzero. @torch torch.any */
 export function any(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): BoolTensor;
 /** True where some element over the dimensions is nonzero. @torch torch.any */
 export function any(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): BoolTensor;
 /** True where some element over the dimensions is nonzero. @torch torch.any */
-export function any(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): BoolTensor;
-/** True where some element over the dimensions is nonzero. @torch torch.any */
 export function any(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): BoolTensor;
+/** True where some element over the dimensions is nonzero. @torch torch.any */
+export function any(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): BoolTensor;
 export function any(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.any(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.any_dims(args[0], args[1], false);
@@ -545,17 +546,17 @@ const T__arange: A.Overload[] = [
  * ```
  * @torch torch.arange
  */
-export function arange(end: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
-/** The numbers from 0 to `end`, which is left out, in steps of 1. @torch torch.arange */
 export function arange(options: { end: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** The numbers from 0 to `end`, which is left out, in steps of 1. @torch torch.arange */
+export function arange(end: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** The numbers from `start` to `end`, which is left out, in steps of `step`. @torch torch.arange */
 export function arange(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
-/** The numbers from `start` to `end`, which is left out, in steps of `step`. @torch torch.arange */
-export function arange(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** The numbers from `start` to `end`, which is left out, in steps of `step`. @torch torch.arange */
 export function arange(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** The numbers from `start` to `end`, which is left out, in steps of `step`. @torch torch.arange */
 export function arange(options: { start: Scalar; end: Scalar; step?: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** The numbers from `start` to `end`, which is left out, in steps of `step`. @torch torch.arange */
+export function arange(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 export function arange(...args: unknown[]): Tensor {
   return A.call<Tensor>("arange", T__arange, args);
 }
@@ -573,9 +574,9 @@ const T__arccos = (): A.Overload[] => [
  * ```
  * @torch torch.acos
  */
-export function arccos(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** The angle, in radians, that each element is the cosine of. @torch torch.acos */
 export function arccos(options: { input: Tensor; out?: Tensor }): Tensor;
+/** The angle, in radians, that each element is the cosine of. @torch torch.acos */
+export function arccos(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function arccos(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("arccos", T__arccos(), [self, options]);
@@ -602,9 +603,9 @@ const T__arccosh = (): A.Overload[] => [
  * ```
  * @torch torch.acosh
  */
-export function arccosh(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** What the hyperbolic cosine gives each element for. @torch torch.acosh */
 export function arccosh(options: { input: Tensor; out?: Tensor }): Tensor;
+/** What the hyperbolic cosine gives each element for. @torch torch.acosh */
+export function arccosh(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function arccosh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("arccosh", T__arccosh(), [self, options]);
@@ -630,9 +631,9 @@ const T__arcsin = (): A.Overload[] => [
  * ```
  * @torch torch.asin
  */
-export function arcsin(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** The angle, in radians, that each element is the sine of. @torch torch.asin */
 export function arcsin(options: { input: Tensor; out?: Tensor }): Tensor;
+/** The angle, in radians, that each element is the sine of. @torch torch.asin */
+export function arcsin(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function arcsin(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("arcsin", T__arcsin(), [self, options]);
@@ -658,9 +659,9 @@ const T__arcsinh = (): A.Overload[] => [
  * ```
  * @torch torch.asinh
  */
-export function arcsinh(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** What the hyperbolic sine gives each element for. @torch torch.asinh */
 export function arcsinh(options: { input: Tensor; out?: Tensor }): Tensor;
+/** What the hyperbolic sine gives each element for. @torch torch.asinh */
+export function arcsinh(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function arcsinh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("arcsinh", T__arcsinh(), [self, options]);
@@ -686,9 +687,9 @@ const T__arctan = (): A.Overload[] => [
  * ```
  * @torch torch.atan
  */
-export function arctan(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** The angle, in radians, that each element is the tangent of. @torch torch.atan */
 export function arctan(options: { input: Tensor; out?: Tensor }): Tensor;
+/** The angle, in radians, that each element is the tangent of. @torch torch.atan */
+export function arctan(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function arctan(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("arctan", T__arctan(), [self, options]);
@@ -714,11 +715,11 @@ const T__arctan2 = (): A.Overload[] => [
  * ```
  * @torch torch.atan2
  */
-export function arctan2(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-/** The angle, in radians, of the point (other, self). @torch torch.atan2 */
 export function arctan2(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
 /** The angle, in radians, of the point (other, self). @torch torch.atan2 */
 export function arctan2(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+/** The angle, in radians, of the point (other, self). @torch torch.atan2 */
+export function arctan2(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function arctan2(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("arctan2", T__arctan2(), [self, other, options]);
@@ -749,9 +750,9 @@ const T__arctanh = (): A.Overload[] => [
  * ```
  * @torch torch.atanh
  */
-export function arctanh(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** What the hyperbolic tangent gives each element for. @torch torch.atanh */
 export function arctanh(options: { input: Tensor; out?: Tensor }): Tensor;
+/** What the hyperbolic tangent gives each element for. @torch torch.atanh */
+export function arctanh(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function arctanh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("arctanh", T__arctanh(), [self, options]);
@@ -781,9 +782,9 @@ export function argmax(self: Tensor, dim: number | null, keepdim: boolean, optio
 /** The position of the first largest element along a dimension, or among all elements in row-major order. @torch torch.argmax */
 export function argmax(self: Tensor, dim: number | null, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The position of the first largest element along a dimension, or among all elements in row-major order. @torch torch.argmax */
-export function argmax(self: Tensor, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
-/** The position of the first largest element along a dimension, or among all elements in row-major order. @torch torch.argmax */
 export function argmax(options: { input: Tensor; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+/** The position of the first largest element along a dimension, or among all elements in row-major order. @torch torch.argmax */
+export function argmax(self: Tensor, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 export function argmax(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.argmax(args[0], null, false);
   return A.call<Tensor>("argmax", T__argmax, args);
@@ -806,9 +807,9 @@ export function argmin(self: Tensor, dim: number | null, keepdim: boolean, optio
 /** The position of the first smallest element along a dimension, or among all elements in row-major order. @torch torch.argmin */
 export function argmin(self: Tensor, dim: number | null, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The position of the first smallest element along a dimension, or among all elements in row-major order. @torch torch.argmin */
-export function argmin(self: Tensor, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
-/** The position of the first smallest element along a dimension, or among all elements in row-major order. @torch torch.argmin */
 export function argmin(options: { input: Tensor; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+/** The position of the first smallest element along a dimension, or among all elements in row-major order. @torch torch.argmin */
+export function argmin(self: Tensor, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 export function argmin(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.argmin(args[0], null, false);
   return A.call<Tensor>("argmin", T__argmin, args);
@@ -832,13 +833,13 @@ export function argsort(self: Tensor, dim: number, descending: boolean): Tensor;
 /** The positions that sort the elements along a dimension. @torch torch.argsort */
 export function argsort(self: Tensor, dim: number, options?: { descending?: boolean }): Tensor;
 /** The positions that sort the elements along a dimension. @torch torch.argsort */
-export function argsort(self: Tensor, options?: { dim?: number; axis?: number; descending?: boolean }): Tensor;
-/** The positions that sort the elements along a dimension. @torch torch.argsort */
 export function argsort(options: { input: Tensor; dim?: number; axis?: number; descending?: boolean }): Tensor;
-/** As `argsort`. @torch torch.argsort */
-export function argsort(self: Tensor, options?: { dim?: number; axis?: number; descending?: boolean; stable?: boolean }): Tensor;
+/** The positions that sort the elements along a dimension. @torch torch.argsort */
+export function argsort(self: Tensor, options?: { dim?: number; axis?: number; descending?: boolean }): Tensor;
 /** As `argsort`. @torch torch.argsort */
 export function argsort(options: { input: Tensor; dim?: number; axis?: number; descending?: boolean; stable?: boolean }): Tensor;
+/** As `argsort`. @torch torch.argsort */
+export function argsort(self: Tensor, options?: { dim?: number; axis?: number; descending?: boolean; stable?: boolean }): Tensor;
 export function argsort(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.argsort(args[0], -1, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.argsort(args[0], args[1], false);
@@ -857,9 +858,9 @@ const T__argwhere: A.Overload[] = [
  * ```
  * @torch torch.argwhere
  */
-export function argwhere(self: Tensor): Tensor;
-/** Coordinates of the elements that are not zero, one row for each. @torch torch.argwhere */
 export function argwhere(options: { input: Tensor }): Tensor;
+/** Coordinates of the elements that are not zero, one row for each. @torch torch.argwhere */
+export function argwhere(self: Tensor): Tensor;
 export function argwhere(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.argwhere(args[0]);
   return A.call<Tensor>("argwhere", T__argwhere, args);
@@ -881,13 +882,13 @@ const T__asStrided: A.Overload[] = [
  */
 export function asStrided(self: Tensor, size: readonly number[], stride: readonly number[], storageOffset: number | null): Tensor;
 /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided */
-export function asStrided(self: Tensor, size: readonly number[], stride: readonly number[], options?: { storageOffset?: number | null }): Tensor;
-/** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided */
 export function asStrided(self: Tensor, size: readonly number[], options: { stride: readonly number[]; storageOffset?: number | null }): Tensor;
 /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided */
 export function asStrided(self: Tensor, options: { size: readonly number[]; stride: readonly number[]; storageOffset?: number | null }): Tensor;
 /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided */
 export function asStrided(options: { input: Tensor; size: readonly number[]; stride: readonly number[]; storageOffset?: number | null }): Tensor;
+/** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided */
+export function asStrided(self: Tensor, size: readonly number[], stride: readonly number[], options?: { storageOffset?: number | null }): Tensor;
 export function asStrided(...args: unknown[]): Tensor {
   return A.call<Tensor>("asStrided", T__asStrided, args);
 }
@@ -905,9 +906,9 @@ const T__asin = (): A.Overload[] => [
  * ```
  * @torch torch.asin
  */
-export function asin(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** The angle, in radians, that each element is the sine of. @torch torch.asin */
 export function asin(options: { input: Tensor; out?: Tensor }): Tensor;
+/** The angle, in radians, that each element is the sine of. @torch torch.asin */
+export function asin(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function asin(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("asin", T__asin(), [self, options]);
@@ -933,9 +934,9 @@ const T__asinh = (): A.Overload[] => [
  * ```
  * @torch torch.asinh
  */
-export function asinh(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** What the hyperbolic sine gives each element for. @torch torch.asinh */
 export function asinh(options: { input: Tensor; out?: Tensor }): Tensor;
+/** What the hyperbolic sine gives each element for. @torch torch.asinh */
+export function asinh(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function asinh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("asinh", T__asinh(), [self, options]);
@@ -961,9 +962,9 @@ const T__atan = (): A.Overload[] => [
  * ```
  * @torch torch.atan
  */
-export function atan(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** The angle, in radians, that each element is the tangent of. @torch torch.atan */
 export function atan(options: { input: Tensor; out?: Tensor }): Tensor;
+/** The angle, in radians, that each element is the tangent of. @torch torch.atan */
+export function atan(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function atan(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("atan", T__atan(), [self, options]);
@@ -989,11 +990,11 @@ const T__atan2 = (): A.Overload[] => [
  * ```
  * @torch torch.atan2
  */
-export function atan2(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-/** The angle, in radians, of the point (other, self). @torch torch.atan2 */
 export function atan2(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
 /** The angle, in radians, of the point (other, self). @torch torch.atan2 */
 export function atan2(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+/** The angle, in radians, of the point (other, self). @torch torch.atan2 */
+export function atan2(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function atan2(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("atan2", T__atan2(), [self, other, options]);
@@ -1024,9 +1025,9 @@ const T__atanh = (): A.Overload[] => [
  * ```
  * @torch torch.atanh
  */
-export function atanh(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** What the hyperbolic tangent gives each element for. @torch torch.atanh */
 export function atanh(options: { input: Tensor; out?: Tensor }): Tensor;
+/** What the hyperbolic tangent gives each element for. @torch torch.atanh */
+export function atanh(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function atanh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("atanh", T__atanh(), [self, options]);
@@ -1051,13 +1052,13 @@ const T__baddbmm = (): A.Overload[] => [
  * ```
  * @torch torch.baddbmm
  */
-export function baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
-/** beta * self + alpha * (batch1 @ batch2) for batches of matrices. @torch torch.baddbmm */
 export function baddbmm(self: Tensor, batch1: Tensor, options: { batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 /** beta * self + alpha * (batch1 @ batch2) for batches of matrices. @torch torch.baddbmm */
 export function baddbmm(self: Tensor, options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 /** beta * self + alpha * (batch1 @ batch2) for batches of matrices. @torch torch.baddbmm */
 export function baddbmm(options: { input: Tensor; batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+/** beta * self + alpha * (batch1 @ batch2) for batches of matrices. @torch torch.baddbmm */
+export function baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 export function baddbmm(self: unknown, batch1?: unknown, batch2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("baddbmm", T__baddbmm(), [self, batch1, batch2, options]);
@@ -1092,15 +1093,15 @@ const T__bernoulli: A.Overload[] = [
  * ```
  * @torch torch.bernoulli
  */
-export function bernoulli(self: Tensor, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
-/** 1 or 0, with the chance of a 1 that each element gives. @torch torch.bernoulli */
 export function bernoulli(options: { input: Tensor; generator?: Generator | null; out?: Tensor }): Tensor;
-/** 1 or 0, with the chance p of a 1, in the shape and dtype of the tensor. @torch torch.bernoulli */
-export function bernoulli(self: Tensor, p: number, options?: { generator?: Generator | null }): Tensor;
+/** 1 or 0, with the chance of a 1 that each element gives. @torch torch.bernoulli */
+export function bernoulli(self: Tensor, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
 /** 1 or 0, with the chance p of a 1, in the shape and dtype of the tensor. @torch torch.bernoulli */
 export function bernoulli(self: Tensor, options: { p: number; generator?: Generator | null }): Tensor;
 /** 1 or 0, with the chance p of a 1, in the shape and dtype of the tensor. @torch torch.bernoulli */
 export function bernoulli(options: { input: Tensor; p: number; generator?: Generator | null }): Tensor;
+/** 1 or 0, with the chance p of a 1, in the shape and dtype of the tensor. @torch torch.bernoulli */
+export function bernoulli(self: Tensor, p: number, options?: { generator?: Generator | null }): Tensor;
 export function bernoulli(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.bernoulli(args[0], null);
   return A.call<Tensor>("bernoulli", T__bernoulli, args);
@@ -1124,9 +1125,9 @@ export function bincount(self: Tensor, weights: Tensor | null, minlength: number
 /** How often each whole number from 0 on occurs in a vector, or the sum of the weights of its places. @torch torch.bincount */
 export function bincount(self: Tensor, weights: Tensor | null, options?: { minlength?: number }): Tensor;
 /** How often each whole number from 0 on occurs in a vector, or the sum of the weights of its places. @torch torch.bincount */
-export function bincount(self: Tensor, options?: { weights?: Tensor | null; minlength?: number }): Tensor;
-/** How often each whole number from 0 on occurs in a vector, or the sum of the weights of its places. @torch torch.bincount */
 export function bincount(options: { input: Tensor; weights?: Tensor | null; minlength?: number }): Tensor;
+/** How often each whole number from 0 on occurs in a vector, or the sum of the weights of its places. @torch torch.bincount */
+export function bincount(self: Tensor, options?: { weights?: Tensor | null; minlength?: number }): Tensor;
 export function bincount(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.bincount(args[0], null, 0);
   return A.call<Tensor>("bincount", T__bincount, args);
@@ -1146,9 +1147,9 @@ const T__bitwiseAnd = (): A.Overload[] => [
  * ```
  * @torch torch.bitwise_and
  */
-export function bitwiseAnd(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-/** The bitwise and of integers or bools. @torch torch.bitwise_and */
 export function bitwiseAnd(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** The bitwise and of integers or bools. @torch torch.bitwise_and */
+export function bitwiseAnd(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function bitwiseAnd<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }]): C;
 /** Of a collection. */
@@ -1156,7 +1157,7 @@ export function bitwiseAnd<C extends Td>(options: { input: C; other: C | Tensor 
 /** Of a collection. */
 export function bitwiseAnd<C extends Td>(input: Tensor | Scalar, other: C): C;
 /** The bitwise and of integers or bools. @torch torch.bitwise_and */
-export function bitwiseAnd(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function bitwiseAnd(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function bitwiseAnd(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("bitwiseAnd", T__bitwiseAnd(), [self, other, options]);
@@ -1187,9 +1188,9 @@ const T__bitwiseNot = (): A.Overload[] => [
  * ```
  * @torch torch.bitwise_not
  */
-export function bitwiseNot(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** All bits of an integer turned over. @torch torch.bitwise_not */
 export function bitwiseNot(options: { input: Tensor; out?: Tensor }): Tensor;
+/** All bits of an integer turned over. @torch torch.bitwise_not */
+export function bitwiseNot(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function bitwiseNot(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("bitwiseNot", T__bitwiseNot(), [self, options]);
@@ -1216,9 +1217,9 @@ const T__bitwiseOr = (): A.Overload[] => [
  * ```
  * @torch torch.bitwise_or
  */
-export function bitwiseOr(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-/** The bitwise or of integers or bools. @torch torch.bitwise_or */
 export function bitwiseOr(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** The bitwise or of integers or bools. @torch torch.bitwise_or */
+export function bitwiseOr(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function bitwiseOr<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar] | [options: { other: C | Tensor | Scalar }]): C;
 /** Of a collection. */
@@ -1226,7 +1227,7 @@ export function bitwiseOr<C extends Td>(options: { input: C; other: C | Tensor |
 /** Of a collection. */
 export function bitwiseOr<C extends Td>(input: Tensor | Scalar, other: C): C;
 /** The bitwise or of integers or bools. @torch torch.bitwise_or */
-export function bitwiseOr(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function bitwiseOr(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function bitwiseOr(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("bitwiseOr", T__bitwiseOr(), [self, other, options]);
@@ -1258,9 +1259,9 @@ const T__bitwiseXor = (): A.Overload[] => [
  * ```
  * @torch torch.bitwise_xor
  */
-export function bitwiseXor(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-/** The bitwise exclusive or of integers or bools. @torch torch.bitwise_xor */
 export function bitwiseXor(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** The bitwise exclusive or of integers or bools. @torch torch.bitwise_xor */
+export function bitwiseXor(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function bitwiseXor<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar] | [options: { other: C | Tensor | Scalar }]): C;
 /** Of a collection. */
@@ -1268,7 +1269,7 @@ export function bitwiseXor<C extends Td>(options: { input: C; other: C | Tensor 
 /** Of a collection. */
 export function bitwiseXor<C extends Td>(input: Tensor | Scalar, other: C): C;
 /** The bitwise exclusive or of integers or bools. @torch torch.bitwise_xor */
-export function bitwiseXor(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function bitwiseXor(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function bitwiseXor(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("bitwiseXor", T__bitwiseXor(), [self, other, options]);
@@ -1298,11 +1299,11 @@ const T__bmm = (): A.Overload[] => [
  * ```
  * @torch torch.bmm
  */
-export function bmm(self: Tensor, mat2: Tensor, options?: { out?: Tensor }): Tensor;
-/** The products of two batches of matrices, of shapes (b, n, m) and (b, m, p). @torch torch.bmm */
 export function bmm(self: Tensor, options: { mat2: Tensor; out?: Tensor }): Tensor;
 /** The products of two batches of matrices, of shapes (b, n, m) and (b, m, p). @torch torch.bmm */
 export function bmm(options: { input: Tensor; mat2: Tensor; out?: Tensor }): Tensor;
+/** The products of two batches of matrices, of shapes (b, n, m) and (b, m, p). @torch torch.bmm */
+export function bmm(self: Tensor, mat2: Tensor, options?: { out?: Tensor }): Tensor;
 export function bmm(self: unknown, mat2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("bmm", T__bmm(), [self, mat2, options]);
@@ -1363,17 +1364,17 @@ const T__bucketize: A.Overload[] = [
  * ```
  * @torch torch.bucketize
  */
-export function bucketize(self: Tensor, boundaries: Tensor, options?: { outInt32?: boolean; right?: boolean; out?: Tensor }): Tensor;
-/** Which of the intervals between sorted boundaries each value lies in. @torch torch.bucketize */
 export function bucketize(self: Tensor, options: { boundaries: Tensor; outInt32?: boolean; right?: boolean; out?: Tensor }): Tensor;
 /** Which of the intervals between sorted boundaries each value lies in. @torch torch.bucketize */
 export function bucketize(options: { input: Tensor; boundaries: Tensor; outInt32?: boolean; right?: boolean; out?: Tensor }): Tensor;
-/** Which of the intervals between sorted boundaries a number lies in. @torch torch.bucketize */
-export function bucketize(self: Scalar, boundaries: Tensor, options?: { outInt32?: boolean; right?: boolean; out?: Tensor }): Tensor;
+/** Which of the intervals between sorted boundaries each value lies in. @torch torch.bucketize */
+export function bucketize(self: Tensor, boundaries: Tensor, options?: { outInt32?: boolean; right?: boolean; out?: Tensor }): Tensor;
 /** Which of the intervals between sorted boundaries a number lies in. @torch torch.bucketize */
 export function bucketize(self: Scalar, options: { boundaries: Tensor; outInt32?: boolean; right?: boolean; out?: Tensor }): Tensor;
 /** Which of the intervals between sorted boundaries a number lies in. @torch torch.bucketize */
 export function bucketize(options: { input: Scalar; boundaries: Tensor; outInt32?: boolean; right?: boolean; out?: Tensor }): Tensor;
+/** Which of the intervals between sorted boundaries a number lies in. @torch torch.bucketize */
+export function bucketize(self: Scalar, boundaries: Tensor, options?: { outInt32?: boolean; right?: boolean; out?: Tensor }): Tensor;
 export function bucketize(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.bucketize_Tensor(args[0], args[1], false, false);
   return A.call<Tensor>("bucketize", T__bucketize, args);
@@ -1395,9 +1396,9 @@ const T__cat: A.Overload[] = [
  */
 export function cat(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
 /** The tensors one after another along a dimension that they have. @torch torch.cat */
-export function cat(tensors: readonly Tensor[], options?: { dim?: number; axis?: number; out?: Tensor }): Tensor;
-/** The tensors one after another along a dimension that they have. @torch torch.cat */
 export function cat(options: { tensors: readonly Tensor[]; dim?: number; axis?: number; out?: Tensor }): Tensor;
+/** The tensors one after another along a dimension that they have. @torch torch.cat */
+export function cat(tensors: readonly Tensor[], options?: { dim?: number; axis?: number; out?: Tensor }): Tensor;
 export function cat(...args: unknown[]): Tensor {
   return A.call<Tensor>("cat", T__cat, args);
 }
@@ -1414,9 +1415,9 @@ const T__ceil = (): A.Overload[] => [
  * ```
  * @torch torch.ceil
  */
-export function ceil(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** The least whole number that is not less than the element. @torch torch.ceil */
 export function ceil(options: { input: Tensor; out?: Tensor }): Tensor;
+/** The least whole number that is not less than the element. @torch torch.ceil */
+export function ceil(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function ceil(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("ceil", T__ceil(), [self, options]);
@@ -1443,15 +1444,15 @@ const T__chunk: A.Overload[] = [
  */
 export function chunk(self: Tensor, chunks: number, dim: number): Tensor[];
 /** At most so many parts of equal size. @torch torch.chunk */
-export function chunk(self: Tensor, chunks: number, options?: { dim?: number; axis?: number }): Tensor[];
-/** At most so many parts of equal size. @torch torch.chunk */
 export function chunk(self: Tensor, options: { chunks: number; dim?: number; axis?: number }): Tensor[];
+/** At most so many parts of equal size. @torch torch.chunk */
+export function chunk(options: { input: Tensor; chunks: number; dim?: number; axis?: number }): Tensor[];
 /** Of a collection. */
 export function chunk<C extends Td>(input: C, ...rest: [chunks: number, dim: number] | [chunks: number, options?: { dim?: number }] | [options: { chunks: number; dim?: number }]): C[];
 /** Of a collection. */
 export function chunk<C extends Td>(options: { input: C; chunks: number; dim?: number }): C[];
 /** At most so many parts of equal size. @torch torch.chunk */
-export function chunk(options: { input: Tensor; chunks: number; dim?: number; axis?: number }): Tensor[];
+export function chunk(self: Tensor, chunks: number, options?: { dim?: number; axis?: number }): Tensor[];
 export function chunk(...args: unknown[]): Tensor[] {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.chunk(args[0], args[1], 0);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.chunk(args[0], args[1], args[2]);
@@ -1477,19 +1478,19 @@ export function clamp(self: Tensor, min: Tensor | null, max: Tensor | null, opti
 /** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clamp(self: Tensor, min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp */
-export function clamp(self: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor }): Tensor;
-/** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clamp(options: { input: Tensor; min?: Tensor | null; max?: Tensor | null; out?: Tensor }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp */
+export function clamp(self: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clamp(self: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clamp(self: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp */
-export function clamp(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
+export function clamp(options: { input: Tensor; min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function clamp<C extends Td>(input: C, min: C | Tensor | Scalar | null, max?: C | Tensor | Scalar | null): C;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp */
-export function clamp(options: { input: Tensor; min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
+export function clamp(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
 export function clamp(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.clamp_Tensor(args[0], null, null);
   return A.call<Tensor>("clamp", T__clamp, args);
@@ -1511,21 +1512,21 @@ const T__clampMax: A.Overload[] = [
  * ```
  * @torch torch.clamp_max
  */
-export function clampMax(self: Tensor, max: Scalar, options?: { out?: Tensor }): Tensor;
-/** Each element, or the number where it is greater than that. @torch torch.clamp_max */
 export function clampMax(self: Tensor, options: { max: Scalar; out?: Tensor }): Tensor;
 /** Each element, or the number where it is greater than that. @torch torch.clamp_max */
 export function clampMax(options: { input: Tensor; max: Scalar; out?: Tensor }): Tensor;
-/** The smaller of two elements. @torch torch.clamp_max */
-export function clampMax(self: Tensor, max: Tensor, options?: { out?: Tensor }): Tensor;
+/** Each element, or the number where it is greater than that. @torch torch.clamp_max */
+export function clampMax(self: Tensor, max: Scalar, options?: { out?: Tensor }): Tensor;
 /** The smaller of two elements. @torch torch.clamp_max */
 export function clampMax(self: Tensor, options: { max: Tensor; out?: Tensor }): Tensor;
+/** The smaller of two elements. @torch torch.clamp_max */
+export function clampMax(options: { input: Tensor; max: Tensor; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function clampMax<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }]): C;
 /** Of a collection. */
 export function clampMax<C extends Td>(options: { input: C; other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }): C;
 /** The smaller of two elements. @torch torch.clamp_max */
-export function clampMax(options: { input: Tensor; max: Tensor; out?: Tensor }): Tensor;
+export function clampMax(self: Tensor, max: Tensor, options?: { out?: Tensor }): Tensor;
 export function clampMax(...args: unknown[]): Tensor {
   return A.call<Tensor>("clampMax", T__clampMax, args);
 }
@@ -1546,21 +1547,21 @@ const T__clampMin: A.Overload[] = [
  * ```
  * @torch torch.clamp_min
  */
-export function clampMin(self: Tensor, min: Scalar, options?: { out?: Tensor }): Tensor;
-/** Each element, or the number where it is less than that. @torch torch.clamp_min */
 export function clampMin(self: Tensor, options: { min: Scalar; out?: Tensor }): Tensor;
 /** Each element, or the number where it is less than that. @torch torch.clamp_min */
 export function clampMin(options: { input: Tensor; min: Scalar; out?: Tensor }): Tensor;
-/** The larger of two elements. @torch torch.clamp_min */
-export function clampMin(self: Tensor, min: Tensor, options?: { out?: Tensor }): Tensor;
+/** Each element, or the number where it is less than that. @torch torch.clamp_min */
+export function clampMin(self: Tensor, min: Scalar, options?: { out?: Tensor }): Tensor;
 /** The larger of two elements. @torch torch.clamp_min */
 export function clampMin(self: Tensor, options: { min: Tensor; out?: Tensor }): Tensor;
+/** The larger of two elements. @torch torch.clamp_min */
+export function clampMin(options: { input: Tensor; min: Tensor; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function clampMin<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }]): C;
 /** Of a collection. */
 export function clampMin<C extends Td>(options: { input: C; other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }): C;
 /** The larger of two elements. @torch torch.clamp_min */
-export function clampMin(options: { input: Tensor; min: Tensor; out?: Tensor }): Tensor;
+export function clampMin(self: Tensor, min: Tensor, options?: { out?: Tensor }): Tensor;
 export function clampMin(...args: unknown[]): Tensor {
   return A.call<Tensor>("clampMin", T__clampMin, args);
 }
@@ -1584,17 +1585,17 @@ export function clip(self: Tensor, min: Tensor | null, max: Tensor | null, optio
 /** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clip(self: Tensor, min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp */
-export function clip(self: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor }): Tensor;
-/** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clip(options: { input: Tensor; min?: Tensor | null; max?: Tensor | null; out?: Tensor }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp */
+export function clip(self: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clip(self: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clip(self: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp */
-export function clip(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
-/** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clip(options: { input: Tensor; min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp */
+export function clip(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
 export function clip(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.clamp_Tensor(args[0], null, null);
   return A.call<Tensor>("clip", T__clip, args);
@@ -1612,13 +1613,13 @@ const T__clone = (): A.Overload[] => [
  * ```
  * @torch torch.clone
  */
-export function clone(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+export function clone(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
 /** Of a collection. */
 export function clone<C extends Td>(input: C): C;
 /** Of a collection. */
 export function clone<C extends Td>(options: { input: C }): C;
 /** A copy with storage of its own, recorded by autograd. @torch torch.clone */
-export function clone(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
+export function clone(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function clone(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("clone", T__clone(), [self, options]);
@@ -1642,9 +1643,9 @@ const T__columnStack: A.Overload[] = [
  * ```
  * @torch torch.column_stack
  */
-export function columnStack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
-/** Tensors side by side, vectors as columns. @torch torch.column_stack */
 export function columnStack(options: { tensors: readonly Tensor[]; out?: Tensor }): Tensor;
+/** Tensors side by side, vectors as columns. @torch torch.column_stack */
+export function columnStack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
 export function columnStack(...args: unknown[]): Tensor {
   return A.call<Tensor>("columnStack", T__columnStack, args);
 }
@@ -1665,9 +1666,9 @@ const T__concat: A.Overload[] = [
  */
 export function concat(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
 /** The tensors one after another along a dimension that they have. @torch torch.cat */
-export function concat(tensors: readonly Tensor[], options?: { dim?: number; axis?: number; out?: Tensor }): Tensor;
-/** The tensors one after another along a dimension that they have. @torch torch.cat */
 export function concat(options: { tensors: readonly Tensor[]; dim?: number; axis?: number; out?: Tensor }): Tensor;
+/** The tensors one after another along a dimension that they have. @torch torch.cat */
+export function concat(tensors: readonly Tensor[], options?: { dim?: number; axis?: number; out?: Tensor }): Tensor;
 export function concat(...args: unknown[]): Tensor {
   return A.call<Tensor>("concat", T__concat, args);
 }
@@ -1688,9 +1689,9 @@ const T__concatenate: A.Overload[] = [
  */
 export function concatenate(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
 /** The tensors one after another along a dimension that they have. @torch torch.cat */
-export function concatenate(tensors: readonly Tensor[], options?: { dim?: number; axis?: number; out?: Tensor }): Tensor;
-/** The tensors one after another along a dimension that they have. @torch torch.cat */
 export function concatenate(options: { tensors: readonly Tensor[]; dim?: number; axis?: number; out?: Tensor }): Tensor;
+/** The tensors one after another along a dimension that they have. @torch torch.cat */
+export function concatenate(tensors: readonly Tensor[], options?: { dim?: number; axis?: number; out?: Tensor }): Tensor;
 export function concatenate(...args: unknown[]): Tensor {
   return A.call<Tensor>("concatenate", T__concatenate, args);
 }
@@ -1706,9 +1707,9 @@ const T__conj: A.Overload[] = [
  * ```
  * @torch torch.conj
  */
-export function conj(self: Tensor): Tensor;
-/** The conjugate, as a view with the conjugate bit. @torch torch.conj */
 export function conj(options: { input: Tensor }): Tensor;
+/** The conjugate, as a view with the conjugate bit. @torch torch.conj */
+export function conj(self: Tensor): Tensor;
 export function conj(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.conj(args[0]);
   return A.call<Tensor>("conj", T__conj, args);
@@ -1727,11 +1728,11 @@ const T__copysign = (): A.Overload[] => [
  * ```
  * @torch torch.copysign
  */
-export function copysign(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-/** The magnitude of self with the sign of other. @torch torch.copysign */
 export function copysign(self: Tensor, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
 /** The magnitude of self with the sign of other. @torch torch.copysign */
 export function copysign(options: { input: Tensor; other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** The magnitude of self with the sign of other. @torch torch.copysign */
+export function copysign(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function copysign(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("copysign", T__copysign(), [self, other, options]);
@@ -1761,13 +1762,13 @@ const T__cos = (): A.Overload[] => [
  * ```
  * @torch torch.cos
  */
-export function cos(self: Tensor, options?: { out?: Tensor }): Tensor;
+export function cos(options: { input: Tensor; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function cos<C extends Td>(input: C): C;
 /** Of a collection. */
 export function cos<C extends Td>(options: { input: C }): C;
 /** The cosine of each element, in radians. @torch torch.cos */
-export function cos(options: { input: Tensor; out?: Tensor }): Tensor;
+export function cos(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function cos(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("cos", T__cos(), [self, options]);
@@ -1793,9 +1794,9 @@ const T__cosh = (): A.Overload[] => [
  * ```
  * @torch torch.cosh
  */
-export function cosh(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** The hyperbolic cosine of each element. @torch torch.cosh */
 export function cosh(options: { input: Tensor; out?: Tensor }): Tensor;
+/** The hyperbolic cosine of each element. @torch torch.cosh */
+export function cosh(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function cosh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("cosh", T__cosh(), [self, options]);
@@ -1822,11 +1823,11 @@ const T__cummax: A.Overload[] = [
  * ```
  * @torch torch.cummax
  */
-export function cummax(self: Tensor, dim: number, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
-/** The greatest element so far along a dimension, and where it was found last. @torch torch.cummax */
 export function cummax(self: Tensor, options: A.Either<"dim", "axis", number> & { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The greatest element so far along a dimension, and where it was found last. @torch torch.cummax */
 export function cummax(options: A.Either<"dim", "axis", number> & { input: Tensor; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The greatest element so far along a dimension, and where it was found last. @torch torch.cummax */
+export function cummax(self: Tensor, dim: number, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 export function cummax(...args: unknown[]): Named<readonly ["values","indices"]> {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cummax(args[0], args[1]);
   return A.call<Named<readonly ["values","indices"]>>("cummax", T__cummax, args);
@@ -1846,11 +1847,11 @@ const T__cummin: A.Overload[] = [
  * ```
  * @torch torch.cummin
  */
-export function cummin(self: Tensor, dim: number, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
-/** The least element so far along a dimension, and where it was found last. @torch torch.cummin */
 export function cummin(self: Tensor, options: A.Either<"dim", "axis", number> & { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The least element so far along a dimension, and where it was found last. @torch torch.cummin */
 export function cummin(options: A.Either<"dim", "axis", number> & { input: Tensor; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The least element so far along a dimension, and where it was found last. @torch torch.cummin */
+export function cummin(self: Tensor, dim: number, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 export function cummin(...args: unknown[]): Named<readonly ["values","indices"]> {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cummin(args[0], args[1]);
   return A.call<Named<readonly ["values","indices"]>>("cummin", T__cummin, args);
@@ -1867,11 +1868,11 @@ const T__cumprod: A.Overload[] = [
  * ```
  * @torch torch.cumprod
  */
-export function cumprod(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
-/** The running product along a dimension. @torch torch.cumprod */
 export function cumprod(self: Tensor, options: A.Either<"dim", "axis", number> & { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The running product along a dimension. @torch torch.cumprod */
 export function cumprod(options: A.Either<"dim", "axis", number> & { input: Tensor; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The running product along a dimension. @torch torch.cumprod */
+export function cumprod(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function cumprod(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cumprod(args[0], args[1], null);
   return A.call<Tensor>("cumprod", T__cumprod, args);
@@ -1888,11 +1889,11 @@ const T__cumsum: A.Overload[] = [
  * ```
  * @torch torch.cumsum
  */
-export function cumsum(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
-/** The running sum along a dimension. @torch torch.cumsum */
 export function cumsum(self: Tensor, options: A.Either<"dim", "axis", number> & { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The running sum along a dimension. @torch torch.cumsum */
 export function cumsum(options: A.Either<"dim", "axis", number> & { input: Tensor; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The running sum along a dimension. @torch torch.cumsum */
+export function cumsum(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function cumsum(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cumsum(args[0], args[1], null);
   return A.call<Tensor>("cumsum", T__cumsum, args);
@@ -1912,9 +1913,9 @@ const T__deg2rad = (): A.Overload[] => [
  * ```
  * @torch torch.deg2rad
  */
-export function deg2rad(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** Degrees in radians. @torch torch.deg2rad */
 export function deg2rad(options: { input: Tensor; out?: Tensor }): Tensor;
+/** Degrees in radians. @torch torch.deg2rad */
+export function deg2rad(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function deg2rad(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("deg2rad", T__deg2rad(), [self, options]);
@@ -1938,9 +1939,9 @@ const T__detach: A.Overload[] = [
  * ```
  * @torch torch.detach
  */
-export function detach(self: Tensor): Tensor;
-/** The same elements and version without history. @torch torch.detach */
 export function detach(options: { input: Tensor }): Tensor;
+/** The same elements and version without history. @torch torch.detach */
+export function detach(self: Tensor): Tensor;
 export function detach(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.detach(args[0]);
   return A.call<Tensor>("detach", T__detach, args);
@@ -1964,9 +1965,9 @@ export function diagonal(self: Tensor, offset: number, dim1: number, options?: {
 /** The diagonal of two dimensions, as the last dimension. @torch torch.diagonal */
 export function diagonal(self: Tensor, offset: number, options?: { dim1?: number; dim2?: number }): Tensor;
 /** The diagonal of two dimensions, as the last dimension. @torch torch.diagonal */
-export function diagonal(self: Tensor, options?: { offset?: number; dim1?: number; dim2?: number }): Tensor;
-/** The diagonal of two dimensions, as the last dimension. @torch torch.diagonal */
 export function diagonal(options: { input: Tensor; offset?: number; dim1?: number; dim2?: number }): Tensor;
+/** The diagonal of two dimensions, as the last dimension. @torch torch.diagonal */
+export function diagonal(self: Tensor, options?: { offset?: number; dim1?: number; dim2?: number }): Tensor;
 export function diagonal(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.diagonal(args[0], 0, 0, 1);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.diagonal(args[0], args[1], 0, 1);
@@ -1996,9 +1997,9 @@ export function diff(self: Tensor, n: number, dim: number, options?: { prepend?:
 /** What each element along a dimension is more than the one before it, `n` times over. @torch torch.diff */
 export function diff(self: Tensor, n: number, options?: { dim?: number; axis?: number; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor }): Tensor;
 /** What each element along a dimension is more than the one before it, `n` times over. @torch torch.diff */
-export function diff(self: Tensor, options?: { n?: number; dim?: number; axis?: number; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor }): Tensor;
-/** What each element along a dimension is more than the one before it, `n` times over. @torch torch.diff */
 export function diff(options: { input: Tensor; n?: number; dim?: number; axis?: number; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor }): Tensor;
+/** What each element along a dimension is more than the one before it, `n` times over. @torch torch.diff */
+export function diff(self: Tensor, options?: { n?: number; dim?: number; axis?: number; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor }): Tensor;
 export function diff(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.diff(args[0], 1, -1, null, null);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.diff(args[0], args[1], -1, null, null);
@@ -2020,9 +2021,9 @@ const T__digamma = (): A.Overload[] => [
  * ```
  * @torch torch.digamma
  */
-export function digamma(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** The derivative of `lgamma`. @torch torch.digamma */
 export function digamma(options: { input: Tensor; out?: Tensor }): Tensor;
+/** The derivative of `lgamma`. @torch torch.digamma */
+export function digamma(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function digamma(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("digamma", T__digamma(), [self, options]);
@@ -2051,9 +2052,9 @@ const T__div = (): A.Overload[] => [
  * ```
  * @torch torch.div
  */
-export function div(self: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor }): Tensor;
-/** self / other as real numbers. @torch torch.div */
 export function div(self: Tensor | Scalar, options: { other: Tensor | Scalar; roundingMode?: string | null; out?: Tensor }): Tensor;
+/** self / other as real numbers. @torch torch.div */
+export function div(options: { input: Tensor | Scalar; other: Tensor | Scalar; roundingMode?: string | null; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function div<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }]): C;
 /** Of a collection. */
@@ -2061,7 +2062,7 @@ export function div<C extends Td>(options: { input: C; other: C | Tensor | Scala
 /** Of a collection. */
 export function div<C extends Td>(input: Tensor | Scalar, other: C): C;
 /** self / other as real numbers. @torch torch.div */
-export function div(options: { input: Tensor | Scalar; other: Tensor | Scalar; roundingMode?: string | null; out?: Tensor }): Tensor;
+export function div(self: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor }): Tensor;
 export function div(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("div", T__div(), [self, other, options]);
@@ -2094,11 +2095,11 @@ const T__divide = (): A.Overload[] => [
  * ```
  * @torch torch.div
  */
-export function divide(self: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor }): Tensor;
-/** self / other as real numbers. @torch torch.div */
 export function divide(self: Tensor | Scalar, options: { other: Tensor | Scalar; roundingMode?: string | null; out?: Tensor }): Tensor;
 /** self / other as real numbers. @torch torch.div */
 export function divide(options: { input: Tensor | Scalar; other: Tensor | Scalar; roundingMode?: string | null; out?: Tensor }): Tensor;
+/** self / other as real numbers. @torch torch.div */
+export function divide(self: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor }): Tensor;
 export function divide(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("divide", T__divide(), [self, other, options]);
@@ -2127,11 +2128,11 @@ const T__dot = (): A.Overload[] => [
  * ```
  * @torch torch.dot
  */
-export function dot(self: Tensor, tensor: Tensor, options?: { out?: Tensor }): Tensor;
-/** The sum of the products of two vectors' elements. @torch torch.dot */
 export function dot(self: Tensor, options: { tensor: Tensor; out?: Tensor }): Tensor;
 /** The sum of the products of two vectors' elements. @torch torch.dot */
 export function dot(options: { input: Tensor; tensor: Tensor; out?: Tensor }): Tensor;
+/** The sum of the products of two vectors' elements. @torch torch.dot */
+export function dot(self: Tensor, tensor: Tensor, options?: { out?: Tensor }): Tensor;
 export function dot(self: unknown, tensor?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("dot", T__dot(), [self, tensor, options]);
@@ -2159,9 +2160,9 @@ const T__dstack: A.Overload[] = [
  * ```
  * @torch torch.dstack
  */
-export function dstack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
-/** Tensors behind each other: along the third dimension. @torch torch.dstack */
 export function dstack(options: { tensors: readonly Tensor[]; out?: Tensor }): Tensor;
+/** Tensors behind each other: along the third dimension. @torch torch.dstack */
+export function dstack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
 export function dstack(...args: unknown[]): Tensor {
   return A.call<Tensor>("dstack", T__dstack, args);
 }
@@ -2200,13 +2201,13 @@ const T__emptyLike: A.Overload[] = [
  * ```
  * @torch torch.empty_like
  */
-export function emptyLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function emptyLike(options: { input: Tensor; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 /** Of a collection. */
 export function emptyLike<C extends Td>(input: C, ...rest: [options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }]): C;
 /** Of a collection. */
 export function emptyLike<C extends Td>(options: { input: C; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): C;
 /** A tensor with the shape, dtype and layout of another whose elements are not set. @torch torch.empty_like */
-export function emptyLike(options: { input: Tensor; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function emptyLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 export function emptyLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.empty_like(args[0], null, null, false, null);
   return A.call<Tensor>("emptyLike", T__emptyLike, args);
@@ -2225,11 +2226,11 @@ const T__emptyPermuted: A.Overload[] = [
  * ```
  * @torch torch.empty_permuted
  */
-export function emptyPermuted(size: readonly number[], physicalLayout: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
-/** A dense tensor whose dimensions lie in memory in the given order, outermost first. @torch torch.empty_permuted */
 export function emptyPermuted(size: readonly number[], options: { physicalLayout: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 /** A dense tensor whose dimensions lie in memory in the given order, outermost first. @torch torch.empty_permuted */
 export function emptyPermuted(options: { size: readonly number[]; physicalLayout: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+/** A dense tensor whose dimensions lie in memory in the given order, outermost first. @torch torch.empty_permuted */
+export function emptyPermuted(size: readonly number[], physicalLayout: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 export function emptyPermuted(...args: unknown[]): Tensor {
   return A.call<Tensor>("emptyPermuted", T__emptyPermuted, args);
 }
@@ -2246,11 +2247,11 @@ const T__emptyStrided: A.Overload[] = [
  * ```
  * @torch torch.empty_strided
  */
-export function emptyStrided(size: readonly number[], stride: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
-/** A tensor with the given sizes and strides whose elements are not set. @torch torch.empty_strided */
 export function emptyStrided(size: readonly number[], options: { stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 /** A tensor with the given sizes and strides whose elements are not set. @torch torch.empty_strided */
 export function emptyStrided(options: { size: readonly number[]; stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+/** A tensor with the given sizes and strides whose elements are not set. @torch torch.empty_strided */
+export function emptyStrided(size: readonly number[], stride: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 export function emptyStrided(...args: unknown[]): Tensor {
   return A.call<Tensor>("emptyStrided", T__emptyStrided, args);
 }
@@ -2267,11 +2268,11 @@ const T__eq = (): A.Overload[] => [
  * ```
  * @torch torch.eq
  */
-export function eq(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
-/** True where the elements are equal. @torch torch.eq */
 export function eq(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 /** True where the elements are equal. @torch torch.eq */
 export function eq(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
+/** True where the elements are equal. @torch torch.eq */
+export function eq(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 export function eq(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("eq", T__eq(), [self, other, options]);
@@ -2300,11 +2301,11 @@ const T__equal = (): A.Overload[] => [
  * ```
  * @torch torch.equal
  */
-export function equal(self: Tensor, other: Tensor): boolean;
-/** True when both tensors have the same shape and equal elements, of any dtypes. @torch torch.equal */
 export function equal(self: Tensor, options: { other: Tensor }): boolean;
 /** True when both tensors have the same shape and equal elements, of any dtypes. @torch torch.equal */
 export function equal(options: { input: Tensor; other: Tensor }): boolean;
+/** True when both tensors have the same shape and equal elements, of any dtypes. @torch torch.equal */
+export function equal(self: Tensor, other: Tensor): boolean;
 export function equal(self: unknown, other?: unknown, options?: unknown): boolean {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("equal", T__equal(), [self, other, options]);
@@ -2335,9 +2336,9 @@ const T__erf = (): A.Overload[] => [
  * ```
  * @torch torch.erf
  */
-export function erf(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** The error function of each element. @torch torch.erf */
 export function erf(options: { input: Tensor; out?: Tensor }): Tensor;
+/** The error function of each element. @torch torch.erf */
+export function erf(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function erf(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("erf", T__erf(), [self, options]);
@@ -2364,9 +2365,9 @@ const T__erfc = (): A.Overload[] => [
  * ```
  * @torch torch.erfc
  */
-export function erfc(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** 1 - erf(x) of each element, exact for large elements too. @torch torch.erfc */
 export function erfc(options: { input: Tensor; out?: Tensor }): Tensor;
+/** 1 - erf(x) of each element, exact for large elements too. @torch torch.erfc */
+export function erfc(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function erfc(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("erfc", T__erfc(), [self, options]);
@@ -2394,9 +2395,9 @@ const T__erfinv = (): A.Overload[] => [
  * ```
  * @torch torch.erfinv
  */
-export function erfinv(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** What the error function gives each element for. @torch torch.erfinv */
 export function erfinv(options: { input: Tensor; out?: Tensor }): Tensor;
+/** What the error function gives each element for. @torch torch.erfinv */
+export function erfinv(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function erfinv(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("erfinv", T__erfinv(), [self, options]);
@@ -2422,13 +2423,13 @@ const T__exp = (): A.Overload[] => [
  * ```
  * @torch torch.exp
  */
-export function exp(self: Tensor, options?: { out?: Tensor }): Tensor;
+export function exp(options: { input: Tensor; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function exp<C extends Td>(input: C): C;
 /** Of a collection. */
 export function exp<C extends Td>(options: { input: C }): C;
 /** e to the power of each element. @torch torch.exp */
-export function exp(options: { input: Tensor; out?: Tensor }): Tensor;
+export function exp(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function exp(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("exp", T__exp(), [self, options]);
@@ -2454,9 +2455,9 @@ const T__exp2 = (): A.Overload[] => [
  * ```
  * @torch torch.exp2
  */
-export function exp2(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** 2 to the power of each element. @torch torch.exp2 */
 export function exp2(options: { input: Tensor; out?: Tensor }): Tensor;
+/** 2 to the power of each element. @torch torch.exp2 */
+export function exp2(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function exp2(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("exp2", T__exp2(), [self, options]);
@@ -2483,9 +2484,9 @@ const T__expm1 = (): A.Overload[] => [
  * ```
  * @torch torch.expm1
  */
-export function expm1(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** e to the power of each element, less 1, exact for small elements too. @torch torch.expm1 */
 export function expm1(options: { input: Tensor; out?: Tensor }): Tensor;
+/** e to the power of each element, less 1, exact for small elements too. @torch torch.expm1 */
+export function expm1(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function expm1(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("expm1", T__expm1(), [self, options]);
@@ -2513,15 +2514,15 @@ const T__eye: A.Overload[] = [
  * ```
  * @torch torch.eye
  */
-export function eye(n: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
-/** A square matrix with ones on the diagonal and zeros elsewhere. @torch torch.eye */
 export function eye(options: { n: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
-/** An n x m matrix with ones on the diagonal and zeros elsewhere. @torch torch.eye */
-export function eye(n: number, m: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** A square matrix with ones on the diagonal and zeros elsewhere. @torch torch.eye */
+export function eye(n: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** An n x m matrix with ones on the diagonal and zeros elsewhere. @torch torch.eye */
 export function eye(n: number, options: { m: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** An n x m matrix with ones on the diagonal and zeros elsewhere. @torch torch.eye */
 export function eye(options: { n: number; m: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** An n x m matrix with ones on the diagonal and zeros elsewhere. @torch torch.eye */
+export function eye(n: number, m: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 export function eye(...args: unknown[]): Tensor {
   if (args.length === 1 && A.isInt(args[0])) return O.eye(args[0], null, null, false);
   if (args.length === 2 && A.isInt(args[0]) && A.isInt(args[1])) return O.eye_m(args[0], args[1], null, null, false);
@@ -2543,17 +2544,17 @@ const T__fill: A.Overload[] = [
  * ```
  * @torch torch.fill
  */
-export function fill(self: Tensor, value: Scalar): Tensor;
-/** Every element set to a number. @torch torch.fill */
 export function fill(self: Tensor, options: { value: Scalar }): Tensor;
 /** Every element set to a number. @torch torch.fill */
 export function fill(options: { input: Tensor; value: Scalar }): Tensor;
-/** Every element set to the value of a 0-dim tensor. @torch torch.fill */
-export function fill(self: Tensor, value: Tensor): Tensor;
+/** Every element set to a number. @torch torch.fill */
+export function fill(self: Tensor, value: Scalar): Tensor;
 /** Every element set to the value of a 0-dim tensor. @torch torch.fill */
 export function fill(self: Tensor, options: { value: Tensor }): Tensor;
 /** Every element set to the value of a 0-dim tensor. @torch torch.fill */
 export function fill(options: { input: Tensor; value: Tensor }): Tensor;
+/** Every element set to the value of a 0-dim tensor. @torch torch.fill */
+export function fill(self: Tensor, value: Tensor): Tensor;
 export function fill(...args: unknown[]): Tensor {
   return A.call<Tensor>("fill", T__fill, args);
 }
@@ -2570,9 +2571,9 @@ const T__fix = (): A.Overload[] => [
  * ```
  * @torch torch.trunc
  */
-export function fix(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** Each element without its fraction. @torch torch.trunc */
 export function fix(options: { input: Tensor; out?: Tensor }): Tensor;
+/** Each element without its fraction. @torch torch.trunc */
+export function fix(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function fix(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("fix", T__fix(), [self, options]);
@@ -2602,13 +2603,13 @@ export function flatten(self: Tensor, startDim: number, endDim: number): Tensor;
 /** A range of dimensions made one. @torch torch.flatten */
 export function flatten(self: Tensor, startDim: number, options?: { endDim?: number }): Tensor;
 /** A range of dimensions made one. @torch torch.flatten */
-export function flatten(self: Tensor, options?: { startDim?: number; endDim?: number }): Tensor;
+export function flatten(options: { input: Tensor; startDim?: number; endDim?: number }): Tensor;
 /** Of a collection. */
 export function flatten<C extends Td>(input: C, ...rest: [startDim: number, endDim: number] | [startDim: number, options?: { endDim?: number }] | [options?: { startDim?: number; endDim?: number }]): C;
 /** Of a collection. */
 export function flatten<C extends Td>(options: { input: C; startDim?: number; endDim?: number }): C;
 /** A range of dimensions made one. @torch torch.flatten */
-export function flatten(options: { input: Tensor; startDim?: number; endDim?: number }): Tensor;
+export function flatten(self: Tensor, options?: { startDim?: number; endDim?: number }): Tensor;
 export function flatten(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.flatten(args[0], 0, -1);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.flatten(args[0], args[1], -1);
@@ -2659,13 +2660,13 @@ const T__fliplr: A.Overload[] = [
  * ```
  * @torch torch.fliplr
  */
-export function fliplr(self: Tensor): Tensor;
+export function fliplr(options: { input: Tensor }): Tensor;
 /** Of a collection. */
 export function fliplr<C extends Td>(input: C): C;
 /** Of a collection. */
 export function fliplr<C extends Td>(options: { input: C }): C;
 /** A new tensor with the second dimension in reverse order. @torch torch.fliplr */
-export function fliplr(options: { input: Tensor }): Tensor;
+export function fliplr(self: Tensor): Tensor;
 export function fliplr(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.fliplr(args[0]);
   return A.call<Tensor>("fliplr", T__fliplr, args);
@@ -2683,13 +2684,13 @@ const T__flipud: A.Overload[] = [
  * ```
  * @torch torch.flipud
  */
-export function flipud(self: Tensor): Tensor;
+export function flipud(options: { input: Tensor }): Tensor;
 /** Of a collection. */
 export function flipud<C extends Td>(input: C): C;
 /** Of a collection. */
 export function flipud<C extends Td>(options: { input: C }): C;
 /** A new tensor with the first dimension in reverse order. @torch torch.flipud */
-export function flipud(options: { input: Tensor }): Tensor;
+export function flipud(self: Tensor): Tensor;
 export function flipud(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.flipud(args[0]);
   return A.call<Tensor>("flipud", T__flipud, args);
@@ -2707,9 +2708,9 @@ const T__floor = (): A.Overload[] => [
  * ```
  * @torch torch.floor
  */
-export function floor(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** The greatest whole number that is not greater than the element. @torch torch.floor */
 export function floor(options: { input: Tensor; out?: Tensor }): Tensor;
+/** The greatest whole number that is not greater than the element. @torch torch.floor */
+export function floor(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function floor(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("floor", T__floor(), [self, options]);
@@ -2735,11 +2736,11 @@ const T__floorDivide = (): A.Overload[] => [
  * ```
  * @torch torch.floor_divide
  */
-export function floorDivide(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-/** self / other rounded towards minus infinity. @torch torch.floor_divide */
 export function floorDivide(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
 /** self / other rounded towards minus infinity. @torch torch.floor_divide */
 export function floorDivide(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** self / other rounded towards minus infinity. @torch torch.floor_divide */
+export function floorDivide(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function floorDivide(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("floorDivide", T__floorDivide(), [self, other, options]);
@@ -2769,11 +2770,11 @@ const T__fmax = (): A.Overload[] => [
  * ```
  * @torch torch.fmax
  */
-export function fmax(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-/** The larger of two elements. @torch torch.fmax */
 export function fmax(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
 /** The larger of two elements. @torch torch.fmax */
 export function fmax(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+/** The larger of two elements. @torch torch.fmax */
+export function fmax(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function fmax(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("fmax", T__fmax(), [self, other, options]);
@@ -2803,11 +2804,11 @@ const T__fmin = (): A.Overload[] => [
  * ```
  * @torch torch.fmin
  */
-export function fmin(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-/** The smaller of two elements. @torch torch.fmin */
 export function fmin(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
 /** The smaller of two elements. @torch torch.fmin */
 export function fmin(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+/** The smaller of two elements. @torch torch.fmin */
+export function fmin(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function fmin(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("fmin", T__fmin(), [self, other, options]);
@@ -2837,11 +2838,11 @@ const T__fmod = (): A.Overload[] => [
  * ```
  * @torch torch.fmod
  */
-export function fmod(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-/** The remainder of the division, with the sign of the dividend (C's %). @torch torch.fmod */
 export function fmod(self: Tensor, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
 /** The remainder of the division, with the sign of the dividend (C's %). @torch torch.fmod */
 export function fmod(options: { input: Tensor; other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** The remainder of the division, with the sign of the dividend (C's %). @torch torch.fmod */
+export function fmod(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function fmod(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("fmod", T__fmod(), [self, other, options]);
@@ -2871,9 +2872,9 @@ const T__frac = (): A.Overload[] => [
  * ```
  * @torch torch.frac
  */
-export function frac(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** What `trunc` takes away, with the element's sign. @torch torch.frac */
 export function frac(options: { input: Tensor; out?: Tensor }): Tensor;
+/** What `trunc` takes away, with the element's sign. @torch torch.frac */
+export function frac(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function frac(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("frac", T__frac(), [self, options]);
@@ -2899,11 +2900,11 @@ const T__full: A.Overload[] = [
  * ```
  * @torch torch.full
  */
-export function full(size: readonly number[], fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
-/** A tensor filled with one number. @torch torch.full */
 export function full(size: readonly number[], options: { fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** A tensor filled with one number. @torch torch.full */
 export function full(options: { size: readonly number[]; fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** A tensor filled with one number. @torch torch.full */
+export function full(size: readonly number[], fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 export function full(...args: unknown[]): Tensor {
   return A.call<Tensor>("full", T__full, args);
 }
@@ -2920,15 +2921,15 @@ const T__fullLike: A.Overload[] = [
  * ```
  * @torch torch.full_like
  */
-export function fullLike(self: Tensor, fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
-/** A tensor filled with one number, with the shape, dtype and layout of another. @torch torch.full_like */
 export function fullLike(self: Tensor, options: { fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+/** A tensor filled with one number, with the shape, dtype and layout of another. @torch torch.full_like */
+export function fullLike(options: { input: Tensor; fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 /** Of a collection. */
 export function fullLike<C extends Td>(input: C, ...rest: [fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }] | [options: { fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }]): C;
 /** Of a collection. */
 export function fullLike<C extends Td>(options: { input: C; fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): C;
 /** A tensor filled with one number, with the shape, dtype and layout of another. @torch torch.full_like */
-export function fullLike(options: { input: Tensor; fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function fullLike(self: Tensor, fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 export function fullLike(...args: unknown[]): Tensor {
   return A.call<Tensor>("fullLike", T__fullLike, args);
 }
@@ -2947,17 +2948,17 @@ const T__gather: A.Overload[] = [
  * ```
  * @torch torch.gather
  */
-export function gather(self: Tensor, dim: number, index: Tensor | readonly number[], options?: { sparseGrad?: boolean; out?: Tensor }): Tensor;
+export function gather(self: Tensor, dim: number, options: { index: Tensor | A.IndexList; sparseGrad?: boolean; out?: Tensor }): Tensor;
 /** For each element of `index`, the element of self at that place along `dim` and at the same place along the other dimensions. @torch torch.gather */
-export function gather(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; sparseGrad?: boolean; out?: Tensor }): Tensor;
+export function gather(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; sparseGrad?: boolean; out?: Tensor }): Tensor;
 /** For each element of `index`, the element of self at that place along `dim` and at the same place along the other dimensions. @torch torch.gather */
-export function gather(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; sparseGrad?: boolean; out?: Tensor }): Tensor;
+export function gather(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | A.IndexList; sparseGrad?: boolean; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function gather<C extends Td>(input: C, ...rest: [dim: number, index: Tensor] | [dim: number, options: { index: Tensor }] | [options: { dim: number; index: Tensor }]): C;
 /** Of a collection. */
 export function gather<C extends Td>(options: { input: C; dim: number; index: Tensor }): C;
 /** For each element of `index`, the element of self at that place along `dim` and at the same place along the other dimensions. @torch torch.gather */
-export function gather(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; sparseGrad?: boolean; out?: Tensor }): Tensor;
+export function gather(self: Tensor, dim: number, index: Tensor | A.IndexList, options?: { sparseGrad?: boolean; out?: Tensor }): Tensor;
 export function gather(...args: unknown[]): Tensor {
   return A.call<Tensor>("gather", T__gather, args);
 }
@@ -2975,11 +2976,11 @@ const T__gcd = (): A.Overload[] => [
  * ```
  * @torch torch.gcd
  */
-export function gcd(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-/** The greatest common divisor, which is not negative. @torch torch.gcd */
 export function gcd(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
 /** The greatest common divisor, which is not negative. @torch torch.gcd */
 export function gcd(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+/** The greatest common divisor, which is not negative. @torch torch.gcd */
+export function gcd(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function gcd(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("gcd", T__gcd(), [self, other, options]);
@@ -3009,11 +3010,11 @@ const T__ge = (): A.Overload[] => [
  * ```
  * @torch torch.ge
  */
-export function ge(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
-/** True where self is greater than or equal to other. @torch torch.ge */
 export function ge(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 /** True where self is greater than or equal to other. @torch torch.ge */
 export function ge(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
+/** True where self is greater than or equal to other. @torch torch.ge */
+export function ge(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 export function ge(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("ge", T__ge(), [self, other, options]);
@@ -3044,11 +3045,11 @@ const T__ger: A.Overload[] = [
  * ```
  * @torch torch.outer
  */
-export function ger(self: Tensor, vec2: Tensor, options?: { out?: Tensor }): Tensor;
-/** The products of all pairs of two vectors' elements. @torch torch.outer */
 export function ger(self: Tensor, options: { vec2: Tensor; out?: Tensor }): Tensor;
 /** The products of all pairs of two vectors' elements. @torch torch.outer */
 export function ger(options: { input: Tensor; vec2: Tensor; out?: Tensor }): Tensor;
+/** The products of all pairs of two vectors' elements. @torch torch.outer */
+export function ger(self: Tensor, vec2: Tensor, options?: { out?: Tensor }): Tensor;
 export function ger(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.outer(args[0], args[1]);
   return A.call<Tensor>("ger", T__ger, args);
@@ -3067,11 +3068,11 @@ const T__greater = (): A.Overload[] => [
  * ```
  * @torch torch.gt
  */
-export function greater(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
-/** True where self is greater than other. @torch torch.gt */
 export function greater(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 /** True where self is greater than other. @torch torch.gt */
 export function greater(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
+/** True where self is greater than other. @torch torch.gt */
+export function greater(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 export function greater(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("greater", T__greater(), [self, other, options]);
@@ -3102,11 +3103,11 @@ const T__greaterEqual = (): A.Overload[] => [
  * ```
  * @torch torch.ge
  */
-export function greaterEqual(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
-/** True where self is greater than or equal to other. @torch torch.ge */
 export function greaterEqual(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 /** True where self is greater than or equal to other. @torch torch.ge */
 export function greaterEqual(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
+/** True where self is greater than or equal to other. @torch torch.ge */
+export function greaterEqual(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 export function greaterEqual(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("greaterEqual", T__greaterEqual(), [self, other, options]);
@@ -3137,11 +3138,11 @@ const T__gt = (): A.Overload[] => [
  * ```
  * @torch torch.gt
  */
-export function gt(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
-/** True where self is greater than other. @torch torch.gt */
 export function gt(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 /** True where self is greater than other. @torch torch.gt */
 export function gt(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
+/** True where self is greater than other. @torch torch.gt */
+export function gt(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 export function gt(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("gt", T__gt(), [self, other, options]);
@@ -3173,11 +3174,11 @@ const T__heaviside = (): A.Overload[] => [
  * ```
  * @torch torch.heaviside
  */
-export function heaviside(self: Tensor, values: Tensor, options?: { out?: Tensor }): Tensor;
-/** 0 where an element is below zero, 1 above, and the element of `values` at zero. @torch torch.heaviside */
 export function heaviside(self: Tensor, options: { values: Tensor; out?: Tensor }): Tensor;
 /** 0 where an element is below zero, 1 above, and the element of `values` at zero. @torch torch.heaviside */
 export function heaviside(options: { input: Tensor; values: Tensor; out?: Tensor }): Tensor;
+/** 0 where an element is below zero, 1 above, and the element of `values` at zero. @torch torch.heaviside */
+export function heaviside(self: Tensor, values: Tensor, options?: { out?: Tensor }): Tensor;
 export function heaviside(self: unknown, values?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("heaviside", T__heaviside(), [self, values, options]);
@@ -3205,9 +3206,9 @@ const T__hstack: A.Overload[] = [
  * ```
  * @torch torch.hstack
  */
-export function hstack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
-/** Tensors side by side: along the second dimension, vectors along their own. @torch torch.hstack */
 export function hstack(options: { tensors: readonly Tensor[]; out?: Tensor }): Tensor;
+/** Tensors side by side: along the second dimension, vectors along their own. @torch torch.hstack */
+export function hstack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
 export function hstack(...args: unknown[]): Tensor {
   return A.call<Tensor>("hstack", T__hstack, args);
 }
@@ -3225,11 +3226,11 @@ const T__hypot = (): A.Overload[] => [
  * ```
  * @torch torch.hypot
  */
-export function hypot(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-/** sqrt(self^2 + other^2), computed without overflow. @torch torch.hypot */
 export function hypot(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
 /** sqrt(self^2 + other^2), computed without overflow. @torch torch.hypot */
 export function hypot(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+/** sqrt(self^2 + other^2), computed without overflow. @torch torch.hypot */
+export function hypot(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function hypot(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("hypot", T__hypot(), [self, other, options]);
@@ -3258,9 +3259,9 @@ const T__imag: A.Overload[] = [
  * ```
  * @torch torch.imag
  */
-export function imag(self: Tensor): Tensor;
-/** The imaginary parts, as a view. @torch torch.imag */
 export function imag(options: { input: Tensor }): Tensor;
+/** The imaginary parts, as a view. @torch torch.imag */
+export function imag(self: Tensor): Tensor;
 export function imag(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.imag(args[0]);
   return A.call<Tensor>("imag", T__imag, args);
@@ -3279,15 +3280,15 @@ const T__indexAdd: A.Overload[] = [
  * ```
  * @torch torch.index_add
  */
-export function indexAdd(self: Tensor, dim: number, index: Tensor | readonly number[], source: Tensor, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
+export function indexAdd(self: Tensor, dim: number, index: Tensor | A.IndexList, options: { source: Tensor; alpha?: Scalar; out?: Tensor }): Tensor;
 /** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add */
-export function indexAdd(self: Tensor, dim: number, index: Tensor | readonly number[], options: { source: Tensor; alpha?: Scalar; out?: Tensor }): Tensor;
+export function indexAdd(self: Tensor, dim: number, options: { index: Tensor | A.IndexList; source: Tensor; alpha?: Scalar; out?: Tensor }): Tensor;
 /** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add */
-export function indexAdd(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; source: Tensor; alpha?: Scalar; out?: Tensor }): Tensor;
+export function indexAdd(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; source: Tensor; alpha?: Scalar; out?: Tensor }): Tensor;
 /** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add */
-export function indexAdd(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; source: Tensor; alpha?: Scalar; out?: Tensor }): Tensor;
+export function indexAdd(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | A.IndexList; source: Tensor; alpha?: Scalar; out?: Tensor }): Tensor;
 /** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add */
-export function indexAdd(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; source: Tensor; alpha?: Scalar; out?: Tensor }): Tensor;
+export function indexAdd(self: Tensor, dim: number, index: Tensor | A.IndexList, source: Tensor, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
 export function indexAdd(...args: unknown[]): Tensor {
   return A.call<Tensor>("indexAdd", T__indexAdd, args);
 }
@@ -3306,15 +3307,15 @@ const T__indexCopy: A.Overload[] = [
  * ```
  * @torch torch.index_copy
  */
-export function indexCopy(self: Tensor, dim: number, index: Tensor | readonly number[], source: Tensor, options?: { out?: Tensor }): Tensor;
+export function indexCopy(self: Tensor, dim: number, index: Tensor | A.IndexList, options: { source: Tensor; out?: Tensor }): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy */
-export function indexCopy(self: Tensor, dim: number, index: Tensor | readonly number[], options: { source: Tensor; out?: Tensor }): Tensor;
+export function indexCopy(self: Tensor, dim: number, options: { index: Tensor | A.IndexList; source: Tensor; out?: Tensor }): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy */
-export function indexCopy(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; source: Tensor; out?: Tensor }): Tensor;
+export function indexCopy(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; source: Tensor; out?: Tensor }): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy */
-export function indexCopy(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; source: Tensor; out?: Tensor }): Tensor;
+export function indexCopy(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | A.IndexList; source: Tensor; out?: Tensor }): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy */
-export function indexCopy(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; source: Tensor; out?: Tensor }): Tensor;
+export function indexCopy(self: Tensor, dim: number, index: Tensor | A.IndexList, source: Tensor, options?: { out?: Tensor }): Tensor;
 export function indexCopy(...args: unknown[]): Tensor {
   return A.call<Tensor>("indexCopy", T__indexCopy, args);
 }
@@ -3334,25 +3335,25 @@ const T__indexFill: A.Overload[] = [
  * ```
  * @torch torch.index_fill
  */
-export function indexFill(self: Tensor, dim: number, index: Tensor | readonly number[], value: Tensor): Tensor;
+export function indexFill(self: Tensor, dim: number, index: Tensor | A.IndexList, options: { value: Tensor }): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill */
-export function indexFill(self: Tensor, dim: number, index: Tensor | readonly number[], options: { value: Tensor }): Tensor;
+export function indexFill(self: Tensor, dim: number, options: { index: Tensor | A.IndexList; value: Tensor }): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill */
-export function indexFill(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; value: Tensor }): Tensor;
+export function indexFill(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; value: Tensor }): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill */
-export function indexFill(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Tensor }): Tensor;
+export function indexFill(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | A.IndexList; value: Tensor }): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill */
-export function indexFill(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; value: Tensor }): Tensor;
+export function indexFill(self: Tensor, dim: number, index: Tensor | A.IndexList, value: Tensor): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill */
-export function indexFill(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar): Tensor;
+export function indexFill(self: Tensor, dim: number, index: Tensor | A.IndexList, options: { value: Scalar }): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill */
-export function indexFill(self: Tensor, dim: number, index: Tensor | readonly number[], options: { value: Scalar }): Tensor;
+export function indexFill(self: Tensor, dim: number, options: { index: Tensor | A.IndexList; value: Scalar }): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill */
-export function indexFill(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; value: Scalar }): Tensor;
+export function indexFill(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; value: Scalar }): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill */
-export function indexFill(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Scalar }): Tensor;
+export function indexFill(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | A.IndexList; value: Scalar }): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill */
-export function indexFill(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; value: Scalar }): Tensor;
+export function indexFill(self: Tensor, dim: number, index: Tensor | A.IndexList, value: Scalar): Tensor;
 export function indexFill(...args: unknown[]): Tensor {
   return A.call<Tensor>("indexFill", T__indexFill, args);
 }
@@ -3371,15 +3372,15 @@ const T__indexPut: A.Overload[] = [
  * ```
  * @torch torch.index_put
  */
-export function indexPut(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, accumulate: boolean): Tensor;
+export function indexPut(self: Tensor, indices: readonly (Tensor | A.IndexList | null)[], values: Tensor, accumulate: boolean): Tensor;
 /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put */
-export function indexPut(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, options?: { accumulate?: boolean }): Tensor;
+export function indexPut(self: Tensor, indices: readonly (Tensor | A.IndexList | null)[], options: { values: Tensor; accumulate?: boolean }): Tensor;
 /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put */
-export function indexPut(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], options: { values: Tensor; accumulate?: boolean }): Tensor;
+export function indexPut(self: Tensor, options: { indices: readonly (Tensor | A.IndexList | null)[]; values: Tensor; accumulate?: boolean }): Tensor;
 /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put */
-export function indexPut(self: Tensor, options: { indices: readonly (Tensor | readonly number[] | null)[]; values: Tensor; accumulate?: boolean }): Tensor;
+export function indexPut(options: { input: Tensor; indices: readonly (Tensor | A.IndexList | null)[]; values: Tensor; accumulate?: boolean }): Tensor;
 /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put */
-export function indexPut(options: { input: Tensor; indices: readonly (Tensor | readonly number[] | null)[]; values: Tensor; accumulate?: boolean }): Tensor;
+export function indexPut(self: Tensor, indices: readonly (Tensor | A.IndexList | null)[], values: Tensor, options?: { accumulate?: boolean }): Tensor;
 export function indexPut(...args: unknown[]): Tensor {
   return A.call<Tensor>("indexPut", T__indexPut, args);
 }
@@ -3396,13 +3397,13 @@ const T__indexSelect: A.Overload[] = [
  * ```
  * @torch torch.index_select
  */
-export function indexSelect(self: Tensor, dim: number, index: Tensor | readonly number[], options?: { out?: Tensor }): Tensor;
+export function indexSelect(self: Tensor, dim: number, options: { index: Tensor | A.IndexList; out?: Tensor }): Tensor;
 /** The parts along a dimension that a vector of positions names, in its order. @torch torch.index_select */
-export function indexSelect(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; out?: Tensor }): Tensor;
+export function indexSelect(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; out?: Tensor }): Tensor;
 /** The parts along a dimension that a vector of positions names, in its order. @torch torch.index_select */
-export function indexSelect(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; out?: Tensor }): Tensor;
+export function indexSelect(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | A.IndexList; out?: Tensor }): Tensor;
 /** The parts along a dimension that a vector of positions names, in its order. @torch torch.index_select */
-export function indexSelect(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; out?: Tensor }): Tensor;
+export function indexSelect(self: Tensor, dim: number, index: Tensor | A.IndexList, options?: { out?: Tensor }): Tensor;
 export function indexSelect(...args: unknown[]): Tensor {
   return A.call<Tensor>("indexSelect", T__indexSelect, args);
 }
@@ -3419,11 +3420,11 @@ const T__inner: A.Overload[] = [
  * ```
  * @torch torch.inner
  */
-export function inner(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-/** The dot products along the last dimensions. @torch torch.inner */
 export function inner(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
 /** The dot products along the last dimensions. @torch torch.inner */
 export function inner(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+/** The dot products along the last dimensions. @torch torch.inner */
+export function inner(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function inner(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.inner(args[0], args[1]);
   return A.call<Tensor>("inner", T__inner, args);
@@ -3448,11 +3449,11 @@ export function isclose(self: Tensor, other: Tensor, rtol: number, atol: number,
 /** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
 export function isclose(self: Tensor, other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): BoolTensor;
 /** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
-export function isclose(self: Tensor, other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): BoolTensor;
-/** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
 export function isclose(self: Tensor, options: { other: Tensor; rtol?: number; atol?: number; equalNan?: boolean }): BoolTensor;
 /** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
 export function isclose(options: { input: Tensor; other: Tensor; rtol?: number; atol?: number; equalNan?: boolean }): BoolTensor;
+/** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
+export function isclose(self: Tensor, other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): BoolTensor;
 export function isclose(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.isclose(args[0], args[1], 0.00001, 1e-8, false);
   return A.call<Tensor>("isclose", T__isclose, args);
@@ -3470,13 +3471,13 @@ const T__isfinite = (): A.Overload[] => [
  * ```
  * @torch torch.isfinite
  */
-export function isfinite(self: Tensor): BoolTensor;
+export function isfinite(options: { input: Tensor }): BoolTensor;
 /** Of a collection. */
 export function isfinite<C extends Td>(input: C): C;
 /** Of a collection. */
 export function isfinite<C extends Td>(options: { input: C }): C;
 /** True where an element is neither infinite nor NaN, nor a part of it. @torch torch.isfinite */
-export function isfinite(options: { input: Tensor }): BoolTensor;
+export function isfinite(self: Tensor): BoolTensor;
 export function isfinite(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("isfinite", T__isfinite(), [self, options]);
@@ -3506,25 +3507,25 @@ const T__isin: A.Overload[] = [
  * ```
  * @torch torch.isin
  */
-export function isin(elements: Tensor, testElements: Tensor, options?: { assumeUnique?: boolean; invert?: boolean; out?: Tensor }): BoolTensor;
-/** True where an element is among the test elements. @torch torch.isin */
 export function isin(elements: Tensor, options: { testElements: Tensor; assumeUnique?: boolean; invert?: boolean; out?: Tensor }): BoolTensor;
 /** True where an element is among the test elements. @torch torch.isin */
 export function isin(options: { elements: Tensor; testElements: Tensor; assumeUnique?: boolean; invert?: boolean; out?: Tensor }): BoolTensor;
-/** True where an element equals the number. @torch torch.isin */
-export function isin(elements: Tensor, testElement: Scalar, options?: { assumeUnique?: boolean; invert?: boolean; out?: Tensor }): BoolTensor;
+/** True where an element is among the test elements. @torch torch.isin */
+export function isin(elements: Tensor, testElements: Tensor, options?: { assumeUnique?: boolean; invert?: boolean; out?: Tensor }): BoolTensor;
 /** True where an element equals the number. @torch torch.isin */
 export function isin(elements: Tensor, options: { testElement: Scalar; assumeUnique?: boolean; invert?: boolean; out?: Tensor }): BoolTensor;
 /** True where an element equals the number. @torch torch.isin */
 export function isin(options: { elements: Tensor; testElement: Scalar; assumeUnique?: boolean; invert?: boolean; out?: Tensor }): BoolTensor;
-/** True when a number is among the test elements. @torch torch.isin */
-export function isin(element: Scalar, testElements: Tensor, options?: { assumeUnique?: boolean; invert?: boolean; out?: Tensor }): BoolTensor;
+/** True where an element equals the number. @torch torch.isin */
+export function isin(elements: Tensor, testElement: Scalar, options?: { assumeUnique?: boolean; invert?: boolean; out?: Tensor }): BoolTensor;
 /** True when a number is among the test elements. @torch torch.isin */
 export function isin(element: Scalar, options: { testElements: Tensor; assumeUnique?: boolean; invert?: boolean; out?: Tensor }): BoolTensor;
+/** True when a number is among the test elements. @torch torch.isin */
+export function isin(options: { element: Scalar; testElements: Tensor; assumeUnique?: boolean; invert?: boolean; out?: Tensor }): BoolTensor;
 /** Of a collection. */
 export function isin<C extends Td>(input: C, reference: C, ...rest: [key: string | readonly string[], dim?: number] | [options: { key: string | readonly string[]; dim?: number }]): Tensor;
 /** True when a number is among the test elements. @torch torch.isin */
-export function isin(options: { element: Scalar; testElements: Tensor; assumeUnique?: boolean; invert?: boolean; out?: Tensor }): BoolTensor;
+export function isin(element: Scalar, testElements: Tensor, options?: { assumeUnique?: boolean; invert?: boolean; out?: Tensor }): BoolTensor;
 export function isin(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.isin_Tensor_Tensor(args[0], args[1], false, false);
   return A.call<Tensor>("isin", T__isin, args);
@@ -3542,9 +3543,9 @@ const T__isinf = (): A.Overload[] => [
  * ```
  * @torch torch.isinf
  */
-export function isinf(self: Tensor): BoolTensor;
-/** True where an element is infinite, or a part of it. @torch torch.isinf */
 export function isinf(options: { input: Tensor }): BoolTensor;
+/** True where an element is infinite, or a part of it. @torch torch.isinf */
+export function isinf(self: Tensor): BoolTensor;
 export function isinf(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("isinf", T__isinf(), [self, options]);
@@ -3569,13 +3570,13 @@ const T__isnan = (): A.Overload[] => [
  * ```
  * @torch torch.isnan
  */
-export function isnan(self: Tensor): BoolTensor;
+export function isnan(options: { input: Tensor }): BoolTensor;
 /** Of a collection. */
 export function isnan<C extends Td>(input: C): C;
 /** Of a collection. */
 export function isnan<C extends Td>(options: { input: C }): C;
 /** True where an element is not a number. @torch torch.isnan */
-export function isnan(options: { input: Tensor }): BoolTensor;
+export function isnan(self: Tensor): BoolTensor;
 export function isnan(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("isnan", T__isnan(), [self, options]);
@@ -3602,13 +3603,13 @@ const T__isneginf = (): A.Overload[] => [
  * ```
  * @torch torch.isneginf
  */
-export function isneginf(self: Tensor, options?: { out?: Tensor }): BoolTensor;
+export function isneginf(options: { input: Tensor; out?: Tensor }): BoolTensor;
 /** Of a collection. */
 export function isneginf<C extends Td>(input: C): C;
 /** Of a collection. */
 export function isneginf<C extends Td>(options: { input: C }): C;
 /** True where an element is minus infinity. @torch torch.isneginf */
-export function isneginf(options: { input: Tensor; out?: Tensor }): BoolTensor;
+export function isneginf(self: Tensor, options?: { out?: Tensor }): BoolTensor;
 export function isneginf(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("isneginf", T__isneginf(), [self, options]);
@@ -3635,13 +3636,13 @@ const T__isposinf = (): A.Overload[] => [
  * ```
  * @torch torch.isposinf
  */
-export function isposinf(self: Tensor, options?: { out?: Tensor }): BoolTensor;
+export function isposinf(options: { input: Tensor; out?: Tensor }): BoolTensor;
 /** Of a collection. */
 export function isposinf<C extends Td>(input: C): C;
 /** Of a collection. */
 export function isposinf<C extends Td>(options: { input: C }): C;
 /** True where an element is plus infinity. @torch torch.isposinf */
-export function isposinf(options: { input: Tensor; out?: Tensor }): BoolTensor;
+export function isposinf(self: Tensor, options?: { out?: Tensor }): BoolTensor;
 export function isposinf(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("isposinf", T__isposinf(), [self, options]);
@@ -3665,13 +3666,13 @@ const T__isreal: A.Overload[] = [
  * ```
  * @torch torch.isreal
  */
-export function isreal(self: Tensor): Tensor;
+export function isreal(options: { input: Tensor }): Tensor;
 /** Of a collection. */
 export function isreal<C extends Td>(input: C): C;
 /** Of a collection. */
 export function isreal<C extends Td>(options: { input: C }): C;
 /** True where an element has no imaginary part. @torch torch.isreal */
-export function isreal(options: { input: Tensor }): Tensor;
+export function isreal(self: Tensor): Tensor;
 export function isreal(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.isreal(args[0]);
   return A.call<Tensor>("isreal", T__isreal, args);
@@ -3694,11 +3695,11 @@ export function kthvalue(self: Tensor, k: number, dim: number, keepdim: boolean,
 /** The `k`-th smallest element along a dimension, counted from one, and where it is. @torch torch.kthvalue */
 export function kthvalue(self: Tensor, k: number, dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The `k`-th smallest element along a dimension, counted from one, and where it is. @torch torch.kthvalue */
-export function kthvalue(self: Tensor, k: number, options?: { dim?: number; axis?: number; keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
-/** The `k`-th smallest element along a dimension, counted from one, and where it is. @torch torch.kthvalue */
 export function kthvalue(self: Tensor, options: { k: number; dim?: number; axis?: number; keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The `k`-th smallest element along a dimension, counted from one, and where it is. @torch torch.kthvalue */
 export function kthvalue(options: { input: Tensor; k: number; dim?: number; axis?: number; keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The `k`-th smallest element along a dimension, counted from one, and where it is. @torch torch.kthvalue */
+export function kthvalue(self: Tensor, k: number, options?: { dim?: number; axis?: number; keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 export function kthvalue(...args: unknown[]): Named<readonly ["values","indices"]> {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.kthvalue(args[0], args[1], -1, false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.kthvalue(args[0], args[1], args[2], false);
@@ -3719,11 +3720,11 @@ const T__lcm = (): A.Overload[] => [
  * ```
  * @torch torch.lcm
  */
-export function lcm(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-/** The least common multiple, which is not negative. @torch torch.lcm */
 export function lcm(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
 /** The least common multiple, which is not negative. @torch torch.lcm */
 export function lcm(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+/** The least common multiple, which is not negative. @torch torch.lcm */
+export function lcm(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function lcm(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("lcm", T__lcm(), [self, other, options]);
@@ -3753,11 +3754,11 @@ const T__ldexp = (): A.Overload[] => [
  * ```
  * @torch torch.ldexp
  */
-export function ldexp(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-/** self times 2 to the power of other. @torch torch.ldexp */
 export function ldexp(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
 /** self times 2 to the power of other. @torch torch.ldexp */
 export function ldexp(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+/** self times 2 to the power of other. @torch torch.ldexp */
+export function ldexp(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function ldexp(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("ldexp", T__ldexp(), [self, other, options]);
@@ -3787,11 +3788,11 @@ const T__le = (): A.Overload[] => [
  * ```
  * @torch torch.le
  */
-export function le(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
-/** True where self is less than or equal to other. @torch torch.le */
 export function le(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 /** True where self is less than or equal to other. @torch torch.le */
 export function le(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
+/** True where self is less than or equal to other. @torch torch.le */
+export function le(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 export function le(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("le", T__le(), [self, other, options]);
@@ -3822,17 +3823,17 @@ const T__lerp = (): A.Overload[] => [
  * ```
  * @torch torch.lerp
  */
-export function lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-/** self + weight * (end - self). @torch torch.lerp */
 export function lerp(self: Tensor, end: Tensor, options: { weight: Tensor | Scalar; out?: Tensor }): Tensor;
 /** self + weight * (end - self). @torch torch.lerp */
 export function lerp(self: Tensor, options: { end: Tensor; weight: Tensor | Scalar; out?: Tensor }): Tensor;
+/** self + weight * (end - self). @torch torch.lerp */
+export function lerp(options: { input: Tensor; end: Tensor; weight: Tensor | Scalar; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function lerp<C extends Td>(input: C, ...rest: [end: C | Tensor | Scalar, weight: C | Tensor | Scalar] | [end: C | Tensor | Scalar, options: { weight: C | Tensor | Scalar }] | [options: { end: C | Tensor | Scalar; weight: C | Tensor | Scalar }]): C;
 /** Of a collection. */
 export function lerp<C extends Td>(options: { input: C; end: C | Tensor | Scalar; weight: C | Tensor | Scalar }): C;
 /** self + weight * (end - self). @torch torch.lerp */
-export function lerp(options: { input: Tensor; end: Tensor; weight: Tensor | Scalar; out?: Tensor }): Tensor;
+export function lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function lerp(self: unknown, end?: unknown, weight?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("lerp", T__lerp(), [self, end, weight, options]);
@@ -3866,11 +3867,11 @@ const T__less = (): A.Overload[] => [
  * ```
  * @torch torch.lt
  */
-export function less(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
-/** True where self is less than other. @torch torch.lt */
 export function less(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 /** True where self is less than other. @torch torch.lt */
 export function less(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
+/** True where self is less than other. @torch torch.lt */
+export function less(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 export function less(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("less", T__less(), [self, other, options]);
@@ -3901,11 +3902,11 @@ const T__lessEqual = (): A.Overload[] => [
  * ```
  * @torch torch.le
  */
-export function lessEqual(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
-/** True where self is less than or equal to other. @torch torch.le */
 export function lessEqual(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 /** True where self is less than or equal to other. @torch torch.le */
 export function lessEqual(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
+/** True where self is less than or equal to other. @torch torch.le */
+export function lessEqual(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 export function lessEqual(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("lessEqual", T__lessEqual(), [self, other, options]);
@@ -3937,9 +3938,9 @@ const T__lgamma = (): A.Overload[] => [
  * ```
  * @torch torch.lgamma
  */
-export function lgamma(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** The natural logarithm of the gamma function's size. @torch torch.lgamma */
 export function lgamma(options: { input: Tensor; out?: Tensor }): Tensor;
+/** The natural logarithm of the gamma function's size. @torch torch.lgamma */
+export function lgamma(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function lgamma(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("lgamma", T__lgamma(), [self, options]);
@@ -3964,13 +3965,13 @@ const T__linspace: A.Overload[] = [
  * ```
  * @torch torch.linspace
  */
-export function linspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
-/** So many evenly spaced numbers from `start` to `end`, both included. @torch torch.linspace */
 export function linspace(start: Tensor | Scalar, end: Tensor | Scalar, options: { steps: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** So many evenly spaced numbers from `start` to `end`, both included. @torch torch.linspace */
 export function linspace(start: Tensor | Scalar, options: { end: Tensor | Scalar; steps: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** So many evenly spaced numbers from `start` to `end`, both included. @torch torch.linspace */
 export function linspace(options: { start: Tensor | Scalar; end: Tensor | Scalar; steps: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** So many evenly spaced numbers from `start` to `end`, both included. @torch torch.linspace */
+export function linspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 export function linspace(...args: unknown[]): Tensor {
   return A.call<Tensor>("linspace", T__linspace, args);
 }
@@ -3988,13 +3989,13 @@ const T__log = (): A.Overload[] => [
  * ```
  * @torch torch.log
  */
-export function log(self: Tensor, options?: { out?: Tensor }): Tensor;
+export function log(options: { input: Tensor; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function log<C extends Td>(input: C): C;
 /** Of a collection. */
 export function log<C extends Td>(options: { input: C }): C;
 /** The natural logarithm of each element. @torch torch.log */
-export function log(options: { input: Tensor; out?: Tensor }): Tensor;
+export function log(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function log(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("log", T__log(), [self, options]);
@@ -4020,9 +4021,9 @@ const T__log10 = (): A.Overload[] => [
  * ```
  * @torch torch.log10
  */
-export function log10(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** The logarithm of each element to base 10. @torch torch.log10 */
 export function log10(options: { input: Tensor; out?: Tensor }): Tensor;
+/** The logarithm of each element to base 10. @torch torch.log10 */
+export function log10(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function log10(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("log10", T__log10(), [self, options]);
@@ -4049,13 +4050,13 @@ const T__log1p = (): A.Overload[] => [
  * ```
  * @torch torch.log1p
  */
-export function log1p(self: Tensor, options?: { out?: Tensor }): Tensor;
+export function log1p(options: { input: Tensor; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function log1p<C extends Td>(input: C): C;
 /** Of a collection. */
 export function log1p<C extends Td>(options: { input: C }): C;
 /** The natural logarithm of 1 + self, exact for small elements too. @torch torch.log1p */
-export function log1p(options: { input: Tensor; out?: Tensor }): Tensor;
+export function log1p(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function log1p(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("log1p", T__log1p(), [self, options]);
@@ -4081,9 +4082,9 @@ const T__log2 = (): A.Overload[] => [
  * ```
  * @torch torch.log2
  */
-export function log2(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** The logarithm of each element to base 2. @torch torch.log2 */
 export function log2(options: { input: Tensor; out?: Tensor }): Tensor;
+/** The logarithm of each element to base 2. @torch torch.log2 */
+export function log2(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function log2(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("log2", T__log2(), [self, options]);
@@ -4110,11 +4111,11 @@ const T__logSoftmax: A.Overload[] = [
  */
 export function logSoftmax(self: Tensor, dim: number, dtype: DTypeLike | null, options?: { out?: Tensor }): Tensor;
 /** The logarithm of softmax, computed without overflow. @torch torch.log_softmax */
-export function logSoftmax(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
-/** The logarithm of softmax, computed without overflow. @torch torch.log_softmax */
 export function logSoftmax(self: Tensor, options: A.Either<"dim", "axis", number> & { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The logarithm of softmax, computed without overflow. @torch torch.log_softmax */
 export function logSoftmax(options: A.Either<"dim", "axis", number> & { input: Tensor; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The logarithm of softmax, computed without overflow. @torch torch.log_softmax */
+export function logSoftmax(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function logSoftmax(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.log_softmax(args[0], args[1], null);
   return A.call<Tensor>("logSoftmax", T__logSoftmax, args);
@@ -4133,11 +4134,11 @@ const T__logaddexp = (): A.Overload[] => [
  * ```
  * @torch torch.logaddexp
  */
-export function logaddexp(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-/** log(exp(self) + exp(other)), computed without overflow. @torch torch.logaddexp */
 export function logaddexp(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
 /** log(exp(self) + exp(other)), computed without overflow. @torch torch.logaddexp */
 export function logaddexp(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+/** log(exp(self) + exp(other)), computed without overflow. @torch torch.logaddexp */
+export function logaddexp(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function logaddexp(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("logaddexp", T__logaddexp(), [self, other, options]);
@@ -4167,11 +4168,11 @@ const T__logaddexp2 = (): A.Overload[] => [
  * ```
  * @torch torch.logaddexp2
  */
-export function logaddexp2(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-/** The logarithm to base 2 of 2^self + 2^other, computed without overflow. @torch torch.logaddexp2 */
 export function logaddexp2(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
 /** The logarithm to base 2 of 2^self + 2^other, computed without overflow. @torch torch.logaddexp2 */
 export function logaddexp2(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+/** The logarithm to base 2 of 2^self + 2^other, computed without overflow. @torch torch.logaddexp2 */
+export function logaddexp2(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function logaddexp2(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("logaddexp2", T__logaddexp2(), [self, other, options]);
@@ -4201,11 +4202,11 @@ const T__logcumsumexp: A.Overload[] = [
  * ```
  * @torch torch.logcumsumexp
  */
-export function logcumsumexp(self: Tensor, dim: number, options?: { out?: Tensor }): Tensor;
-/** The logarithm of the running sum of the exponentials along a dimension, computed without overflow. @torch torch.logcumsumexp */
 export function logcumsumexp(self: Tensor, options: A.Either<"dim", "axis", number> & { out?: Tensor }): Tensor;
 /** The logarithm of the running sum of the exponentials along a dimension, computed without overflow. @torch torch.logcumsumexp */
 export function logcumsumexp(options: A.Either<"dim", "axis", number> & { input: Tensor; out?: Tensor }): Tensor;
+/** The logarithm of the running sum of the exponentials along a dimension, computed without overflow. @torch torch.logcumsumexp */
+export function logcumsumexp(self: Tensor, dim: number, options?: { out?: Tensor }): Tensor;
 export function logcumsumexp(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.logcumsumexp(args[0], args[1]);
   return A.call<Tensor>("logcumsumexp", T__logcumsumexp, args);
@@ -4223,15 +4224,15 @@ const T__logicalAnd = (): A.Overload[] => [
  * ```
  * @torch torch.logical_and
  */
-export function logicalAnd(self: Tensor, other: Tensor, options?: { out?: Tensor }): BoolTensor;
-/** True where both elements are nonzero. @torch torch.logical_and */
 export function logicalAnd(self: Tensor, options: { other: Tensor; out?: Tensor }): BoolTensor;
+/** True where both elements are nonzero. @torch torch.logical_and */
+export function logicalAnd(options: { input: Tensor; other: Tensor; out?: Tensor }): BoolTensor;
 /** Of a collection. */
 export function logicalAnd<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }]): C;
 /** Of a collection. */
 export function logicalAnd<C extends Td>(options: { input: C; other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }): C;
 /** True where both elements are nonzero. @torch torch.logical_and */
-export function logicalAnd(options: { input: Tensor; other: Tensor; out?: Tensor }): BoolTensor;
+export function logicalAnd(self: Tensor, other: Tensor, options?: { out?: Tensor }): BoolTensor;
 export function logicalAnd(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("logicalAnd", T__logicalAnd(), [self, other, options]);
@@ -4260,9 +4261,9 @@ const T__logicalNot = (): A.Overload[] => [
  * ```
  * @torch torch.logical_not
  */
-export function logicalNot(self: Tensor, options?: { out?: Tensor }): BoolTensor;
-/** True where an element is zero. @torch torch.logical_not */
 export function logicalNot(options: { input: Tensor; out?: Tensor }): BoolTensor;
+/** True where an element is zero. @torch torch.logical_not */
+export function logicalNot(self: Tensor, options?: { out?: Tensor }): BoolTensor;
 export function logicalNot(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("logicalNot", T__logicalNot(), [self, options]);
@@ -4287,11 +4288,11 @@ const T__logicalOr = (): A.Overload[] => [
  * ```
  * @torch torch.logical_or
  */
-export function logicalOr(self: Tensor, other: Tensor, options?: { out?: Tensor }): BoolTensor;
-/** True where either element is nonzero. @torch torch.logical_or */
 export function logicalOr(self: Tensor, options: { other: Tensor; out?: Tensor }): BoolTensor;
 /** True where either element is nonzero. @torch torch.logical_or */
 export function logicalOr(options: { input: Tensor; other: Tensor; out?: Tensor }): BoolTensor;
+/** True where either element is nonzero. @torch torch.logical_or */
+export function logicalOr(self: Tensor, other: Tensor, options?: { out?: Tensor }): BoolTensor;
 export function logicalOr(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("logicalOr", T__logicalOr(), [self, other, options]);
@@ -4320,11 +4321,11 @@ const T__logicalXor = (): A.Overload[] => [
  * ```
  * @torch torch.logical_xor
  */
-export function logicalXor(self: Tensor, other: Tensor, options?: { out?: Tensor }): BoolTensor;
-/** True where one of the elements is nonzero, and not both. @torch torch.logical_xor */
 export function logicalXor(self: Tensor, options: { other: Tensor; out?: Tensor }): BoolTensor;
 /** True where one of the elements is nonzero, and not both. @torch torch.logical_xor */
 export function logicalXor(options: { input: Tensor; other: Tensor; out?: Tensor }): BoolTensor;
+/** True where one of the elements is nonzero, and not both. @torch torch.logical_xor */
+export function logicalXor(self: Tensor, other: Tensor, options?: { out?: Tensor }): BoolTensor;
 export function logicalXor(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("logicalXor", T__logicalXor(), [self, other, options]);
@@ -4358,9 +4359,9 @@ const T__logit: A.Overload[] = [
  */
 export function logit(self: Tensor, eps: number | null, options?: { out?: Tensor }): Tensor;
 /** log(x / (1 - x)), what `sigmoid` gives each element for. @torch torch.logit */
-export function logit(self: Tensor, options?: { eps?: number | null; out?: Tensor }): Tensor;
-/** log(x / (1 - x)), what `sigmoid` gives each element for. @torch torch.logit */
 export function logit(options: { input: Tensor; eps?: number | null; out?: Tensor }): Tensor;
+/** log(x / (1 - x)), what `sigmoid` gives each element for. @torch torch.logit */
+export function logit(self: Tensor, options?: { eps?: number | null; out?: Tensor }): Tensor;
 export function logit(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.logit(args[0], null);
   return A.call<Tensor>("logit", T__logit, args);
@@ -4380,13 +4381,13 @@ const T__logspace: A.Overload[] = [
  */
 export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, base: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** `base` to the power of evenly spaced numbers from `start` to `end`, both included. @torch torch.logspace */
-export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, options?: { base?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
-/** `base` to the power of evenly spaced numbers from `start` to `end`, both included. @torch torch.logspace */
 export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, options: { steps: number; base?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** `base` to the power of evenly spaced numbers from `start` to `end`, both included. @torch torch.logspace */
 export function logspace(start: Tensor | Scalar, options: { end: Tensor | Scalar; steps: number; base?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** `base` to the power of evenly spaced numbers from `start` to `end`, both included. @torch torch.logspace */
 export function logspace(options: { start: Tensor | Scalar; end: Tensor | Scalar; steps: number; base?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** `base` to the power of evenly spaced numbers from `start` to `end`, both included. @torch torch.logspace */
+export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, options?: { base?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 export function logspace(...args: unknown[]): Tensor {
   return A.call<Tensor>("logspace", T__logspace, args);
 }
@@ -4407,15 +4408,15 @@ const T__logsumexp: A.Overload[] = [
  */
 export function logsumexp(self: Tensor, dim: number | readonly number[], keepdim: boolean, options?: { out?: Tensor }): Tensor;
 /** The logarithm of the sum of the exponentials over one or several dimensions, computed without overflow. @torch torch.logsumexp */
-export function logsumexp(self: Tensor, dim: number | readonly number[], options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
-/** The logarithm of the sum of the exponentials over one or several dimensions, computed without overflow. @torch torch.logsumexp */
 export function logsumexp(self: Tensor, options: A.Either<"dim", "axis", number | readonly number[]> & { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+/** The logarithm of the sum of the exponentials over one or several dimensions, computed without overflow. @torch torch.logsumexp */
+export function logsumexp(options: A.Either<"dim", "axis", number | readonly number[]> & { input: Tensor; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function logsumexp<C extends Td>(input: C, ...rest: [dim: number | readonly number[] | null, options?: { keepdim?: boolean }] | [options?: { dim?: number | readonly number[] | null; keepdim?: boolean }]): C;
 /** Of a collection. */
 export function logsumexp<C extends Td>(options: { input: C; dim?: number | readonly number[] | null; keepdim?: boolean }): C;
 /** The logarithm of the sum of the exponentials over one or several dimensions, computed without overflow. @torch torch.logsumexp */
-export function logsumexp(options: A.Either<"dim", "axis", number | readonly number[]> & { input: Tensor; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+export function logsumexp(self: Tensor, dim: number | readonly number[], options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 export function logsumexp(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.logsumexp(args[0], args[1], false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.logsumexp(args[0], args[1], args[2]);
@@ -4435,11 +4436,11 @@ const T__lt = (): A.Overload[] => [
  * ```
  * @torch torch.lt
  */
-export function lt(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
-/** True where self is less than other. @torch torch.lt */
 export function lt(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 /** True where self is less than other. @torch torch.lt */
 export function lt(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
+/** True where self is less than other. @torch torch.lt */
+export function lt(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 export function lt(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("lt", T__lt(), [self, other, options]);
@@ -4471,21 +4472,21 @@ const T__maskedFill: A.Overload[] = [
  * ```
  * @torch torch.masked_fill
  */
-export function maskedFill(self: Tensor, mask: Tensor, value: Tensor): Tensor;
-/** The tensor with a 0-dim tensor's value where the mask is true. @torch torch.masked_fill */
 export function maskedFill(self: Tensor, mask: Tensor, options: { value: Tensor }): Tensor;
 /** The tensor with a 0-dim tensor's value where the mask is true. @torch torch.masked_fill */
 export function maskedFill(self: Tensor, options: { mask: Tensor; value: Tensor }): Tensor;
 /** The tensor with a 0-dim tensor's value where the mask is true. @torch torch.masked_fill */
 export function maskedFill(options: { input: Tensor; mask: Tensor; value: Tensor }): Tensor;
-/** The tensor with a number where the mask is true. @torch torch.masked_fill */
-export function maskedFill(self: Tensor, mask: Tensor, value: Scalar): Tensor;
+/** The tensor with a 0-dim tensor's value where the mask is true. @torch torch.masked_fill */
+export function maskedFill(self: Tensor, mask: Tensor, value: Tensor): Tensor;
 /** The tensor with a number where the mask is true. @torch torch.masked_fill */
 export function maskedFill(self: Tensor, mask: Tensor, options: { value: Scalar }): Tensor;
 /** The tensor with a number where the mask is true. @torch torch.masked_fill */
 export function maskedFill(self: Tensor, options: { mask: Tensor; value: Scalar }): Tensor;
 /** The tensor with a number where the mask is true. @torch torch.masked_fill */
 export function maskedFill(options: { input: Tensor; mask: Tensor; value: Scalar }): Tensor;
+/** The tensor with a number where the mask is true. @torch torch.masked_fill */
+export function maskedFill(self: Tensor, mask: Tensor, value: Scalar): Tensor;
 export function maskedFill(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && args[2] instanceof Tensor) return O.masked_fill_Tensor(args[0], args[1], args[2]);
   return A.call<Tensor>("maskedFill", T__maskedFill, args);
@@ -4503,13 +4504,13 @@ const T__maskedScatter = (): A.Overload[] => [
  * ```
  * @torch torch.masked_scatter
  */
-export function maskedScatter(self: Tensor, mask: Tensor, source: Tensor): Tensor;
-/** The tensor with the elements where the mask is true replaced by those of `source`, one after another. @torch torch.masked_scatter */
 export function maskedScatter(self: Tensor, mask: Tensor, options: { source: Tensor }): Tensor;
 /** The tensor with the elements where the mask is true replaced by those of `source`, one after another. @torch torch.masked_scatter */
 export function maskedScatter(self: Tensor, options: { mask: Tensor; source: Tensor }): Tensor;
 /** The tensor with the elements where the mask is true replaced by those of `source`, one after another. @torch torch.masked_scatter */
 export function maskedScatter(options: { input: Tensor; mask: Tensor; source: Tensor }): Tensor;
+/** The tensor with the elements where the mask is true replaced by those of `source`, one after another. @torch torch.masked_scatter */
+export function maskedScatter(self: Tensor, mask: Tensor, source: Tensor): Tensor;
 export function maskedScatter(self: unknown, mask?: unknown, source?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("maskedScatter", T__maskedScatter(), [self, mask, source, options]);
@@ -4542,15 +4543,15 @@ const T__maskedSelect = (): A.Overload[] => [
  * ```
  * @torch torch.masked_select
  */
-export function maskedSelect(self: Tensor, mask: Tensor, options?: { out?: Tensor }): Tensor;
-/** The elements where the mask is true, row by row, as a vector. @torch torch.masked_select */
 export function maskedSelect(self: Tensor, options: { mask: Tensor; out?: Tensor }): Tensor;
+/** The elements where the mask is true, row by row, as a vector. @torch torch.masked_select */
+export function maskedSelect(options: { input: Tensor; mask: Tensor; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function maskedSelect<C extends Td>(input: C, ...rest: [mask: Tensor] | [options: { mask: Tensor }]): C;
 /** Of a collection. */
 export function maskedSelect<C extends Td>(options: { input: C; mask: Tensor }): C;
 /** The elements where the mask is true, row by row, as a vector. @torch torch.masked_select */
-export function maskedSelect(options: { input: Tensor; mask: Tensor; out?: Tensor }): Tensor;
+export function maskedSelect(self: Tensor, mask: Tensor, options?: { out?: Tensor }): Tensor;
 export function maskedSelect(self: unknown, mask?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("maskedSelect", T__maskedSelect(), [self, mask, options]);
@@ -4580,11 +4581,11 @@ const T__matmul: A.Overload[] = [
  * ```
  * @torch torch.matmul
  */
-export function matmul(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-/** The matrix product: of vectors (dot), matrices, and of batches of matrices, whose batch dimensions broadcast. @torch torch.matmul */
 export function matmul(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
 /** The matrix product: of vectors (dot), matrices, and of batches of matrices, whose batch dimensions broadcast. @torch torch.matmul */
 export function matmul(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+/** The matrix product: of vectors (dot), matrices, and of batches of matrices, whose batch dimensions broadcast. @torch torch.matmul */
+export function matmul(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function matmul(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.matmul(args[0], args[1]);
   return A.call<Tensor>("matmul", T__matmul, args);
@@ -4607,23 +4608,23 @@ const T__max: A.Overload[] = [
  * ```
  * @torch torch.max
  */
-export function max(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** The largest element. @torch torch.max */
 export function max(options: { input: Tensor; out?: Tensor }): Tensor;
-/** The larger of two elements. @torch torch.max */
-export function max(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+/** The largest element. @torch torch.max */
+export function max(self: Tensor, options?: { out?: Tensor }): Tensor;
 /** The larger of two elements. @torch torch.max */
 export function max(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
 /** The larger of two elements. @torch torch.max */
 export function max(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+/** The larger of two elements. @torch torch.max */
+export function max(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 /** The largest elements along a dimension and the positions of the first of them. @torch torch.max */
 export function max(self: Tensor, dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
-/** The largest elements along a dimension and the positions of the first of them. @torch torch.max */
-export function max(self: Tensor, dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The largest elements along a dimension and the positions of the first of them. @torch torch.max */
 export function max(self: Tensor, options: A.Either<"dim", "axis", number> & { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The largest elements along a dimension and the positions of the first of them. @torch torch.max */
 export function max(options: A.Either<"dim", "axis", number> & { input: Tensor; keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The largest elements along a dimension and the positions of the first of them. @torch torch.max */
+export function max(self: Tensor, dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 export function max(...args: unknown[]): Tensor | Named<readonly ["values","indices"]> {
   if (args.length === 1 && args[0] instanceof Tensor) return O.max(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.max_other(args[0], args[1]);
@@ -4644,9 +4645,9 @@ const T__maximum = (): A.Overload[] => [
  * ```
  * @torch torch.maximum
  */
-export function maximum(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-/** The larger of two elements. @torch torch.maximum */
 export function maximum(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+/** The larger of two elements. @torch torch.maximum */
+export function maximum(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function maximum<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }]): C;
 /** Of a collection. */
@@ -4654,7 +4655,7 @@ export function maximum<C extends Td>(options: { input: C; other: C | Tensor | S
 /** Of a collection. */
 export function maximum<C extends Td>(input: Tensor | Scalar, other: C): C;
 /** The larger of two elements. @torch torch.maximum */
-export function maximum(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+export function maximum(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function maximum(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("maximum", T__maximum(), [self, other, options]);
@@ -4685,21 +4686,21 @@ const T__mean: A.Overload[] = [
  * ```
  * @torch torch.mean
  */
-export function mean(self: Tensor, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
-/** The mean of all elements, which must be floating or complex. @torch torch.mean */
 export function mean(options: { input: Tensor; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The mean of all elements, which must be floating or complex. @torch torch.mean */
+export function mean(self: Tensor, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The mean over one or several dimensions. @torch torch.mean */
 export function mean(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The mean over one or several dimensions. @torch torch.mean */
 export function mean(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The mean over one or several dimensions. @torch torch.mean */
-export function mean(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function mean(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function mean<C extends Td>(input: C, ...rest: [dim: number, options?: { keepdim?: boolean }] | [options?: { dim?: number; keepdim?: boolean }]): C;
 /** Of a collection. */
 export function mean<C extends Td>(options: { input: C; dim?: number; keepdim?: boolean }): C;
 /** The mean over one or several dimensions. @torch torch.mean */
-export function mean(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function mean(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function mean(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.mean(args[0], null);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.mean_dim(args[0], args[1], false, null);
@@ -4722,17 +4723,17 @@ const T__median: A.Overload[] = [
  * ```
  * @torch torch.median
  */
-export function median(self: Tensor): Tensor;
-/** The element in the middle of all, the lower one of two. @torch torch.median */
 export function median(options: { input: Tensor }): Tensor;
+/** The element in the middle of all, the lower one of two. @torch torch.median */
+export function median(self: Tensor): Tensor;
 /** The elements in the middle along a dimension, the lower one of two, and where they are. @torch torch.median */
 export function median(self: Tensor, dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
-/** The elements in the middle along a dimension, the lower one of two, and where they are. @torch torch.median */
-export function median(self: Tensor, dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The elements in the middle along a dimension, the lower one of two, and where they are. @torch torch.median */
 export function median(self: Tensor, options: A.Either<"dim", "axis", number> & { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The elements in the middle along a dimension, the lower one of two, and where they are. @torch torch.median */
 export function median(options: A.Either<"dim", "axis", number> & { input: Tensor; keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The elements in the middle along a dimension, the lower one of two, and where they are. @torch torch.median */
+export function median(self: Tensor, dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 export function median(...args: unknown[]): Tensor | Named<readonly ["values","indices"]> {
   if (args.length === 1 && args[0] instanceof Tensor) return O.median(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.median_dim(args[0], args[1], false);
@@ -4757,23 +4758,23 @@ const T__min: A.Overload[] = [
  * ```
  * @torch torch.min
  */
-export function min(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** The smallest element. @torch torch.min */
 export function min(options: { input: Tensor; out?: Tensor }): Tensor;
-/** The smaller of two elements. @torch torch.min */
-export function min(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+/** The smallest element. @torch torch.min */
+export function min(self: Tensor, options?: { out?: Tensor }): Tensor;
 /** The smaller of two elements. @torch torch.min */
 export function min(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
 /** The smaller of two elements. @torch torch.min */
 export function min(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+/** The smaller of two elements. @torch torch.min */
+export function min(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 /** The smallest elements along a dimension and the positions of the first of them. @torch torch.min */
 export function min(self: Tensor, dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
-/** The smallest elements along a dimension and the positions of the first of them. @torch torch.min */
-export function min(self: Tensor, dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The smallest elements along a dimension and the positions of the first of them. @torch torch.min */
 export function min(self: Tensor, options: A.Either<"dim", "axis", number> & { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The smallest elements along a dimension and the positions of the first of them. @torch torch.min */
 export function min(options: A.Either<"dim", "axis", number> & { input: Tensor; keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The smallest elements along a dimension and the positions of the first of them. @torch torch.min */
+export function min(self: Tensor, dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 export function min(...args: unknown[]): Tensor | Named<readonly ["values","indices"]> {
   if (args.length === 1 && args[0] instanceof Tensor) return O.min(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.min_other(args[0], args[1]);
@@ -4794,9 +4795,9 @@ const T__minimum = (): A.Overload[] => [
  * ```
  * @torch torch.minimum
  */
-export function minimum(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-/** The smaller of two elements. @torch torch.minimum */
 export function minimum(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+/** The smaller of two elements. @torch torch.minimum */
+export function minimum(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function minimum<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }]): C;
 /** Of a collection. */
@@ -4804,7 +4805,7 @@ export function minimum<C extends Td>(options: { input: C; other: C | Tensor | S
 /** Of a collection. */
 export function minimum<C extends Td>(input: Tensor | Scalar, other: C): C;
 /** The smaller of two elements. @torch torch.minimum */
-export function minimum(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+export function minimum(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function minimum(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("minimum", T__minimum(), [self, other, options]);
@@ -4833,11 +4834,11 @@ const T__mm = (): A.Overload[] => [
  * ```
  * @torch torch.mm
  */
-export function mm(self: Tensor, mat2: Tensor, options?: { out?: Tensor }): Tensor;
-/** The product of two matrices of one dtype. @torch torch.mm */
 export function mm(self: Tensor, options: { mat2: Tensor; out?: Tensor }): Tensor;
 /** The product of two matrices of one dtype. @torch torch.mm */
 export function mm(options: { input: Tensor; mat2: Tensor; out?: Tensor }): Tensor;
+/** The product of two matrices of one dtype. @torch torch.mm */
+export function mm(self: Tensor, mat2: Tensor, options?: { out?: Tensor }): Tensor;
 export function mm(self: unknown, mat2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("mm", T__mm(), [self, mat2, options]);
@@ -4870,9 +4871,9 @@ export function mode(self: Tensor, dim: number, keepdim: boolean, options?: { ou
 /** The most frequent element along a dimension, the least of several, and where it is last. @torch torch.mode */
 export function mode(self: Tensor, dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The most frequent element along a dimension, the least of several, and where it is last. @torch torch.mode */
-export function mode(self: Tensor, options?: { dim?: number; axis?: number; keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
-/** The most frequent element along a dimension, the least of several, and where it is last. @torch torch.mode */
 export function mode(options: { input: Tensor; dim?: number; axis?: number; keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The most frequent element along a dimension, the least of several, and where it is last. @torch torch.mode */
+export function mode(self: Tensor, options?: { dim?: number; axis?: number; keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 export function mode(...args: unknown[]): Named<readonly ["values","indices"]> {
   if (args.length === 1 && args[0] instanceof Tensor) return O.mode(args[0], -1, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.mode(args[0], args[1], false);
@@ -4891,17 +4892,17 @@ const T__moveaxis: A.Overload[] = [
  * ```
  * @torch torch.movedim
  */
-export function moveaxis(self: Tensor, source: number | readonly number[], destination: number | readonly number[]): Tensor;
-/** Dimensions moved to other places. @torch torch.movedim */
 export function moveaxis(self: Tensor, source: number | readonly number[], options: { destination: number | readonly number[] }): Tensor;
 /** Dimensions moved to other places. @torch torch.movedim */
 export function moveaxis(self: Tensor, options: { source: number | readonly number[]; destination: number | readonly number[] }): Tensor;
+/** Dimensions moved to other places. @torch torch.movedim */
+export function moveaxis(options: { input: Tensor; source: number | readonly number[]; destination: number | readonly number[] }): Tensor;
 /** Of a collection. */
 export function moveaxis<C extends Td>(input: C, ...rest: [source: number | readonly number[], destination: number | readonly number[]] | [source: number | readonly number[], options: { destination: number | readonly number[] }] | [options: { source: number | readonly number[]; destination: number | readonly number[] }]): C;
 /** Of a collection. */
 export function moveaxis<C extends Td>(options: { input: C; source: number | readonly number[]; destination: number | readonly number[] }): C;
 /** Dimensions moved to other places. @torch torch.movedim */
-export function moveaxis(options: { input: Tensor; source: number | readonly number[]; destination: number | readonly number[] }): Tensor;
+export function moveaxis(self: Tensor, source: number | readonly number[], destination: number | readonly number[]): Tensor;
 export function moveaxis(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.movedim(args[0], args[1], args[2]);
   return A.call<Tensor>("moveaxis", T__moveaxis, args);
@@ -4918,17 +4919,17 @@ const T__movedim: A.Overload[] = [
  * ```
  * @torch torch.movedim
  */
-export function movedim(self: Tensor, source: number | readonly number[], destination: number | readonly number[]): Tensor;
-/** Dimensions moved to other places. @torch torch.movedim */
 export function movedim(self: Tensor, source: number | readonly number[], options: { destination: number | readonly number[] }): Tensor;
 /** Dimensions moved to other places. @torch torch.movedim */
 export function movedim(self: Tensor, options: { source: number | readonly number[]; destination: number | readonly number[] }): Tensor;
+/** Dimensions moved to other places. @torch torch.movedim */
+export function movedim(options: { input: Tensor; source: number | readonly number[]; destination: number | readonly number[] }): Tensor;
 /** Of a collection. */
 export function movedim<C extends Td>(input: C, ...rest: [source: number | readonly number[], destination: number | readonly number[]] | [source: number | readonly number[], options: { destination: number | readonly number[] }] | [options: { source: number | readonly number[]; destination: number | readonly number[] }]): C;
 /** Of a collection. */
 export function movedim<C extends Td>(options: { input: C; source: number | readonly number[]; destination: number | readonly number[] }): C;
 /** Dimensions moved to other places. @torch torch.movedim */
-export function movedim(options: { input: Tensor; source: number | readonly number[]; destination: number | readonly number[] }): Tensor;
+export function movedim(self: Tensor, source: number | readonly number[], destination: number | readonly number[]): Tensor;
 export function movedim(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.movedim(args[0], args[1], args[2]);
   return A.call<Tensor>("movedim", T__movedim, args);
@@ -4947,9 +4948,9 @@ const T__mul = (): A.Overload[] => [
  * ```
  * @torch torch.mul
  */
-export function mul(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-/** self * other, with broadcasting and type promotion. @torch torch.mul */
 export function mul(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** self * other, with broadcasting and type promotion. @torch torch.mul */
+export function mul(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function mul<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }]): C;
 /** Of a collection. */
@@ -4957,7 +4958,7 @@ export function mul<C extends Td>(options: { input: C; other: C | Tensor | Scala
 /** Of a collection. */
 export function mul<C extends Td>(input: Tensor | Scalar, other: C): C;
 /** self * other, with broadcasting and type promotion. @torch torch.mul */
-export function mul(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function mul(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function mul(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("mul", T__mul(), [self, other, options]);
@@ -4988,11 +4989,11 @@ const T__multinomial: A.Overload[] = [
  */
 export function multinomial(self: Tensor, numSamples: number, replacement: boolean, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
 /** Positions drawn with the weights of each row, as int64. @torch torch.multinomial */
-export function multinomial(self: Tensor, numSamples: number, options?: { replacement?: boolean; generator?: Generator | null; out?: Tensor }): Tensor;
-/** Positions drawn with the weights of each row, as int64. @torch torch.multinomial */
 export function multinomial(self: Tensor, options: { numSamples: number; replacement?: boolean; generator?: Generator | null; out?: Tensor }): Tensor;
 /** Positions drawn with the weights of each row, as int64. @torch torch.multinomial */
 export function multinomial(options: { input: Tensor; numSamples: number; replacement?: boolean; generator?: Generator | null; out?: Tensor }): Tensor;
+/** Positions drawn with the weights of each row, as int64. @torch torch.multinomial */
+export function multinomial(self: Tensor, numSamples: number, options?: { replacement?: boolean; generator?: Generator | null; out?: Tensor }): Tensor;
 export function multinomial(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.multinomial(args[0], args[1], false, null);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.multinomial(args[0], args[1], args[2], null);
@@ -5012,11 +5013,11 @@ const T__multiply = (): A.Overload[] => [
  * ```
  * @torch torch.mul
  */
-export function multiply(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-/** self * other, with broadcasting and type promotion. @torch torch.mul */
 export function multiply(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
 /** self * other, with broadcasting and type promotion. @torch torch.mul */
 export function multiply(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** self * other, with broadcasting and type promotion. @torch torch.mul */
+export function multiply(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function multiply(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("multiply", T__multiply(), [self, other, options]);
@@ -5045,11 +5046,11 @@ const T__mv = (): A.Overload[] => [
  * ```
  * @torch torch.mv
  */
-export function mv(self: Tensor, vec: Tensor, options?: { out?: Tensor }): Tensor;
-/** The product of a matrix and a vector. @torch torch.mv */
 export function mv(self: Tensor, options: { vec: Tensor; out?: Tensor }): Tensor;
 /** The product of a matrix and a vector. @torch torch.mv */
 export function mv(options: { input: Tensor; vec: Tensor; out?: Tensor }): Tensor;
+/** The product of a matrix and a vector. @torch torch.mv */
+export function mv(self: Tensor, vec: Tensor, options?: { out?: Tensor }): Tensor;
 export function mv(self: unknown, vec?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("mv", T__mv(), [self, vec, options]);
@@ -5086,9 +5087,9 @@ export function nanToNum(self: Tensor, nan: number | null, posinf: number | null
 /** Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of the dtype). @torch torch.nan_to_num */
 export function nanToNum(self: Tensor, nan: number | null, options?: { posinf?: number | null; neginf?: number | null; out?: Tensor }): Tensor;
 /** Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of the dtype). @torch torch.nan_to_num */
-export function nanToNum(self: Tensor, options?: { nan?: number | null; posinf?: number | null; neginf?: number | null; out?: Tensor }): Tensor;
-/** Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of the dtype). @torch torch.nan_to_num */
 export function nanToNum(options: { input: Tensor; nan?: number | null; posinf?: number | null; neginf?: number | null; out?: Tensor }): Tensor;
+/** Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of the dtype). @torch torch.nan_to_num */
+export function nanToNum(self: Tensor, options?: { nan?: number | null; posinf?: number | null; neginf?: number | null; out?: Tensor }): Tensor;
 export function nanToNum(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nan_to_num(args[0], null, null, null);
   return A.call<Tensor>("nanToNum", T__nanToNum, args);
@@ -5110,9 +5111,9 @@ export function nanmean(self: Tensor, dim: number | readonly number[] | null, ke
 /** The mean over one or several dimensions of the elements that are numbers. @torch torch.nanmean */
 export function nanmean(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The mean over one or several dimensions of the elements that are numbers. @torch torch.nanmean */
-export function nanmean(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
-/** The mean over one or several dimensions of the elements that are numbers. @torch torch.nanmean */
 export function nanmean(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The mean over one or several dimensions of the elements that are numbers. @torch torch.nanmean */
+export function nanmean(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function nanmean(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nanmean(args[0], null, false, null);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.nanmean(args[0], args[1], false, null);
@@ -5134,17 +5135,17 @@ const T__nanmedian: A.Overload[] = [
  * ```
  * @torch torch.nanmedian
  */
-export function nanmedian(self: Tensor): Tensor;
-/** As `median` of the elements that are numbers. @torch torch.nanmedian */
 export function nanmedian(options: { input: Tensor }): Tensor;
+/** As `median` of the elements that are numbers. @torch torch.nanmedian */
+export function nanmedian(self: Tensor): Tensor;
 /** As `median` along a dimension, of the elements that are numbers. @torch torch.nanmedian */
 export function nanmedian(self: Tensor, dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
-/** As `median` along a dimension, of the elements that are numbers. @torch torch.nanmedian */
-export function nanmedian(self: Tensor, dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** As `median` along a dimension, of the elements that are numbers. @torch torch.nanmedian */
 export function nanmedian(self: Tensor, options: A.Either<"dim", "axis", number> & { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** As `median` along a dimension, of the elements that are numbers. @torch torch.nanmedian */
 export function nanmedian(options: A.Either<"dim", "axis", number> & { input: Tensor; keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** As `median` along a dimension, of the elements that are numbers. @torch torch.nanmedian */
+export function nanmedian(self: Tensor, dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 export function nanmedian(...args: unknown[]): Tensor | Named<readonly ["values","indices"]> {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nanmedian(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.nanmedian_dim(args[0], args[1], false);
@@ -5171,21 +5172,21 @@ export function nanquantile(self: Tensor, q: Tensor, dim: number | null, keepdim
 /** As `quantile` of several shares, without the elements that are no numbers. @torch torch.nanquantile */
 export function nanquantile(self: Tensor, q: Tensor, dim: number | null, options?: { keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
 /** As `quantile` of several shares, without the elements that are no numbers. @torch torch.nanquantile */
-export function nanquantile(self: Tensor, q: Tensor, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
-/** As `quantile` of several shares, without the elements that are no numbers. @torch torch.nanquantile */
 export function nanquantile(self: Tensor, options: { q: Tensor; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
 /** As `quantile` of several shares, without the elements that are no numbers. @torch torch.nanquantile */
 export function nanquantile(options: { input: Tensor; q: Tensor; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+/** As `quantile` of several shares, without the elements that are no numbers. @torch torch.nanquantile */
+export function nanquantile(self: Tensor, q: Tensor, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
 /** As `quantile` without the elements that are no numbers, along a dimension, or of all elements. @torch torch.nanquantile */
 export function nanquantile(self: Tensor, q: number, dim: number | null, keepdim: boolean, options?: { interpolation?: string; out?: Tensor }): Tensor;
 /** As `quantile` without the elements that are no numbers, along a dimension, or of all elements. @torch torch.nanquantile */
 export function nanquantile(self: Tensor, q: number, dim: number | null, options?: { keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
 /** As `quantile` without the elements that are no numbers, along a dimension, or of all elements. @torch torch.nanquantile */
-export function nanquantile(self: Tensor, q: number, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
-/** As `quantile` without the elements that are no numbers, along a dimension, or of all elements. @torch torch.nanquantile */
 export function nanquantile(self: Tensor, options: { q: number; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
 /** As `quantile` without the elements that are no numbers, along a dimension, or of all elements. @torch torch.nanquantile */
 export function nanquantile(options: { input: Tensor; q: number; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+/** As `quantile` without the elements that are no numbers, along a dimension, or of all elements. @torch torch.nanquantile */
+export function nanquantile(self: Tensor, q: number, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
 export function nanquantile(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nanquantile(args[0], args[1], null, false, "linear");
   return A.call<Tensor>("nanquantile", T__nanquantile, args);
@@ -5208,9 +5209,9 @@ export function nansum(self: Tensor, dim: number | readonly number[] | null, kee
 /** The sum over one or several dimensions, all of them without a dimension. @torch torch.nansum */
 export function nansum(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The sum over one or several dimensions, all of them without a dimension. @torch torch.nansum */
-export function nansum(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
-/** The sum over one or several dimensions, all of them without a dimension. @torch torch.nansum */
 export function nansum(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The sum over one or several dimensions, all of them without a dimension. @torch torch.nansum */
+export function nansum(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function nansum(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nansum(args[0], null, false, null);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.nansum(args[0], args[1], false, null);
@@ -5231,8 +5232,6 @@ const T__narrow: A.Overload[] = [
  * ```
  * @torch torch.narrow
  */
-export function narrow(self: Tensor, dim: number, start: number, length: number): Tensor;
-/** `length` positions of a dimension from `start` on. @torch torch.narrow */
 export function narrow(self: Tensor, dim: number, start: number, options: { length: number }): Tensor;
 /** `length` positions of a dimension from `start` on. @torch torch.narrow */
 export function narrow(self: Tensor, dim: number, options: { start: number; length: number }): Tensor;
@@ -5240,20 +5239,22 @@ export function narrow(self: Tensor, dim: number, options: { start: number; leng
 export function narrow(self: Tensor, options: A.Either<"dim", "axis", number> & { start: number; length: number }): Tensor;
 /** `length` positions of a dimension from `start` on. @torch torch.narrow */
 export function narrow(options: A.Either<"dim", "axis", number> & { input: Tensor; start: number; length: number }): Tensor;
-/** `length` positions of a dimension from a 0-dim tensor's value on. @torch torch.narrow */
-export function narrow(self: Tensor, dim: number, start: Tensor, length: number): Tensor;
+/** `length` positions of a dimension from `start` on. @torch torch.narrow */
+export function narrow(self: Tensor, dim: number, start: number, length: number): Tensor;
 /** `length` positions of a dimension from a 0-dim tensor's value on. @torch torch.narrow */
 export function narrow(self: Tensor, dim: number, start: Tensor, options: { length: number }): Tensor;
 /** `length` positions of a dimension from a 0-dim tensor's value on. @torch torch.narrow */
 export function narrow(self: Tensor, dim: number, options: { start: Tensor; length: number }): Tensor;
 /** `length` positions of a dimension from a 0-dim tensor's value on. @torch torch.narrow */
 export function narrow(self: Tensor, options: A.Either<"dim", "axis", number> & { start: Tensor; length: number }): Tensor;
+/** `length` positions of a dimension from a 0-dim tensor's value on. @torch torch.narrow */
+export function narrow(options: A.Either<"dim", "axis", number> & { input: Tensor; start: Tensor; length: number }): Tensor;
 /** Of a collection. */
 export function narrow<C extends Td>(input: C, ...rest: [dim: number, start: number, length: number] | [dim: number, start: number, options: { length: number }] | [dim: number, options: { start: number; length: number }] | [options: { dim: number; start: number; length: number }]): C;
 /** Of a collection. */
 export function narrow<C extends Td>(options: { input: C; dim: number; start: number; length: number }): C;
 /** `length` positions of a dimension from a 0-dim tensor's value on. @torch torch.narrow */
-export function narrow(options: A.Either<"dim", "axis", number> & { input: Tensor; start: Tensor; length: number }): Tensor;
+export function narrow(self: Tensor, dim: number, start: Tensor, length: number): Tensor;
 export function narrow(...args: unknown[]): Tensor {
   if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2]) && A.isInt(args[3])) return O.narrow(args[0], args[1], args[2], args[3]);
   return A.call<Tensor>("narrow", T__narrow, args);
@@ -5271,11 +5272,11 @@ const T__ne = (): A.Overload[] => [
  * ```
  * @torch torch.ne
  */
-export function ne(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
-/** True where the elements differ. @torch torch.ne */
 export function ne(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 /** True where the elements differ. @torch torch.ne */
 export function ne(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
+/** True where the elements differ. @torch torch.ne */
+export function ne(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 export function ne(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("ne", T__ne(), [self, other, options]);
@@ -5306,13 +5307,13 @@ const T__neg = (): A.Overload[] => [
  * ```
  * @torch torch.neg
  */
-export function neg(self: Tensor, options?: { out?: Tensor }): Tensor;
+export function neg(options: { input: Tensor; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function neg<C extends Td>(input: C): C;
 /** Of a collection. */
 export function neg<C extends Td>(options: { input: C }): C;
 /** The negative of each element. @torch torch.neg */
-export function neg(options: { input: Tensor; out?: Tensor }): Tensor;
+export function neg(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function neg(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("neg", T__neg(), [self, options]);
@@ -5338,9 +5339,9 @@ const T__negative = (): A.Overload[] => [
  * ```
  * @torch torch.neg
  */
-export function negative(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** The negative of each element. @torch torch.neg */
 export function negative(options: { input: Tensor; out?: Tensor }): Tensor;
+/** The negative of each element. @torch torch.neg */
+export function negative(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function negative(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("negative", T__negative(), [self, options]);
@@ -5366,11 +5367,11 @@ const T__nextafter = (): A.Overload[] => [
  * ```
  * @torch torch.nextafter
  */
-export function nextafter(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-/** The next number of the dtype from self in the direction of other. @torch torch.nextafter */
 export function nextafter(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
 /** The next number of the dtype from self in the direction of other. @torch torch.nextafter */
 export function nextafter(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+/** The next number of the dtype from self in the direction of other. @torch torch.nextafter */
+export function nextafter(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function nextafter(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("nextafter", T__nextafter(), [self, other, options]);
@@ -5401,13 +5402,13 @@ const T__nonzero: A.Overload[] = [
  * ```
  * @torch torch.nonzero
  */
-export function nonzero(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** Coordinates of the elements that are not zero: int64, one row for each. @torch torch.nonzero */
 export function nonzero(options: { input: Tensor; out?: Tensor }): Tensor;
-/** With `asTuple`, the coordinates as one vector for each dimension. @torch torch.nonzero */
-export function nonzero(self: Tensor, options: { asTuple: boolean }): Tensor[];
+/** Coordinates of the elements that are not zero: int64, one row for each. @torch torch.nonzero */
+export function nonzero(self: Tensor, options?: { out?: Tensor }): Tensor;
 /** With `asTuple`, the coordinates as one vector for each dimension. @torch torch.nonzero */
 export function nonzero(options: { input: Tensor; asTuple: boolean }): Tensor[];
+/** With `asTuple`, the coordinates as one vector for each dimension. @torch torch.nonzero */
+export function nonzero(self: Tensor, options: { asTuple: boolean }): Tensor[];
 export function nonzero(...args: unknown[]): Tensor | Tensor[] {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nonzero(args[0]);
   return A.call<Tensor | Tensor[]>("nonzero", T__nonzero, args);
@@ -5436,19 +5437,19 @@ export function norm(self: Tensor, p: Scalar | null, dim: number | readonly numb
 /** The norm of the elements as of one vector, of order 2 unless told, over one or several dimensions. @torch torch.norm */
 export function norm(self: Tensor, p: Scalar | null, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The norm of the elements as of one vector, of order 2 unless told, over one or several dimensions. @torch torch.norm */
-export function norm(self: Tensor, options?: { p?: Scalar | null; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
-/** The norm of the elements as of one vector, of order 2 unless told, over one or several dimensions. @torch torch.norm */
 export function norm(options: { input: Tensor; p?: Scalar | null; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The norm of the elements as of one vector, of order 2 unless told, over one or several dimensions. @torch torch.norm */
+export function norm(self: Tensor, options?: { p?: Scalar | null; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** "fro" is the order 2. @torch torch.norm */
 export function norm(self: Tensor, p: string, dim: number | readonly number[] | null, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** "fro" is the order 2. @torch torch.norm */
 export function norm(self: Tensor, p: string, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** "fro" is the order 2. @torch torch.norm */
-export function norm(self: Tensor, p: string, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
-/** "fro" is the order 2. @torch torch.norm */
 export function norm(self: Tensor, options: { p: string; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** "fro" is the order 2. @torch torch.norm */
 export function norm(options: { input: Tensor; p: string; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** "fro" is the order 2. @torch torch.norm */
+export function norm(self: Tensor, p: string, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function norm(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.norm(args[0], 2, null, false, null);
   return A.call<Tensor>("norm", T__norm, args);
@@ -5472,23 +5473,23 @@ const T__normal: A.Overload[] = [
  * ```
  * @torch torch.normal
  */
-export function normal(mean: Tensor, std: Tensor, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
-/** Normal random numbers with the means and standard deviations of two tensors, which broadcast. @torch torch.normal */
 export function normal(mean: Tensor, options: { std: Tensor; generator?: Generator | null; out?: Tensor }): Tensor;
 /** Normal random numbers with the means and standard deviations of two tensors, which broadcast. @torch torch.normal */
 export function normal(options: { mean: Tensor; std: Tensor; generator?: Generator | null; out?: Tensor }): Tensor;
+/** Normal random numbers with the means and standard deviations of two tensors, which broadcast. @torch torch.normal */
+export function normal(mean: Tensor, std: Tensor, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
 /** Normal random numbers with the means of a tensor and one standard deviation. @torch torch.normal */
 export function normal(mean: Tensor, std: number, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
 /** Normal random numbers with the means of a tensor and one standard deviation. @torch torch.normal */
-export function normal(mean: Tensor, options?: { std?: number; generator?: Generator | null; out?: Tensor }): Tensor;
-/** Normal random numbers with the means of a tensor and one standard deviation. @torch torch.normal */
 export function normal(options: { mean: Tensor; std?: number; generator?: Generator | null; out?: Tensor }): Tensor;
-/** Normal random numbers with one mean and the standard deviations of a tensor. @torch torch.normal */
-export function normal(mean: number, std: Tensor, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
+/** Normal random numbers with the means of a tensor and one standard deviation. @torch torch.normal */
+export function normal(mean: Tensor, options?: { std?: number; generator?: Generator | null; out?: Tensor }): Tensor;
 /** Normal random numbers with one mean and the standard deviations of a tensor. @torch torch.normal */
 export function normal(mean: number, options: { std: Tensor; generator?: Generator | null; out?: Tensor }): Tensor;
 /** Normal random numbers with one mean and the standard deviations of a tensor. @torch torch.normal */
 export function normal(options: { mean: number; std: Tensor; generator?: Generator | null; out?: Tensor }): Tensor;
+/** Normal random numbers with one mean and the standard deviations of a tensor. @torch torch.normal */
+export function normal(mean: number, std: Tensor, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
 /** Normal random numbers with one mean and one standard deviation. @torch torch.normal */
 export function normal(mean: number, std: number, size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** Normal random numbers with one mean and one standard deviation. @torch torch.normal */
@@ -5517,11 +5518,11 @@ const T__notEqual = (): A.Overload[] => [
  * ```
  * @torch torch.ne
  */
-export function notEqual(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
-/** True where the elements differ. @torch torch.ne */
 export function notEqual(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 /** True where the elements differ. @torch torch.ne */
 export function notEqual(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
+/** True where the elements differ. @torch torch.ne */
+export function notEqual(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 export function notEqual(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("notEqual", T__notEqual(), [self, other, options]);
@@ -5573,13 +5574,13 @@ const T__onesLike: A.Overload[] = [
  * ```
  * @torch torch.ones_like
  */
-export function onesLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function onesLike(options: { input: Tensor; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 /** Of a collection. */
 export function onesLike<C extends Td>(input: C, ...rest: [options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }]): C;
 /** Of a collection. */
 export function onesLike<C extends Td>(options: { input: C; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): C;
 /** A tensor of ones with the shape, dtype and layout of another. @torch torch.ones_like */
-export function onesLike(options: { input: Tensor; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function onesLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 export function onesLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.ones_like(args[0], null, null, false, null);
   return A.call<Tensor>("onesLike", T__onesLike, args);
@@ -5598,11 +5599,11 @@ const T__outer: A.Overload[] = [
  * ```
  * @torch torch.outer
  */
-export function outer(self: Tensor, vec2: Tensor, options?: { out?: Tensor }): Tensor;
-/** The products of all pairs of two vectors' elements. @torch torch.outer */
 export function outer(self: Tensor, options: { vec2: Tensor; out?: Tensor }): Tensor;
 /** The products of all pairs of two vectors' elements. @torch torch.outer */
 export function outer(options: { input: Tensor; vec2: Tensor; out?: Tensor }): Tensor;
+/** The products of all pairs of two vectors' elements. @torch torch.outer */
+export function outer(self: Tensor, vec2: Tensor, options?: { out?: Tensor }): Tensor;
 export function outer(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.outer(args[0], args[1]);
   return A.call<Tensor>("outer", T__outer, args);
@@ -5650,11 +5651,11 @@ const T__polygamma: A.Overload[] = [
  * ```
  * @torch torch.polygamma
  */
-export function polygamma(n: number, self: Tensor, options?: { out?: Tensor }): Tensor;
-/** The derivative of order `n` of `digamma`, which the order 0 gives itself. @torch torch.polygamma */
 export function polygamma(n: number, options: { input: Tensor; out?: Tensor }): Tensor;
 /** The derivative of order `n` of `digamma`, which the order 0 gives itself. @torch torch.polygamma */
 export function polygamma(options: { n: number; input: Tensor; out?: Tensor }): Tensor;
+/** The derivative of order `n` of `digamma`, which the order 0 gives itself. @torch torch.polygamma */
+export function polygamma(n: number, self: Tensor, options?: { out?: Tensor }): Tensor;
 export function polygamma(...args: unknown[]): Tensor {
   if (args.length === 2 && A.isInt(args[0]) && args[1] instanceof Tensor) return O.polygamma(args[0], args[1]);
   return A.call<Tensor>("polygamma", T__polygamma, args);
@@ -5677,21 +5678,21 @@ const T__pow: A.Overload[] = [
  * ```
  * @torch torch.pow
  */
-export function pow(self: Tensor, exponent: Tensor, options?: { out?: Tensor }): Tensor;
-/** self to the power of a tensor, with broadcasting and type promotion. @torch torch.pow */
 export function pow(self: Tensor, options: { exponent: Tensor; out?: Tensor }): Tensor;
 /** self to the power of a tensor, with broadcasting and type promotion. @torch torch.pow */
 export function pow(options: { input: Tensor; exponent: Tensor; out?: Tensor }): Tensor;
-/** self to the power of a number. @torch torch.pow */
-export function pow(self: Tensor, exponent: Scalar, options?: { out?: Tensor }): Tensor;
+/** self to the power of a tensor, with broadcasting and type promotion. @torch torch.pow */
+export function pow(self: Tensor, exponent: Tensor, options?: { out?: Tensor }): Tensor;
 /** self to the power of a number. @torch torch.pow */
 export function pow(self: Tensor, options: { exponent: Scalar; out?: Tensor }): Tensor;
 /** self to the power of a number. @torch torch.pow */
 export function pow(options: { input: Tensor; exponent: Scalar; out?: Tensor }): Tensor;
-/** A number to the power of each element. @torch torch.pow */
-export function pow(self: Scalar, exponent: Tensor, options?: { out?: Tensor }): Tensor;
+/** self to the power of a number. @torch torch.pow */
+export function pow(self: Tensor, exponent: Scalar, options?: { out?: Tensor }): Tensor;
 /** A number to the power of each element. @torch torch.pow */
 export function pow(self: Scalar, options: { exponent: Tensor; out?: Tensor }): Tensor;
+/** A number to the power of each element. @torch torch.pow */
+export function pow(options: { input: Scalar; exponent: Tensor; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function pow<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }]): C;
 /** Of a collection. */
@@ -5699,7 +5700,7 @@ export function pow<C extends Td>(options: { input: C; other: C | Tensor | Scala
 /** Of a collection. */
 export function pow<C extends Td>(input: Tensor | Scalar, other: C): C;
 /** A number to the power of each element. @torch torch.pow */
-export function pow(options: { input: Scalar; exponent: Tensor; out?: Tensor }): Tensor;
+export function pow(self: Scalar, exponent: Tensor, options?: { out?: Tensor }): Tensor;
 export function pow(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.pow_Tensor(args[0], args[1]);
   return A.call<Tensor>("pow", T__pow, args);
@@ -5718,17 +5719,17 @@ const T__prod: A.Overload[] = [
  * ```
  * @torch torch.prod
  */
-export function prod(self: Tensor, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
-/** The product of all elements. @torch torch.prod */
 export function prod(options: { input: Tensor; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The product of all elements. @torch torch.prod */
+export function prod(self: Tensor, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The product over one dimension. @torch torch.prod */
 export function prod(self: Tensor, dim: number, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
-/** The product over one dimension. @torch torch.prod */
-export function prod(self: Tensor, dim: number, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The product over one dimension. @torch torch.prod */
 export function prod(self: Tensor, options: A.Either<"dim", "axis", number> & { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The product over one dimension. @torch torch.prod */
 export function prod(options: A.Either<"dim", "axis", number> & { input: Tensor; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The product over one dimension. @torch torch.prod */
+export function prod(self: Tensor, dim: number, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function prod(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.prod(args[0], null);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.prod_dim_int(args[0], args[1], false, null);
@@ -5749,15 +5750,15 @@ const T__put: A.Overload[] = [
  * ```
  * @torch torch.put
  */
-export function put(self: Tensor, index: Tensor | readonly number[], source: Tensor, accumulate: boolean): Tensor;
+export function put(self: Tensor, index: Tensor | A.IndexList, source: Tensor, accumulate: boolean): Tensor;
 /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put */
-export function put(self: Tensor, index: Tensor | readonly number[], source: Tensor, options?: { accumulate?: boolean }): Tensor;
+export function put(self: Tensor, index: Tensor | A.IndexList, options: { source: Tensor; accumulate?: boolean }): Tensor;
 /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put */
-export function put(self: Tensor, index: Tensor | readonly number[], options: { source: Tensor; accumulate?: boolean }): Tensor;
+export function put(self: Tensor, options: { index: Tensor | A.IndexList; source: Tensor; accumulate?: boolean }): Tensor;
 /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put */
-export function put(self: Tensor, options: { index: Tensor | readonly number[]; source: Tensor; accumulate?: boolean }): Tensor;
+export function put(options: { input: Tensor; index: Tensor | A.IndexList; source: Tensor; accumulate?: boolean }): Tensor;
 /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put */
-export function put(options: { input: Tensor; index: Tensor | readonly number[]; source: Tensor; accumulate?: boolean }): Tensor;
+export function put(self: Tensor, index: Tensor | A.IndexList, source: Tensor, options?: { accumulate?: boolean }): Tensor;
 export function put(...args: unknown[]): Tensor {
   return A.call<Tensor>("put", T__put, args);
 }
@@ -5781,21 +5782,21 @@ export function quantile(self: Tensor, q: Tensor, dim: number | null, keepdim: b
 /** Quantiles for each of several shares, along a new first dimension. @torch torch.quantile */
 export function quantile(self: Tensor, q: Tensor, dim: number | null, options?: { keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
 /** Quantiles for each of several shares, along a new first dimension. @torch torch.quantile */
-export function quantile(self: Tensor, q: Tensor, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
-/** Quantiles for each of several shares, along a new first dimension. @torch torch.quantile */
 export function quantile(self: Tensor, options: { q: Tensor; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
 /** Quantiles for each of several shares, along a new first dimension. @torch torch.quantile */
 export function quantile(options: { input: Tensor; q: Tensor; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+/** Quantiles for each of several shares, along a new first dimension. @torch torch.quantile */
+export function quantile(self: Tensor, q: Tensor, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
 /** The element below which the share `q` of the elements lies, along a dimension, or of all elements. @torch torch.quantile */
 export function quantile(self: Tensor, q: number, dim: number | null, keepdim: boolean, options?: { interpolation?: string; out?: Tensor }): Tensor;
 /** The element below which the share `q` of the elements lies, along a dimension, or of all elements. @torch torch.quantile */
 export function quantile(self: Tensor, q: number, dim: number | null, options?: { keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
 /** The element below which the share `q` of the elements lies, along a dimension, or of all elements. @torch torch.quantile */
-export function quantile(self: Tensor, q: number, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
-/** The element below which the share `q` of the elements lies, along a dimension, or of all elements. @torch torch.quantile */
 export function quantile(self: Tensor, options: { q: number; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
 /** The element below which the share `q` of the elements lies, along a dimension, or of all elements. @torch torch.quantile */
 export function quantile(options: { input: Tensor; q: number; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+/** The element below which the share `q` of the elements lies, along a dimension, or of all elements. @torch torch.quantile */
+export function quantile(self: Tensor, q: number, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
 export function quantile(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.quantile(args[0], args[1], null, false, "linear");
   return A.call<Tensor>("quantile", T__quantile, args);
@@ -5815,9 +5816,9 @@ const T__rad2deg = (): A.Overload[] => [
  * ```
  * @torch torch.rad2deg
  */
-export function rad2deg(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** Radians in degrees. @torch torch.rad2deg */
 export function rad2deg(options: { input: Tensor; out?: Tensor }): Tensor;
+/** Radians in degrees. @torch torch.rad2deg */
+export function rad2deg(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function rad2deg(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("rad2deg", T__rad2deg(), [self, options]);
@@ -5864,13 +5865,13 @@ const T__randLike: A.Overload[] = [
  * ```
  * @torch torch.rand_like
  */
-export function randLike(self: Tensor, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function randLike(options: { input: Tensor; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 /** Of a collection. */
 export function randLike<C extends Td>(input: C, ...rest: [options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }]): C;
 /** Of a collection. */
 export function randLike<C extends Td>(options: { input: C; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): C;
 /** Uniform random numbers in [0, 1), with the shape, dtype and layout of another tensor. @torch torch.rand_like */
-export function randLike(options: { input: Tensor; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function randLike(self: Tensor, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 export function randLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.rand_like(args[0], null, null, null, false, null);
   return A.call<Tensor>("randLike", T__randLike, args);
@@ -5926,19 +5927,19 @@ const T__randintLike: A.Overload[] = [
  * ```
  * @torch torch.randint_like
  */
-export function randintLike(self: Tensor, high: Scalar, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
-/** Random integers from 0 to `high`, which is left out, with the shape, dtype and layout of another tensor. @torch torch.randint_like */
 export function randintLike(self: Tensor, options: { high: Scalar; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 /** Random integers from 0 to `high`, which is left out, with the shape, dtype and layout of another tensor. @torch torch.randint_like */
 export function randintLike(options: { input: Tensor; high: Scalar; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
-/** Random integers from `low` to `high`, which is left out, with the shape, dtype and layout of another tensor. @torch torch.randint_like */
-export function randintLike(self: Tensor, low: Scalar, high: Scalar, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+/** Random integers from 0 to `high`, which is left out, with the shape, dtype and layout of another tensor. @torch torch.randint_like */
+export function randintLike(self: Tensor, high: Scalar, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 /** Random integers from `low` to `high`, which is left out, with the shape, dtype and layout of another tensor. @torch torch.randint_like */
 export function randintLike(self: Tensor, low: Scalar, options: { high: Scalar; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 /** Random integers from `low` to `high`, which is left out, with the shape, dtype and layout of another tensor. @torch torch.randint_like */
 export function randintLike(self: Tensor, options: { low: Scalar; high: Scalar; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 /** Random integers from `low` to `high`, which is left out, with the shape, dtype and layout of another tensor. @torch torch.randint_like */
 export function randintLike(options: { input: Tensor; low: Scalar; high: Scalar; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+/** Random integers from `low` to `high`, which is left out, with the shape, dtype and layout of another tensor. @torch torch.randint_like */
+export function randintLike(self: Tensor, low: Scalar, high: Scalar, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 export function randintLike(...args: unknown[]): Tensor {
   return A.call<Tensor>("randintLike", T__randintLike, args);
 }
@@ -5977,13 +5978,13 @@ const T__randnLike: A.Overload[] = [
  * ```
  * @torch torch.randn_like
  */
-export function randnLike(self: Tensor, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function randnLike(options: { input: Tensor; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 /** Of a collection. */
 export function randnLike<C extends Td>(input: C, ...rest: [options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }]): C;
 /** Of a collection. */
 export function randnLike<C extends Td>(options: { input: C; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): C;
 /** Normal random numbers, with the shape, dtype and layout of another tensor. @torch torch.randn_like */
-export function randnLike(options: { input: Tensor; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function randnLike(self: Tensor, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 export function randnLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.randn_like(args[0], null, null, null, false, null);
   return A.call<Tensor>("randnLike", T__randnLike, args);
@@ -6001,9 +6002,9 @@ const T__randperm: A.Overload[] = [
  * ```
  * @torch torch.randperm
  */
-export function randperm(n: number, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
-/** A random permutation of the numbers from 0 to n - 1. @torch torch.randperm */
 export function randperm(options: { n: number; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** A random permutation of the numbers from 0 to n - 1. @torch torch.randperm */
+export function randperm(n: number, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 export function randperm(...args: unknown[]): Tensor {
   if (args.length === 1 && A.isInt(args[0])) return O.randperm(args[0], null, null, null, false);
   return A.call<Tensor>("randperm", T__randperm, args);
@@ -6021,9 +6022,9 @@ const T__ravel: A.Overload[] = [
  * ```
  * @torch torch.ravel
  */
-export function ravel(self: Tensor): Tensor;
-/** All elements in one dimension. @torch torch.ravel */
 export function ravel(options: { input: Tensor }): Tensor;
+/** All elements in one dimension. @torch torch.ravel */
+export function ravel(self: Tensor): Tensor;
 export function ravel(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.ravel(args[0]);
   return A.call<Tensor>("ravel", T__ravel, args);
@@ -6040,9 +6041,9 @@ const T__real: A.Overload[] = [
  * ```
  * @torch torch.real
  */
-export function real(self: Tensor): Tensor;
-/** The real parts, as a view. @torch torch.real */
 export function real(options: { input: Tensor }): Tensor;
+/** The real parts, as a view. @torch torch.real */
+export function real(self: Tensor): Tensor;
 export function real(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.real(args[0]);
   return A.call<Tensor>("real", T__real, args);
@@ -6061,9 +6062,9 @@ const T__reciprocal = (): A.Overload[] => [
  * ```
  * @torch torch.reciprocal
  */
-export function reciprocal(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** 1 / self. @torch torch.reciprocal */
 export function reciprocal(options: { input: Tensor; out?: Tensor }): Tensor;
+/** 1 / self. @torch torch.reciprocal */
+export function reciprocal(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function reciprocal(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("reciprocal", T__reciprocal(), [self, options]);
@@ -6089,9 +6090,9 @@ const T__relu = (): A.Overload[] => [
  * ```
  * @torch torch.relu
  */
-export function relu(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** Each element, or zero where it is negative. @torch torch.relu */
 export function relu(options: { input: Tensor; out?: Tensor }): Tensor;
+/** Each element, or zero where it is negative. @torch torch.relu */
+export function relu(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function relu(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("relu", T__relu(), [self, options]);
@@ -6119,17 +6120,17 @@ const T__remainder: A.Overload[] = [
  * ```
  * @torch torch.remainder
  */
-export function remainder(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-/** The remainder of the division, with the sign of the divisor (Python's %). @torch torch.remainder */
 export function remainder(self: Tensor, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
 /** The remainder of the division, with the sign of the divisor (Python's %). @torch torch.remainder */
 export function remainder(options: { input: Tensor; other: Tensor | Scalar; out?: Tensor }): Tensor;
-/** The remainder of a number's division by each element, with the sign of the divisor. @torch torch.remainder */
-export function remainder(self: Scalar, other: Tensor): Tensor;
+/** The remainder of the division, with the sign of the divisor (Python's %). @torch torch.remainder */
+export function remainder(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 /** The remainder of a number's division by each element, with the sign of the divisor. @torch torch.remainder */
 export function remainder(self: Scalar, options: { other: Tensor }): Tensor;
 /** The remainder of a number's division by each element, with the sign of the divisor. @torch torch.remainder */
 export function remainder(options: { input: Scalar; other: Tensor }): Tensor;
+/** The remainder of a number's division by each element, with the sign of the divisor. @torch torch.remainder */
+export function remainder(self: Scalar, other: Tensor): Tensor;
 export function remainder(...args: unknown[]): Tensor {
   return A.call<Tensor>("remainder", T__remainder, args);
 }
@@ -6153,27 +6154,27 @@ const T__repeatInterleave: A.Overload[] = [
  */
 export function repeatInterleave(self: Tensor, repeats: number, dim: number | null, options?: { outputSize?: number | null }): Tensor;
 /** Each part along a dimension several times in a row. @torch torch.repeat_interleave */
-export function repeatInterleave(self: Tensor, repeats: number, options?: { dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
-/** Each part along a dimension several times in a row. @torch torch.repeat_interleave */
 export function repeatInterleave(self: Tensor, options: { repeats: number; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
 /** Each part along a dimension several times in a row. @torch torch.repeat_interleave */
 export function repeatInterleave(options: { input: Tensor; repeats: number; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
+/** Each part along a dimension several times in a row. @torch torch.repeat_interleave */
+export function repeatInterleave(self: Tensor, repeats: number, options?: { dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
 /** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
-export function repeatInterleave(self: Tensor, repeats: Tensor | readonly number[], dim: number | null, options?: { outputSize?: number | null }): Tensor;
+export function repeatInterleave(self: Tensor, repeats: Tensor | A.IndexList, dim: number | null, options?: { outputSize?: number | null }): Tensor;
 /** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
-export function repeatInterleave(self: Tensor, repeats: Tensor | readonly number[], options?: { dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
+export function repeatInterleave(self: Tensor, options: { repeats: Tensor | A.IndexList; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
 /** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
-export function repeatInterleave(self: Tensor, options: { repeats: Tensor | readonly number[]; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
+export function repeatInterleave(options: { input: Tensor; repeats: Tensor | A.IndexList; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
 /** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
-export function repeatInterleave(options: { input: Tensor; repeats: Tensor | readonly number[]; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
+export function repeatInterleave(self: Tensor, repeats: Tensor | A.IndexList, options?: { dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
 /** The positions 0, 1, …, each as often as `repeats` says for it. @torch torch.repeat_interleave */
-export function repeatInterleave(repeats: Tensor, options?: { outputSize?: number | null }): Tensor;
+export function repeatInterleave(options: { repeats: Tensor; outputSize?: number | null }): Tensor;
 /** Of a collection. */
 export function repeatInterleave<C extends Td>(input: C, ...rest: [repeats: number | Tensor, dim: number | null] | [repeats: number | Tensor, options?: { dim?: number | null }] | [options: { repeats: number | Tensor; dim?: number | null }]): C;
 /** Of a collection. */
 export function repeatInterleave<C extends Td>(options: { input: C; repeats: number | Tensor; dim?: number | null }): C;
 /** The positions 0, 1, …, each as often as `repeats` says for it. @torch torch.repeat_interleave */
-export function repeatInterleave(options: { repeats: Tensor; outputSize?: number | null }): Tensor;
+export function repeatInterleave(repeats: Tensor, options?: { outputSize?: number | null }): Tensor;
 export function repeatInterleave(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.repeat_interleave_self_int(args[0], args[1], null, null);
   if (args.length === 1 && args[0] instanceof Tensor) return O.repeat_interleave_Tensor(args[0], null);
@@ -6221,9 +6222,9 @@ const T__resolveConj: A.Overload[] = [
  * ```
  * @torch torch.resolve_conj
  */
-export function resolveConj(self: Tensor): Tensor;
-/** A copy without the conjugate bit. @torch torch.resolve_conj */
 export function resolveConj(options: { input: Tensor }): Tensor;
+/** A copy without the conjugate bit. @torch torch.resolve_conj */
+export function resolveConj(self: Tensor): Tensor;
 export function resolveConj(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.resolve_conj(args[0]);
   return A.call<Tensor>("resolveConj", T__resolveConj, args);
@@ -6240,9 +6241,9 @@ const T__resolveNeg: A.Overload[] = [
  * ```
  * @torch torch.resolve_neg
  */
-export function resolveNeg(self: Tensor): Tensor;
-/** A copy without the negative bit. @torch torch.resolve_neg */
 export function resolveNeg(options: { input: Tensor }): Tensor;
+/** A copy without the negative bit. @torch torch.resolve_neg */
+export function resolveNeg(self: Tensor): Tensor;
 export function resolveNeg(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.resolve_neg(args[0]);
   return A.call<Tensor>("resolveNeg", T__resolveNeg, args);
@@ -6264,15 +6265,15 @@ const T__roll: A.Overload[] = [
  */
 export function roll(self: Tensor, shifts: number | readonly number[], dims: number | readonly number[] | null): Tensor;
 /** The elements moved on by `shifts` places along the dimensions, those beyond the end to the beginning. @torch torch.roll */
-export function roll(self: Tensor, shifts: number | readonly number[], options?: { dims?: number | readonly number[] | null }): Tensor;
-/** The elements moved on by `shifts` places along the dimensions, those beyond the end to the beginning. @torch torch.roll */
 export function roll(self: Tensor, options: { shifts: number | readonly number[]; dims?: number | readonly number[] | null }): Tensor;
+/** The elements moved on by `shifts` places along the dimensions, those beyond the end to the beginning. @torch torch.roll */
+export function roll(options: { input: Tensor; shifts: number | readonly number[]; dims?: number | readonly number[] | null }): Tensor;
 /** Of a collection. */
 export function roll<C extends Td>(input: C, ...rest: [shifts: number | readonly number[], dims: number | readonly number[] | null] | [shifts: number | readonly number[], options?: { dims?: number | readonly number[] | null }] | [options: { shifts: number | readonly number[]; dims?: number | readonly number[] | null }]): C;
 /** Of a collection. */
 export function roll<C extends Td>(options: { input: C; shifts: number | readonly number[]; dims?: number | readonly number[] | null }): C;
 /** The elements moved on by `shifts` places along the dimensions, those beyond the end to the beginning. @torch torch.roll */
-export function roll(options: { input: Tensor; shifts: number | readonly number[]; dims?: number | readonly number[] | null }): Tensor;
+export function roll(self: Tensor, shifts: number | readonly number[], options?: { dims?: number | readonly number[] | null }): Tensor;
 export function roll(...args: unknown[]): Tensor {
   return A.call<Tensor>("roll", T__roll, args);
 }
@@ -6296,13 +6297,13 @@ export function rot90(self: Tensor, k: number, dims: number | readonly number[] 
 /** A new tensor turned by `k` quarters in the plane of two dimensions (the first two unless given), from the first towards the second. @torch torch.rot90 */
 export function rot90(self: Tensor, k: number, options?: { dims?: number | readonly number[] | null }): Tensor;
 /** A new tensor turned by `k` quarters in the plane of two dimensions (the first two unless given), from the first towards the second. @torch torch.rot90 */
-export function rot90(self: Tensor, options?: { k?: number; dims?: number | readonly number[] | null }): Tensor;
+export function rot90(options: { input: Tensor; k?: number; dims?: number | readonly number[] | null }): Tensor;
 /** Of a collection. */
 export function rot90<C extends Td>(input: C, ...rest: [k: number, dims: readonly number[]] | [k: number, options?: { dims?: readonly number[] }] | [options?: { k?: number; dims?: readonly number[] }]): C;
 /** Of a collection. */
 export function rot90<C extends Td>(options: { input: C; k?: number; dims?: readonly number[] }): C;
 /** A new tensor turned by `k` quarters in the plane of two dimensions (the first two unless given), from the first towards the second. @torch torch.rot90 */
-export function rot90(options: { input: Tensor; k?: number; dims?: number | readonly number[] | null }): Tensor;
+export function rot90(self: Tensor, options?: { k?: number; dims?: number | readonly number[] | null }): Tensor;
 export function rot90(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.rot90(args[0], 1, null);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.rot90(args[0], args[1], null);
@@ -6325,13 +6326,13 @@ const T__round: A.Overload[] = [
  * ```
  * @torch torch.round
  */
-export function round(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** The nearest whole number, the even one of two. @torch torch.round */
 export function round(options: { input: Tensor; out?: Tensor }): Tensor;
-/** The nearest number with so many digits after the point. @torch torch.round */
-export function round(self: Tensor, options: { decimals: number; out?: Tensor }): Tensor;
+/** The nearest whole number, the even one of two. @torch torch.round */
+export function round(self: Tensor, options?: { out?: Tensor }): Tensor;
 /** The nearest number with so many digits after the point. @torch torch.round */
 export function round(options: { input: Tensor; decimals: number; out?: Tensor }): Tensor;
+/** The nearest number with so many digits after the point. @torch torch.round */
+export function round(self: Tensor, options: { decimals: number; out?: Tensor }): Tensor;
 export function round(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.round(args[0]);
   return A.call<Tensor>("round", T__round, args);
@@ -6349,9 +6350,9 @@ const T__rowStack: A.Overload[] = [
  * ```
  * @torch torch.vstack
  */
-export function rowStack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
-/** Tensors on top of each other: along the first dimension, vectors as rows. @torch torch.vstack */
 export function rowStack(options: { tensors: readonly Tensor[]; out?: Tensor }): Tensor;
+/** Tensors on top of each other: along the first dimension, vectors as rows. @torch torch.vstack */
+export function rowStack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
 export function rowStack(...args: unknown[]): Tensor {
   return A.call<Tensor>("rowStack", T__rowStack, args);
 }
@@ -6369,9 +6370,9 @@ const T__rsqrt = (): A.Overload[] => [
  * ```
  * @torch torch.rsqrt
  */
-export function rsqrt(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** 1 / sqrt(self). @torch torch.rsqrt */
 export function rsqrt(options: { input: Tensor; out?: Tensor }): Tensor;
+/** 1 / sqrt(self). @torch torch.rsqrt */
+export function rsqrt(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function rsqrt(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("rsqrt", T__rsqrt(), [self, options]);
@@ -6396,11 +6397,11 @@ const T__rsub = (): A.Overload[] => [
  * ```
  * @torch torch.rsub
  */
-export function rsub(self: Tensor, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
-/** other - alpha * self, with broadcasting and type promotion. @torch torch.rsub */
 export function rsub(self: Tensor, options: { other: Tensor | Scalar; alpha?: Scalar }): Tensor;
 /** other - alpha * self, with broadcasting and type promotion. @torch torch.rsub */
 export function rsub(options: { input: Tensor; other: Tensor | Scalar; alpha?: Scalar }): Tensor;
+/** other - alpha * self, with broadcasting and type promotion. @torch torch.rsub */
+export function rsub(self: Tensor, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
 export function rsub(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("rsub", T__rsub(), [self, other, options]);
@@ -6428,9 +6429,9 @@ const T__scalarTensor: A.Overload[] = [
  * ```
  * @torch torch.scalar_tensor
  */
-export function scalarTensor(s: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
-/** A 0-dim tensor of the default dtype unless one is given. @torch torch.scalar_tensor */
 export function scalarTensor(options: { s: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+/** A 0-dim tensor of the default dtype unless one is given. @torch torch.scalar_tensor */
+export function scalarTensor(s: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 export function scalarTensor(...args: unknown[]): Tensor {
   return A.call<Tensor>("scalarTensor", T__scalarTensor, args);
 }
@@ -6455,45 +6456,45 @@ const T__scatter: A.Overload[] = [
  * ```
  * @torch torch.scatter
  */
-export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor, options?: { out?: Tensor }): Tensor;
+export function scatter(self: Tensor, dim: number, index: Tensor | A.IndexList, options: { src: Tensor; out?: Tensor }): Tensor;
 /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter */
-export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], options: { src: Tensor; out?: Tensor }): Tensor;
+export function scatter(self: Tensor, dim: number, options: { index: Tensor | A.IndexList; src: Tensor; out?: Tensor }): Tensor;
 /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter */
-export function scatter(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; src: Tensor; out?: Tensor }): Tensor;
+export function scatter(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; src: Tensor; out?: Tensor }): Tensor;
 /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter */
-export function scatter(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; src: Tensor; out?: Tensor }): Tensor;
+export function scatter(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | A.IndexList; src: Tensor; out?: Tensor }): Tensor;
 /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter */
-export function scatter(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; src: Tensor; out?: Tensor }): Tensor;
+export function scatter(self: Tensor, dim: number, index: Tensor | A.IndexList, src: Tensor, options?: { out?: Tensor }): Tensor;
 /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter */
-export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar, options?: { out?: Tensor }): Tensor;
+export function scatter(self: Tensor, dim: number, index: Tensor | A.IndexList, options: { value: Scalar; out?: Tensor }): Tensor;
 /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter */
-export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], options: { value: Scalar; out?: Tensor }): Tensor;
+export function scatter(self: Tensor, dim: number, options: { index: Tensor | A.IndexList; value: Scalar; out?: Tensor }): Tensor;
 /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter */
-export function scatter(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; value: Scalar; out?: Tensor }): Tensor;
+export function scatter(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; value: Scalar; out?: Tensor }): Tensor;
 /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter */
-export function scatter(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Scalar; out?: Tensor }): Tensor;
+export function scatter(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | A.IndexList; value: Scalar; out?: Tensor }): Tensor;
 /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter */
-export function scatter(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; value: Scalar; out?: Tensor }): Tensor;
+export function scatter(self: Tensor, dim: number, index: Tensor | A.IndexList, value: Scalar, options?: { out?: Tensor }): Tensor;
 /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter */
-export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor, options: { reduce: string; out?: Tensor }): Tensor;
+export function scatter(self: Tensor, dim: number, index: Tensor | A.IndexList, options: { src: Tensor; reduce: string; out?: Tensor }): Tensor;
 /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter */
-export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], options: { src: Tensor; reduce: string; out?: Tensor }): Tensor;
+export function scatter(self: Tensor, dim: number, options: { index: Tensor | A.IndexList; src: Tensor; reduce: string; out?: Tensor }): Tensor;
 /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter */
-export function scatter(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; src: Tensor; reduce: string; out?: Tensor }): Tensor;
+export function scatter(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; src: Tensor; reduce: string; out?: Tensor }): Tensor;
 /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter */
-export function scatter(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; src: Tensor; reduce: string; out?: Tensor }): Tensor;
+export function scatter(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | A.IndexList; src: Tensor; reduce: string; out?: Tensor }): Tensor;
 /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter */
-export function scatter(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; src: Tensor; reduce: string; out?: Tensor }): Tensor;
+export function scatter(self: Tensor, dim: number, index: Tensor | A.IndexList, src: Tensor, options: { reduce: string; out?: Tensor }): Tensor;
 /** As with a tensor, for one number. @torch torch.scatter */
-export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar, options: { reduce: string; out?: Tensor }): Tensor;
+export function scatter(self: Tensor, dim: number, index: Tensor | A.IndexList, options: { value: Scalar; reduce: string; out?: Tensor }): Tensor;
 /** As with a tensor, for one number. @torch torch.scatter */
-export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], options: { value: Scalar; reduce: string; out?: Tensor }): Tensor;
+export function scatter(self: Tensor, dim: number, options: { index: Tensor | A.IndexList; value: Scalar; reduce: string; out?: Tensor }): Tensor;
 /** As with a tensor, for one number. @torch torch.scatter */
-export function scatter(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; value: Scalar; reduce: string; out?: Tensor }): Tensor;
+export function scatter(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; value: Scalar; reduce: string; out?: Tensor }): Tensor;
 /** As with a tensor, for one number. @torch torch.scatter */
-export function scatter(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Scalar; reduce: string; out?: Tensor }): Tensor;
+export function scatter(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | A.IndexList; value: Scalar; reduce: string; out?: Tensor }): Tensor;
 /** As with a tensor, for one number. @torch torch.scatter */
-export function scatter(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; value: Scalar; reduce: string; out?: Tensor }): Tensor;
+export function scatter(self: Tensor, dim: number, index: Tensor | A.IndexList, value: Scalar, options: { reduce: string; out?: Tensor }): Tensor;
 export function scatter(...args: unknown[]): Tensor {
   return A.call<Tensor>("scatter", T__scatter, args);
 }
@@ -6510,15 +6511,15 @@ const T__scatterAdd: A.Overload[] = [
  * ```
  * @torch torch.scatter_add
  */
-export function scatterAdd(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor, options?: { out?: Tensor }): Tensor;
+export function scatterAdd(self: Tensor, dim: number, index: Tensor | A.IndexList, options: { src: Tensor; out?: Tensor }): Tensor;
 /** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add */
-export function scatterAdd(self: Tensor, dim: number, index: Tensor | readonly number[], options: { src: Tensor; out?: Tensor }): Tensor;
+export function scatterAdd(self: Tensor, dim: number, options: { index: Tensor | A.IndexList; src: Tensor; out?: Tensor }): Tensor;
 /** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add */
-export function scatterAdd(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; src: Tensor; out?: Tensor }): Tensor;
+export function scatterAdd(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; src: Tensor; out?: Tensor }): Tensor;
 /** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add */
-export function scatterAdd(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; src: Tensor; out?: Tensor }): Tensor;
+export function scatterAdd(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | A.IndexList; src: Tensor; out?: Tensor }): Tensor;
 /** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add */
-export function scatterAdd(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; src: Tensor; out?: Tensor }): Tensor;
+export function scatterAdd(self: Tensor, dim: number, index: Tensor | A.IndexList, src: Tensor, options?: { out?: Tensor }): Tensor;
 export function scatterAdd(...args: unknown[]): Tensor {
   return A.call<Tensor>("scatterAdd", T__scatterAdd, args);
 }
@@ -6540,17 +6541,17 @@ const T__searchsorted: A.Overload[] = [
  * ```
  * @torch torch.searchsorted
  */
-export function searchsorted(sortedSequence: Tensor, self: Tensor, options?: { outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor }): Tensor;
-/** Where each value would go in its sorted row: before elements that are equal, with `right` behind them. @torch torch.searchsorted */
 export function searchsorted(sortedSequence: Tensor, options: { input: Tensor; outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor }): Tensor;
 /** Where each value would go in its sorted row: before elements that are equal, with `right` behind them. @torch torch.searchsorted */
 export function searchsorted(options: { sortedSequence: Tensor; input: Tensor; outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor }): Tensor;
-/** Where a number would go in a sorted row. @torch torch.searchsorted */
-export function searchsorted(sortedSequence: Tensor, self: Scalar, options?: { outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor }): Tensor;
+/** Where each value would go in its sorted row: before elements that are equal, with `right` behind them. @torch torch.searchsorted */
+export function searchsorted(sortedSequence: Tensor, self: Tensor, options?: { outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor }): Tensor;
 /** Where a number would go in a sorted row. @torch torch.searchsorted */
 export function searchsorted(sortedSequence: Tensor, options: { input: Scalar; outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor }): Tensor;
 /** Where a number would go in a sorted row. @torch torch.searchsorted */
 export function searchsorted(options: { sortedSequence: Tensor; input: Scalar; outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor }): Tensor;
+/** Where a number would go in a sorted row. @torch torch.searchsorted */
+export function searchsorted(sortedSequence: Tensor, self: Scalar, options?: { outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor }): Tensor;
 export function searchsorted(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.searchsorted_Tensor(args[0], args[1], false, false, null, null);
   return A.call<Tensor>("searchsorted", T__searchsorted, args);
@@ -6569,13 +6570,13 @@ const T__select: A.Overload[] = [
  * ```
  * @torch torch.select
  */
-export function select(self: Tensor, dim: number, index: number): Tensor;
-/** One position of a dimension, which goes away. @torch torch.select */
 export function select(self: Tensor, dim: number, options: { index: number }): Tensor;
 /** One position of a dimension, which goes away. @torch torch.select */
 export function select(self: Tensor, options: A.Either<"dim", "axis", number> & { index: number }): Tensor;
 /** One position of a dimension, which goes away. @torch torch.select */
 export function select(options: A.Either<"dim", "axis", number> & { input: Tensor; index: number }): Tensor;
+/** One position of a dimension, which goes away. @torch torch.select */
+export function select(self: Tensor, dim: number, index: number): Tensor;
 export function select(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.select(args[0], args[1], args[2]);
   return A.call<Tensor>("select", T__select, args);
@@ -6593,9 +6594,9 @@ const T__sgn = (): A.Overload[] => [
  * ```
  * @torch torch.sgn
  */
-export function sgn(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** As `sign`. @torch torch.sgn */
 export function sgn(options: { input: Tensor; out?: Tensor }): Tensor;
+/** As `sign`. @torch torch.sgn */
+export function sgn(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function sgn(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("sgn", T__sgn(), [self, options]);
@@ -6621,13 +6622,13 @@ const T__sigmoid = (): A.Overload[] => [
  * ```
  * @torch torch.sigmoid
  */
-export function sigmoid(self: Tensor, options?: { out?: Tensor }): Tensor;
+export function sigmoid(options: { input: Tensor; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function sigmoid<C extends Td>(input: C): C;
 /** Of a collection. */
 export function sigmoid<C extends Td>(options: { input: C }): C;
 /** 1 / (1 + exp(-x)) of each element. @torch torch.sigmoid */
-export function sigmoid(options: { input: Tensor; out?: Tensor }): Tensor;
+export function sigmoid(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function sigmoid(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("sigmoid", T__sigmoid(), [self, options]);
@@ -6653,9 +6654,9 @@ const T__sign = (): A.Overload[] => [
  * ```
  * @torch torch.sign
  */
-export function sign(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** 1, 0 or -1, as each element is above, at or below zero. @torch torch.sign */
 export function sign(options: { input: Tensor; out?: Tensor }): Tensor;
+/** 1, 0 or -1, as each element is above, at or below zero. @torch torch.sign */
+export function sign(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function sign(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("sign", T__sign(), [self, options]);
@@ -6682,9 +6683,9 @@ const T__signbit = (): A.Overload[] => [
  * ```
  * @torch torch.signbit
  */
-export function signbit(self: Tensor, options?: { out?: Tensor }): BoolTensor;
-/** True where an element has a minus sign, -0 too. @torch torch.signbit */
 export function signbit(options: { input: Tensor; out?: Tensor }): BoolTensor;
+/** True where an element has a minus sign, -0 too. @torch torch.signbit */
+export function signbit(self: Tensor, options?: { out?: Tensor }): BoolTensor;
 export function signbit(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("signbit", T__signbit(), [self, options]);
@@ -6710,13 +6711,13 @@ const T__sin = (): A.Overload[] => [
  * ```
  * @torch torch.sin
  */
-export function sin(self: Tensor, options?: { out?: Tensor }): Tensor;
+export function sin(options: { input: Tensor; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function sin<C extends Td>(input: C): C;
 /** Of a collection. */
 export function sin<C extends Td>(options: { input: C }): C;
 /** The sine of each element, in radians. @torch torch.sin */
-export function sin(options: { input: Tensor; out?: Tensor }): Tensor;
+export function sin(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function sin(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("sin", T__sin(), [self, options]);
@@ -6742,9 +6743,9 @@ const T__sinc = (): A.Overload[] => [
  * ```
  * @torch torch.sinc
  */
-export function sinc(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** sin(pi x) / (pi x) of each element, and 1 at 0. @torch torch.sinc */
 export function sinc(options: { input: Tensor; out?: Tensor }): Tensor;
+/** sin(pi x) / (pi x) of each element, and 1 at 0. @torch torch.sinc */
+export function sinc(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function sinc(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("sinc", T__sinc(), [self, options]);
@@ -6770,9 +6771,9 @@ const T__sinh = (): A.Overload[] => [
  * ```
  * @torch torch.sinh
  */
-export function sinh(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** The hyperbolic sine of each element. @torch torch.sinh */
 export function sinh(options: { input: Tensor; out?: Tensor }): Tensor;
+/** The hyperbolic sine of each element. @torch torch.sinh */
+export function sinh(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function sinh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("sinh", T__sinh(), [self, options]);
@@ -6799,15 +6800,15 @@ const T__softmax: A.Overload[] = [
  */
 export function softmax(self: Tensor, dim: number, dtype: DTypeLike | null, options?: { out?: Tensor }): Tensor;
 /** exp(x) divided by its sum along a dimension. @torch torch.softmax */
-export function softmax(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
-/** exp(x) divided by its sum along a dimension. @torch torch.softmax */
 export function softmax(self: Tensor, options: A.Either<"dim", "axis", number> & { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** exp(x) divided by its sum along a dimension. @torch torch.softmax */
+export function softmax(options: A.Either<"dim", "axis", number> & { input: Tensor; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function softmax<C extends Td>(input: C, ...rest: [dim: number, dtype: DTypeLike | null] | [dim: number, options?: { dtype?: DTypeLike | null }] | [options: { dim: number; dtype?: DTypeLike | null }]): C;
 /** Of a collection. */
 export function softmax<C extends Td>(options: { input: C; dim: number; dtype?: DTypeLike | null }): C;
 /** exp(x) divided by its sum along a dimension. @torch torch.softmax */
-export function softmax(options: A.Either<"dim", "axis", number> & { input: Tensor; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function softmax(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function softmax(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.softmax(args[0], args[1], null);
   return A.call<Tensor>("softmax", T__softmax, args);
@@ -6832,13 +6833,13 @@ export function sort(self: Tensor, dim: number, descending: boolean, options?: {
 /** The elements in order along a dimension, and where each was. @torch torch.sort */
 export function sort(self: Tensor, dim: number, options?: { descending?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The elements in order along a dimension, and where each was. @torch torch.sort */
-export function sort(self: Tensor, options?: { dim?: number; axis?: number; descending?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
-/** The elements in order along a dimension, and where each was. @torch torch.sort */
 export function sort(options: { input: Tensor; dim?: number; axis?: number; descending?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
-/** As `sort`. @torch torch.sort */
-export function sort(self: Tensor, options?: { dim?: number; axis?: number; descending?: boolean; stable?: boolean | null; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The elements in order along a dimension, and where each was. @torch torch.sort */
+export function sort(self: Tensor, options?: { dim?: number; axis?: number; descending?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** As `sort`. @torch torch.sort */
 export function sort(options: { input: Tensor; dim?: number; axis?: number; descending?: boolean; stable?: boolean | null; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** As `sort`. @torch torch.sort */
+export function sort(self: Tensor, options?: { dim?: number; axis?: number; descending?: boolean; stable?: boolean | null; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 export function sort(...args: unknown[]): Named<readonly ["values","indices"]> {
   if (args.length === 1 && args[0] instanceof Tensor) return O.sort(args[0], -1, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.sort(args[0], args[1], false);
@@ -6862,23 +6863,23 @@ const T__split: A.Overload[] = [
  */
 export function split(self: Tensor, splitSize: number, dim: number): Tensor[];
 /** Consecutive parts of a size. @torch torch.split */
-export function split(self: Tensor, splitSize: number, options?: { dim?: number; axis?: number }): Tensor[];
-/** Consecutive parts of a size. @torch torch.split */
 export function split(self: Tensor, options: { splitSize: number; dim?: number; axis?: number }): Tensor[];
 /** Consecutive parts of a size. @torch torch.split */
 export function split(options: { input: Tensor; splitSize: number; dim?: number; axis?: number }): Tensor[];
+/** Consecutive parts of a size. @torch torch.split */
+export function split(self: Tensor, splitSize: number, options?: { dim?: number; axis?: number }): Tensor[];
 /** Consecutive parts of the given sizes. @torch torch.split */
 export function split(self: Tensor, splitSize: readonly number[], dim: number): Tensor[];
 /** Consecutive parts of the given sizes. @torch torch.split */
-export function split(self: Tensor, splitSize: readonly number[], options?: { dim?: number; axis?: number }): Tensor[];
-/** Consecutive parts of the given sizes. @torch torch.split */
 export function split(self: Tensor, options: { splitSize: readonly number[]; dim?: number; axis?: number }): Tensor[];
+/** Consecutive parts of the given sizes. @torch torch.split */
+export function split(options: { input: Tensor; splitSize: readonly number[]; dim?: number; axis?: number }): Tensor[];
 /** Of a collection. */
 export function split<C extends Td>(input: C, ...rest: [splitSize: number | readonly number[], dim: number] | [splitSize: number | readonly number[], options?: { dim?: number }] | [options: { splitSize: number | readonly number[]; dim?: number }]): C[];
 /** Of a collection. */
 export function split<C extends Td>(options: { input: C; splitSize: number | readonly number[]; dim?: number }): C[];
 /** Consecutive parts of the given sizes. @torch torch.split */
-export function split(options: { input: Tensor; splitSize: readonly number[]; dim?: number; axis?: number }): Tensor[];
+export function split(self: Tensor, splitSize: readonly number[], options?: { dim?: number; axis?: number }): Tensor[];
 export function split(...args: unknown[]): Tensor[] {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.split(args[0], args[1], 0);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.split(args[0], args[1], args[2]);
@@ -6900,11 +6901,11 @@ const T__splitWithSizes: A.Overload[] = [
  */
 export function splitWithSizes(self: Tensor, splitSizes: readonly number[], dim: number): Tensor[];
 /** Consecutive parts of the given sizes. @torch torch.split_with_sizes */
-export function splitWithSizes(self: Tensor, splitSizes: readonly number[], options?: { dim?: number; axis?: number }): Tensor[];
-/** Consecutive parts of the given sizes. @torch torch.split_with_sizes */
 export function splitWithSizes(self: Tensor, options: { splitSizes: readonly number[]; dim?: number; axis?: number }): Tensor[];
 /** Consecutive parts of the given sizes. @torch torch.split_with_sizes */
 export function splitWithSizes(options: { input: Tensor; splitSizes: readonly number[]; dim?: number; axis?: number }): Tensor[];
+/** Consecutive parts of the given sizes. @torch torch.split_with_sizes */
+export function splitWithSizes(self: Tensor, splitSizes: readonly number[], options?: { dim?: number; axis?: number }): Tensor[];
 export function splitWithSizes(...args: unknown[]): Tensor[] {
   return A.call<Tensor[]>("splitWithSizes", T__splitWithSizes, args);
 }
@@ -6922,13 +6923,13 @@ const T__sqrt = (): A.Overload[] => [
  * ```
  * @torch torch.sqrt
  */
-export function sqrt(self: Tensor, options?: { out?: Tensor }): Tensor;
+export function sqrt(options: { input: Tensor; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function sqrt<C extends Td>(input: C): C;
 /** Of a collection. */
 export function sqrt<C extends Td>(options: { input: C }): C;
 /** The square root of each element. @torch torch.sqrt */
-export function sqrt(options: { input: Tensor; out?: Tensor }): Tensor;
+export function sqrt(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function sqrt(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("sqrt", T__sqrt(), [self, options]);
@@ -6952,13 +6953,13 @@ const T__square: A.Overload[] = [
  * ```
  * @torch torch.square
  */
-export function square(self: Tensor, options?: { out?: Tensor }): Tensor;
+export function square(options: { input: Tensor; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function square<C extends Td>(input: C): C;
 /** Of a collection. */
 export function square<C extends Td>(options: { input: C }): C;
 /** Each element times itself. @torch torch.square */
-export function square(options: { input: Tensor; out?: Tensor }): Tensor;
+export function square(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function square(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.square(args[0]);
   return A.call<Tensor>("square", T__square, args);
@@ -6980,25 +6981,25 @@ const T__squeeze: A.Overload[] = [
  * ```
  * @torch torch.squeeze
  */
-export function squeeze(self: Tensor): Tensor;
-/** Without its dimensions of size one. @torch torch.squeeze */
 export function squeeze(options: { input: Tensor }): Tensor;
-/** Without one dimension, if its size is one. @torch torch.squeeze */
-export function squeeze(self: Tensor, dim: number): Tensor;
+/** Without its dimensions of size one. @torch torch.squeeze */
+export function squeeze(self: Tensor): Tensor;
 /** Without one dimension, if its size is one. @torch torch.squeeze */
 export function squeeze(self: Tensor, options: A.Either<"dim", "axis", number>): Tensor;
 /** Without one dimension, if its size is one. @torch torch.squeeze */
 export function squeeze(options: A.Either<"dim", "axis", number> & { input: Tensor }): Tensor;
-/** Without the named dimensions whose size is one. @torch torch.squeeze */
-export function squeeze(self: Tensor, dim: number | readonly number[]): Tensor;
+/** Without one dimension, if its size is one. @torch torch.squeeze */
+export function squeeze(self: Tensor, dim: number): Tensor;
 /** Without the named dimensions whose size is one. @torch torch.squeeze */
 export function squeeze(self: Tensor, options: A.Either<"dim", "axis", number | readonly number[]>): Tensor;
+/** Without the named dimensions whose size is one. @torch torch.squeeze */
+export function squeeze(options: A.Either<"dim", "axis", number | readonly number[]> & { input: Tensor }): Tensor;
 /** Of a collection. */
 export function squeeze<C extends Td>(input: C, ...rest: [dim: number] | [options?: { dim?: number }]): C;
 /** Of a collection. */
 export function squeeze<C extends Td>(options: { input: C; dim?: number }): C;
 /** Without the named dimensions whose size is one. @torch torch.squeeze */
-export function squeeze(options: A.Either<"dim", "axis", number | readonly number[]> & { input: Tensor }): Tensor;
+export function squeeze(self: Tensor, dim: number | readonly number[]): Tensor;
 export function squeeze(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.squeeze(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.squeeze_dim(args[0], args[1]);
@@ -7020,9 +7021,9 @@ const T__stack: A.Overload[] = [
  */
 export function stack(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
 /** Tensors of one shape one after another along a new dimension. @torch torch.stack */
-export function stack(tensors: readonly Tensor[], options?: { dim?: number; axis?: number; out?: Tensor }): Tensor;
-/** Tensors of one shape one after another along a new dimension. @torch torch.stack */
 export function stack(options: { tensors: readonly Tensor[]; dim?: number; axis?: number; out?: Tensor }): Tensor;
+/** Tensors of one shape one after another along a new dimension. @torch torch.stack */
+export function stack(tensors: readonly Tensor[], options?: { dim?: number; axis?: number; out?: Tensor }): Tensor;
 export function stack(...args: unknown[]): Tensor {
   return A.call<Tensor>("stack", T__stack, args);
 }
@@ -7049,25 +7050,25 @@ export function std(self: Tensor, dim: number | readonly number[] | null, unbias
 /** The standard deviation over one or several dimensions. @torch torch.std */
 export function std(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The standard deviation over one or several dimensions. @torch torch.std */
-export function std(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
-/** The standard deviation over one or several dimensions. @torch torch.std */
 export function std(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+/** The standard deviation over one or several dimensions. @torch torch.std */
+export function std(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The standard deviation, with the count less `correction` (1 unless given) as the divisor. @torch torch.std */
 export function std(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The standard deviation, with the count less `correction` (1 unless given) as the divisor. @torch torch.std */
-export function std(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
-/** The standard deviation, with the count less `correction` (1 unless given) as the divisor. @torch torch.std */
 export function std(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+/** The standard deviation, with the count less `correction` (1 unless given) as the divisor. @torch torch.std */
+export function std(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The standard deviation of all elements. @torch torch.std */
 export function std(self: Tensor, unbiased: boolean, options?: { out?: Tensor }): Tensor;
 /** The standard deviation of all elements. @torch torch.std */
-export function std(self: Tensor, options?: { unbiased?: boolean; out?: Tensor }): Tensor;
+export function std(options: { input: Tensor; unbiased?: boolean; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function std<C extends Td>(input: C, ...rest: [dim: number, options?: { keepdim?: boolean }] | [options?: { dim?: number; keepdim?: boolean }]): C;
 /** Of a collection. */
 export function std<C extends Td>(options: { input: C; dim?: number; keepdim?: boolean }): C;
 /** The standard deviation of all elements. @torch torch.std */
-export function std(options: { input: Tensor; unbiased?: boolean; out?: Tensor }): Tensor;
+export function std(self: Tensor, options?: { unbiased?: boolean; out?: Tensor }): Tensor;
 export function std(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.std_dim(args[0], null, true, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.std_dim(args[0], args[1], true, false);
@@ -7097,21 +7098,21 @@ export function stdMean(self: Tensor, dim: number | readonly number[] | null, un
 /** The standard deviation and the mean over one or several dimensions. @torch torch.std_mean */
 export function stdMean(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["std","mean"]>;
 /** The standard deviation and the mean over one or several dimensions. @torch torch.std_mean */
-export function stdMean(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["std","mean"]>;
-/** The standard deviation and the mean over one or several dimensions. @torch torch.std_mean */
 export function stdMean(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["std","mean"]>;
+/** The standard deviation and the mean over one or several dimensions. @torch torch.std_mean */
+export function stdMean(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["std","mean"]>;
 /** The standard deviation, with the count less `correction` as the divisor, and the mean. @torch torch.std_mean */
 export function stdMean(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["std","mean"]>;
 /** The standard deviation, with the count less `correction` as the divisor, and the mean. @torch torch.std_mean */
-export function stdMean(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["std","mean"]>;
-/** The standard deviation, with the count less `correction` as the divisor, and the mean. @torch torch.std_mean */
 export function stdMean(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["std","mean"]>;
+/** The standard deviation, with the count less `correction` as the divisor, and the mean. @torch torch.std_mean */
+export function stdMean(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["std","mean"]>;
 /** The standard deviation and the mean of all elements. @torch torch.std_mean */
 export function stdMean(self: Tensor, unbiased: boolean): Named<readonly ["std","mean"]>;
 /** The standard deviation and the mean of all elements. @torch torch.std_mean */
-export function stdMean(self: Tensor, options?: { unbiased?: boolean }): Named<readonly ["std","mean"]>;
-/** The standard deviation and the mean of all elements. @torch torch.std_mean */
 export function stdMean(options: { input: Tensor; unbiased?: boolean }): Named<readonly ["std","mean"]>;
+/** The standard deviation and the mean of all elements. @torch torch.std_mean */
+export function stdMean(self: Tensor, options?: { unbiased?: boolean }): Named<readonly ["std","mean"]>;
 export function stdMean(...args: unknown[]): Named<readonly ["std","mean"]> {
   if (args.length === 1 && args[0] instanceof Tensor) return O.std_mean_dim(args[0], null, true, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.std_mean_dim(args[0], args[1], true, false);
@@ -7133,9 +7134,9 @@ const T__sub = (): A.Overload[] => [
  * ```
  * @torch torch.sub
  */
-export function sub(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
-/** self - alpha * other, with broadcasting and type promotion. @torch torch.sub */
 export function sub(self: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+/** self - alpha * other, with broadcasting and type promotion. @torch torch.sub */
+export function sub(options: { input: Tensor | Scalar; other: Tensor | Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function sub<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null; alpha?: Scalar }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null; alpha?: Scalar }]): C;
 /** Of a collection. */
@@ -7143,7 +7144,7 @@ export function sub<C extends Td>(options: { input: C; other: C | Tensor | Scala
 /** Of a collection. */
 export function sub<C extends Td>(input: Tensor | Scalar, other: C): C;
 /** self - alpha * other, with broadcasting and type promotion. @torch torch.sub */
-export function sub(options: { input: Tensor | Scalar; other: Tensor | Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+export function sub(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
 export function sub(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("sub", T__sub(), [self, other, options]);
@@ -7173,11 +7174,11 @@ const T__subtract = (): A.Overload[] => [
  * ```
  * @torch torch.sub
  */
-export function subtract(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
-/** self - alpha * other, with broadcasting and type promotion. @torch torch.sub */
 export function subtract(self: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 /** self - alpha * other, with broadcasting and type promotion. @torch torch.sub */
 export function subtract(options: { input: Tensor | Scalar; other: Tensor | Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+/** self - alpha * other, with broadcasting and type promotion. @torch torch.sub */
+export function subtract(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
 export function subtract(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("subtract", T__subtract(), [self, other, options]);
@@ -7209,21 +7210,21 @@ const T__sum: A.Overload[] = [
  * ```
  * @torch torch.sum
  */
-export function sum(self: Tensor, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
-/** The sum of all elements. @torch torch.sum */
 export function sum(options: { input: Tensor; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The sum of all elements. @torch torch.sum */
+export function sum(self: Tensor, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The sum over one or several dimensions. @torch torch.sum */
 export function sum(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The sum over one or several dimensions. @torch torch.sum */
 export function sum(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The sum over one or several dimensions. @torch torch.sum */
-export function sum(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function sum(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function sum<C extends Td>(input: C, ...rest: [dim: number, options?: { keepdim?: boolean }] | [options?: { dim?: number; keepdim?: boolean }]): C;
 /** Of a collection. */
 export function sum<C extends Td>(options: { input: C; dim?: number; keepdim?: boolean }): C;
 /** The sum over one or several dimensions. @torch torch.sum */
-export function sum(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function sum(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function sum(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.sum(args[0], null);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.sum_dim_IntList(args[0], args[1], false, null);
@@ -7243,17 +7244,17 @@ const T__swapaxes: A.Overload[] = [
  * ```
  * @torch torch.transpose
  */
-export function swapaxes(self: Tensor, dim0: number, dim1: number): Tensor;
-/** Two dimensions exchanged. @torch torch.transpose */
 export function swapaxes(self: Tensor, dim0: number, options: { dim1: number }): Tensor;
 /** Two dimensions exchanged. @torch torch.transpose */
 export function swapaxes(self: Tensor, options: { dim0: number; dim1: number }): Tensor;
+/** Two dimensions exchanged. @torch torch.transpose */
+export function swapaxes(options: { input: Tensor; dim0: number; dim1: number }): Tensor;
 /** Of a collection. */
 export function swapaxes<C extends Td>(input: C, ...rest: [axis0: number, axis1: number] | [axis0: number, options: { axis1: number }] | [options: { axis0: number; axis1: number }]): C;
 /** Of a collection. */
 export function swapaxes<C extends Td>(options: { input: C; axis0: number; axis1: number }): C;
 /** Two dimensions exchanged. @torch torch.transpose */
-export function swapaxes(options: { input: Tensor; dim0: number; dim1: number }): Tensor;
+export function swapaxes(self: Tensor, dim0: number, dim1: number): Tensor;
 export function swapaxes(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose(args[0], args[1], args[2]);
   return A.call<Tensor>("swapaxes", T__swapaxes, args);
@@ -7271,17 +7272,17 @@ const T__swapdims: A.Overload[] = [
  * ```
  * @torch torch.transpose
  */
-export function swapdims(self: Tensor, dim0: number, dim1: number): Tensor;
-/** Two dimensions exchanged. @torch torch.transpose */
 export function swapdims(self: Tensor, dim0: number, options: { dim1: number }): Tensor;
 /** Two dimensions exchanged. @torch torch.transpose */
 export function swapdims(self: Tensor, options: { dim0: number; dim1: number }): Tensor;
+/** Two dimensions exchanged. @torch torch.transpose */
+export function swapdims(options: { input: Tensor; dim0: number; dim1: number }): Tensor;
 /** Of a collection. */
 export function swapdims<C extends Td>(input: C, ...rest: [dim0: number, dim1: number] | [dim0: number, options: { dim1: number }] | [options: { dim0: number; dim1: number }]): C;
 /** Of a collection. */
 export function swapdims<C extends Td>(options: { input: C; dim0: number; dim1: number }): C;
 /** Two dimensions exchanged. @torch torch.transpose */
-export function swapdims(options: { input: Tensor; dim0: number; dim1: number }): Tensor;
+export function swapdims(self: Tensor, dim0: number, dim1: number): Tensor;
 export function swapdims(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose(args[0], args[1], args[2]);
   return A.call<Tensor>("swapdims", T__swapdims, args);
@@ -7300,9 +7301,9 @@ const T__t = (): A.Overload[] => [
  * ```
  * @torch torch.t
  */
-export function t(self: Tensor): Tensor;
-/** A matrix transposed. @torch torch.t */
 export function t(options: { input: Tensor }): Tensor;
+/** A matrix transposed. @torch torch.t */
+export function t(self: Tensor): Tensor;
 export function t(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("t", T__t(), [self, options]);
@@ -7327,11 +7328,11 @@ const T__take: A.Overload[] = [
  * ```
  * @torch torch.take
  */
-export function take(self: Tensor, index: Tensor | readonly number[], options?: { out?: Tensor }): Tensor;
+export function take(self: Tensor, options: { index: Tensor | A.IndexList; out?: Tensor }): Tensor;
 /** The elements at positions of the tensor read row by row. @torch torch.take */
-export function take(self: Tensor, options: { index: Tensor | readonly number[]; out?: Tensor }): Tensor;
+export function take(options: { input: Tensor; index: Tensor | A.IndexList; out?: Tensor }): Tensor;
 /** The elements at positions of the tensor read row by row. @torch torch.take */
-export function take(options: { input: Tensor; index: Tensor | readonly number[]; out?: Tensor }): Tensor;
+export function take(self: Tensor, index: Tensor | A.IndexList, options?: { out?: Tensor }): Tensor;
 export function take(...args: unknown[]): Tensor {
   return A.call<Tensor>("take", T__take, args);
 }
@@ -7349,13 +7350,13 @@ const T__takeAlongDim: A.Overload[] = [
  * ```
  * @torch torch.take_along_dim
  */
-export function takeAlongDim(self: Tensor, indices: Tensor | readonly number[], dim: number | null, options?: { out?: Tensor }): Tensor;
+export function takeAlongDim(self: Tensor, indices: Tensor | A.IndexList, dim: number | null, options?: { out?: Tensor }): Tensor;
 /** The elements at the places that `indices` names along a dimension, the other dimensions broadcasting. @torch torch.take_along_dim */
-export function takeAlongDim(self: Tensor, indices: Tensor | readonly number[], options?: { dim?: number | null; axis?: number | null; out?: Tensor }): Tensor;
+export function takeAlongDim(self: Tensor, options: { indices: Tensor | A.IndexList; dim?: number | null; axis?: number | null; out?: Tensor }): Tensor;
 /** The elements at the places that `indices` names along a dimension, the other dimensions broadcasting. @torch torch.take_along_dim */
-export function takeAlongDim(self: Tensor, options: { indices: Tensor | readonly number[]; dim?: number | null; axis?: number | null; out?: Tensor }): Tensor;
+export function takeAlongDim(options: { input: Tensor; indices: Tensor | A.IndexList; dim?: number | null; axis?: number | null; out?: Tensor }): Tensor;
 /** The elements at the places that `indices` names along a dimension, the other dimensions broadcasting. @torch torch.take_along_dim */
-export function takeAlongDim(options: { input: Tensor; indices: Tensor | readonly number[]; dim?: number | null; axis?: number | null; out?: Tensor }): Tensor;
+export function takeAlongDim(self: Tensor, indices: Tensor | A.IndexList, options?: { dim?: number | null; axis?: number | null; out?: Tensor }): Tensor;
 export function takeAlongDim(...args: unknown[]): Tensor {
   return A.call<Tensor>("takeAlongDim", T__takeAlongDim, args);
 }
@@ -7373,9 +7374,9 @@ const T__tan = (): A.Overload[] => [
  * ```
  * @torch torch.tan
  */
-export function tan(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** The tangent of each element, in radians. @torch torch.tan */
 export function tan(options: { input: Tensor; out?: Tensor }): Tensor;
+/** The tangent of each element, in radians. @torch torch.tan */
+export function tan(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function tan(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("tan", T__tan(), [self, options]);
@@ -7401,13 +7402,13 @@ const T__tanh = (): A.Overload[] => [
  * ```
  * @torch torch.tanh
  */
-export function tanh(self: Tensor, options?: { out?: Tensor }): Tensor;
+export function tanh(options: { input: Tensor; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function tanh<C extends Td>(input: C): C;
 /** Of a collection. */
 export function tanh<C extends Td>(options: { input: C }): C;
 /** The hyperbolic tangent of each element. @torch torch.tanh */
-export function tanh(options: { input: Tensor; out?: Tensor }): Tensor;
+export function tanh(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function tanh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("tanh", T__tanh(), [self, options]);
@@ -7437,31 +7438,31 @@ const T__tensorSplit: A.Overload[] = [
  */
 export function tensorSplit(self: Tensor, sections: number, dim: number): Tensor[];
 /** So many parts. @torch torch.tensor_split */
-export function tensorSplit(self: Tensor, sections: number, options?: { dim?: number; axis?: number }): Tensor[];
-/** So many parts. @torch torch.tensor_split */
 export function tensorSplit(self: Tensor, options: { sections: number; dim?: number; axis?: number }): Tensor[];
 /** So many parts. @torch torch.tensor_split */
 export function tensorSplit(options: { input: Tensor; sections: number; dim?: number; axis?: number }): Tensor[];
+/** So many parts. @torch torch.tensor_split */
+export function tensorSplit(self: Tensor, sections: number, options?: { dim?: number; axis?: number }): Tensor[];
 /** Parts cut at the given positions. @torch torch.tensor_split */
 export function tensorSplit(self: Tensor, indices: readonly number[], dim: number): Tensor[];
-/** Parts cut at the given positions. @torch torch.tensor_split */
-export function tensorSplit(self: Tensor, indices: readonly number[], options?: { dim?: number; axis?: number }): Tensor[];
 /** Parts cut at the given positions. @torch torch.tensor_split */
 export function tensorSplit(self: Tensor, options: { indices: readonly number[]; dim?: number; axis?: number }): Tensor[];
 /** Parts cut at the given positions. @torch torch.tensor_split */
 export function tensorSplit(options: { input: Tensor; indices: readonly number[]; dim?: number; axis?: number }): Tensor[];
+/** Parts cut at the given positions. @torch torch.tensor_split */
+export function tensorSplit(self: Tensor, indices: readonly number[], options?: { dim?: number; axis?: number }): Tensor[];
 /** Parts given by a tensor: a count or positions. @torch torch.tensor_split */
 export function tensorSplit(self: Tensor, tensorIndicesOrSections: Tensor, dim: number): Tensor[];
 /** Parts given by a tensor: a count or positions. @torch torch.tensor_split */
-export function tensorSplit(self: Tensor, tensorIndicesOrSections: Tensor, options?: { dim?: number; axis?: number }): Tensor[];
-/** Parts given by a tensor: a count or positions. @torch torch.tensor_split */
 export function tensorSplit(self: Tensor, options: { tensorIndicesOrSections: Tensor; dim?: number; axis?: number }): Tensor[];
+/** Parts given by a tensor: a count or positions. @torch torch.tensor_split */
+export function tensorSplit(options: { input: Tensor; tensorIndicesOrSections: Tensor; dim?: number; axis?: number }): Tensor[];
 /** Of a collection. */
 export function tensorSplit<C extends Td>(input: C, ...rest: [indicesOrSections: number | readonly number[], dim: number] | [indicesOrSections: number | readonly number[], options?: { dim?: number }] | [options: { indicesOrSections: number | readonly number[]; dim?: number }]): C[];
 /** Of a collection. */
 export function tensorSplit<C extends Td>(options: { input: C; indicesOrSections: number | readonly number[]; dim?: number }): C[];
 /** Parts given by a tensor: a count or positions. @torch torch.tensor_split */
-export function tensorSplit(options: { input: Tensor; tensorIndicesOrSections: Tensor; dim?: number; axis?: number }): Tensor[];
+export function tensorSplit(self: Tensor, tensorIndicesOrSections: Tensor, options?: { dim?: number; axis?: number }): Tensor[];
 export function tensorSplit(...args: unknown[]): Tensor[] {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.tensor_split(args[0], args[1], 0);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.tensor_split(args[0], args[1], args[2]);
@@ -7516,11 +7517,11 @@ export function topk(self: Tensor, k: number, dim: number, largest: boolean, opt
 /** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
 export function topk(self: Tensor, k: number, dim: number, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
-export function topk(self: Tensor, k: number, options?: { dim?: number; axis?: number; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
-/** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
 export function topk(self: Tensor, options: { k: number; dim?: number; axis?: number; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
 export function topk(options: { input: Tensor; k: number; dim?: number; axis?: number; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
+export function topk(self: Tensor, k: number, options?: { dim?: number; axis?: number; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 export function topk(...args: unknown[]): Named<readonly ["values","indices"]> {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.topk(args[0], args[1], -1, true, true);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.topk(args[0], args[1], args[2], true, true);
@@ -7541,17 +7542,17 @@ const T__transpose: A.Overload[] = [
  * ```
  * @torch torch.transpose
  */
-export function transpose(self: Tensor, dim0: number, dim1: number): Tensor;
-/** Two dimensions exchanged. @torch torch.transpose */
 export function transpose(self: Tensor, dim0: number, options: { dim1: number }): Tensor;
 /** Two dimensions exchanged. @torch torch.transpose */
 export function transpose(self: Tensor, options: { dim0: number; dim1: number }): Tensor;
+/** Two dimensions exchanged. @torch torch.transpose */
+export function transpose(options: { input: Tensor; dim0: number; dim1: number }): Tensor;
 /** Of a collection. */
 export function transpose<C extends Td>(input: C, ...rest: [dim0: number, dim1: number] | [dim0: number, options: { dim1: number }] | [options: { dim0: number; dim1: number }]): C;
 /** Of a collection. */
 export function transpose<C extends Td>(options: { input: C; dim0: number; dim1: number }): C;
 /** Two dimensions exchanged. @torch torch.transpose */
-export function transpose(options: { input: Tensor; dim0: number; dim1: number }): Tensor;
+export function transpose(self: Tensor, dim0: number, dim1: number): Tensor;
 export function transpose(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose(args[0], args[1], args[2]);
   return A.call<Tensor>("transpose", T__transpose, args);
@@ -7573,11 +7574,11 @@ const T__trilIndices: A.Overload[] = [
  */
 export function trilIndices(row: number, col: number, offset: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 /** The positions of the lower triangle of a row x col matrix: row numbers, then column numbers, as int64 unless int32 is given. @torch torch.tril_indices */
-export function trilIndices(row: number, col: number, options?: { offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
-/** The positions of the lower triangle of a row x col matrix: row numbers, then column numbers, as int64 unless int32 is given. @torch torch.tril_indices */
 export function trilIndices(row: number, options: { col: number; offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 /** The positions of the lower triangle of a row x col matrix: row numbers, then column numbers, as int64 unless int32 is given. @torch torch.tril_indices */
 export function trilIndices(options: { row: number; col: number; offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+/** The positions of the lower triangle of a row x col matrix: row numbers, then column numbers, as int64 unless int32 is given. @torch torch.tril_indices */
+export function trilIndices(row: number, col: number, options?: { offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 export function trilIndices(...args: unknown[]): Tensor {
   if (args.length === 2 && A.isInt(args[0]) && A.isInt(args[1])) return O.tril_indices(args[0], args[1], 0, null, null, false);
   if (args.length === 3 && A.isInt(args[0]) && A.isInt(args[1]) && A.isInt(args[2])) return O.tril_indices(args[0], args[1], args[2], null, null, false);
@@ -7600,11 +7601,11 @@ const T__triuIndices: A.Overload[] = [
  */
 export function triuIndices(row: number, col: number, offset: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 /** The positions of the upper triangle of a row x col matrix: row numbers, then column numbers, as int64 unless int32 is given. @torch torch.triu_indices */
-export function triuIndices(row: number, col: number, options?: { offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
-/** The positions of the upper triangle of a row x col matrix: row numbers, then column numbers, as int64 unless int32 is given. @torch torch.triu_indices */
 export function triuIndices(row: number, options: { col: number; offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 /** The positions of the upper triangle of a row x col matrix: row numbers, then column numbers, as int64 unless int32 is given. @torch torch.triu_indices */
 export function triuIndices(options: { row: number; col: number; offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+/** The positions of the upper triangle of a row x col matrix: row numbers, then column numbers, as int64 unless int32 is given. @torch torch.triu_indices */
+export function triuIndices(row: number, col: number, options?: { offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 export function triuIndices(...args: unknown[]): Tensor {
   if (args.length === 2 && A.isInt(args[0]) && A.isInt(args[1])) return O.triu_indices(args[0], args[1], 0, null, null, false);
   if (args.length === 3 && A.isInt(args[0]) && A.isInt(args[1]) && A.isInt(args[2])) return O.triu_indices(args[0], args[1], args[2], null, null, false);
@@ -7624,11 +7625,11 @@ const T__trueDivide = (): A.Overload[] => [
  * ```
  * @torch torch.true_divide
  */
-export function trueDivide(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-/** self / other as real numbers. @torch torch.true_divide */
 export function trueDivide(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
 /** self / other as real numbers. @torch torch.true_divide */
 export function trueDivide(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** self / other as real numbers. @torch torch.true_divide */
+export function trueDivide(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function trueDivide(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("trueDivide", T__trueDivide(), [self, other, options]);
@@ -7657,9 +7658,9 @@ const T__trunc = (): A.Overload[] => [
  * ```
  * @torch torch.trunc
  */
-export function trunc(self: Tensor, options?: { out?: Tensor }): Tensor;
-/** Each element without its fraction. @torch torch.trunc */
 export function trunc(options: { input: Tensor; out?: Tensor }): Tensor;
+/** Each element without its fraction. @torch torch.trunc */
+export function trunc(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function trunc(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("trunc", T__trunc(), [self, options]);
@@ -7686,13 +7687,13 @@ const T__unbind: A.Overload[] = [
  */
 export function unbind(self: Tensor, dim: number): Tensor[];
 /** All positions of a dimension, as a list of views. @torch torch.unbind */
-export function unbind(self: Tensor, options?: { dim?: number; axis?: number }): Tensor[];
+export function unbind(options: { input: Tensor; dim?: number; axis?: number }): Tensor[];
 /** Of a collection. */
 export function unbind<C extends Td>(input: C, ...rest: [dim: number] | [options?: { dim?: number }]): C[];
 /** Of a collection. */
 export function unbind<C extends Td>(options: { input: C; dim?: number }): C[];
 /** All positions of a dimension, as a list of views. @torch torch.unbind */
-export function unbind(options: { input: Tensor; dim?: number; axis?: number }): Tensor[];
+export function unbind(self: Tensor, options?: { dim?: number; axis?: number }): Tensor[];
 export function unbind(...args: unknown[]): Tensor[] {
   if (args.length === 1 && args[0] instanceof Tensor) return O.unbind(args[0], 0);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.unbind(args[0], args[1]);
@@ -7751,9 +7752,9 @@ const T__unique: A.Overload[] = [
  */
 export function unique(self: Tensor, sorted: boolean, options?: { dim?: number | null; axis?: number | null }): Tensor;
 /** The different elements in ascending order, or with a dimension the different slices along it. @torch torch.unique */
-export function unique(self: Tensor, options?: { sorted?: boolean; dim?: number | null; axis?: number | null }): Tensor;
-/** The different elements in ascending order, or with a dimension the different slices along it. @torch torch.unique */
 export function unique(options: { input: Tensor; sorted?: boolean; dim?: number | null; axis?: number | null }): Tensor;
+/** The different elements in ascending order, or with a dimension the different slices along it. @torch torch.unique */
+export function unique(self: Tensor, options?: { sorted?: boolean; dim?: number | null; axis?: number | null }): Tensor;
 /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
 export function unique(self: Tensor, sorted: boolean, returnInverse: boolean, returnCounts: boolean, dim: number | null): Tensor[];
 /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
@@ -7761,17 +7762,17 @@ export function unique(self: Tensor, sorted: boolean, returnInverse: boolean, re
 /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
 export function unique(self: Tensor, sorted: boolean, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
 /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
-export function unique(self: Tensor, sorted: boolean, options: { returnInverse: boolean; returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
-/** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
 export function unique(self: Tensor, options: { sorted?: boolean; returnInverse: boolean; returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
 /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
 export function unique(options: { input: Tensor; sorted?: boolean; returnInverse: boolean; returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
 /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
+export function unique(self: Tensor, sorted: boolean, options: { returnInverse: boolean; returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
+/** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
 export function unique(self: Tensor, sorted: boolean, options: { returnCounts: boolean; dim?: number | null; axis?: number | null }): Tensor[];
 /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
-export function unique(self: Tensor, options: { sorted?: boolean; returnCounts: boolean; dim?: number | null; axis?: number | null }): Tensor[];
-/** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
 export function unique(options: { input: Tensor; sorted?: boolean; returnCounts: boolean; dim?: number | null; axis?: number | null }): Tensor[];
+/** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
+export function unique(self: Tensor, options: { sorted?: boolean; returnCounts: boolean; dim?: number | null; axis?: number | null }): Tensor[];
 export function unique(...args: unknown[]): Tensor | Tensor[] {
   if (args.length === 1 && args[0] instanceof Tensor) return O.unique(args[0], true, null);
   if (args.length === 2 && args[0] instanceof Tensor && typeof args[1] === "boolean") return O.unique(args[0], args[1], null);
@@ -7800,23 +7801,23 @@ const T__uniqueConsecutive: A.Overload[] = [
  * ```
  * @torch torch.unique_consecutive
  */
-export function uniqueConsecutive(self: Tensor, options?: { dim?: number | null; axis?: number | null }): Tensor;
-/** The first of each run of equal elements, or with a dimension of equal slices along it. @torch torch.unique_consecutive */
 export function uniqueConsecutive(options: { input: Tensor; dim?: number | null; axis?: number | null }): Tensor;
+/** The first of each run of equal elements, or with a dimension of equal slices along it. @torch torch.unique_consecutive */
+export function uniqueConsecutive(self: Tensor, options?: { dim?: number | null; axis?: number | null }): Tensor;
 /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique_consecutive */
 export function uniqueConsecutive(self: Tensor, returnInverse: boolean, returnCounts: boolean, dim: number | null): Tensor[];
 /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique_consecutive */
 export function uniqueConsecutive(self: Tensor, returnInverse: boolean, returnCounts: boolean, options?: { dim?: number | null; axis?: number | null }): Tensor[];
 /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique_consecutive */
-export function uniqueConsecutive(self: Tensor, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
-/** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique_consecutive */
 export function uniqueConsecutive(self: Tensor, options: { returnInverse: boolean; returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
 /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique_consecutive */
 export function uniqueConsecutive(options: { input: Tensor; returnInverse: boolean; returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
 /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique_consecutive */
-export function uniqueConsecutive(self: Tensor, options: { returnCounts: boolean; dim?: number | null; axis?: number | null }): Tensor[];
+export function uniqueConsecutive(self: Tensor, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
 /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique_consecutive */
 export function uniqueConsecutive(options: { input: Tensor; returnCounts: boolean; dim?: number | null; axis?: number | null }): Tensor[];
+/** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique_consecutive */
+export function uniqueConsecutive(self: Tensor, options: { returnCounts: boolean; dim?: number | null; axis?: number | null }): Tensor[];
 export function uniqueConsecutive(...args: unknown[]): Tensor | Tensor[] {
   if (args.length === 1 && args[0] instanceof Tensor) return O.unique_consecutive(args[0], null);
   if (args.length === 2 && args[0] instanceof Tensor && typeof args[1] === "boolean") return O.unique_consecutive_inverse(args[0], args[1], false, null);
@@ -7836,15 +7837,15 @@ const T__unsqueeze: A.Overload[] = [
  * ```
  * @torch torch.unsqueeze
  */
-export function unsqueeze(self: Tensor, dim: number): Tensor;
-/** With a new dimension of size one. @torch torch.unsqueeze */
 export function unsqueeze(self: Tensor, options: A.Either<"dim", "axis", number>): Tensor;
+/** With a new dimension of size one. @torch torch.unsqueeze */
+export function unsqueeze(options: A.Either<"dim", "axis", number> & { input: Tensor }): Tensor;
 /** Of a collection. */
 export function unsqueeze<C extends Td>(input: C, ...rest: [dim: number] | [options: { dim: number }]): C;
 /** Of a collection. */
 export function unsqueeze<C extends Td>(options: { input: C; dim: number }): C;
 /** With a new dimension of size one. @torch torch.unsqueeze */
-export function unsqueeze(options: A.Either<"dim", "axis", number> & { input: Tensor }): Tensor;
+export function unsqueeze(self: Tensor, dim: number): Tensor;
 export function unsqueeze(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.unsqueeze(args[0], args[1]);
   return A.call<Tensor>("unsqueeze", T__unsqueeze, args);
@@ -7872,25 +7873,25 @@ function var_of(self: Tensor, dim: number | readonly number[] | null, unbiased: 
 /** The variance over one or several dimensions. @torch torch.var */
 function var_of(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The variance over one or several dimensions. @torch torch.var */
-function var_of(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
-/** The variance over one or several dimensions. @torch torch.var */
 function var_of(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+/** The variance over one or several dimensions. @torch torch.var */
+function var_of(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The variance, with the count less `correction` (1 unless given) as the divisor. @torch torch.var */
 function var_of(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The variance, with the count less `correction` (1 unless given) as the divisor. @torch torch.var */
-function var_of(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
-/** The variance, with the count less `correction` (1 unless given) as the divisor. @torch torch.var */
 function var_of(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+/** The variance, with the count less `correction` (1 unless given) as the divisor. @torch torch.var */
+function var_of(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The variance of all elements. @torch torch.var */
 function var_of(self: Tensor, unbiased: boolean, options?: { out?: Tensor }): Tensor;
 /** The variance of all elements. @torch torch.var */
-function var_of(self: Tensor, options?: { unbiased?: boolean; out?: Tensor }): Tensor;
+function var_of(options: { input: Tensor; unbiased?: boolean; out?: Tensor }): Tensor;
 /** Of a collection. */
 function var_of<C extends Td>(input: C, ...rest: [dim: number, options?: { keepdim?: boolean }] | [options?: { dim?: number; keepdim?: boolean }]): C;
 /** Of a collection. */
 function var_of<C extends Td>(options: { input: C; dim?: number; keepdim?: boolean }): C;
 /** The variance of all elements. @torch torch.var */
-function var_of(options: { input: Tensor; unbiased?: boolean; out?: Tensor }): Tensor;
+function var_of(self: Tensor, options?: { unbiased?: boolean; out?: Tensor }): Tensor;
 function var_of(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.var_dim(args[0], null, true, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.var_dim(args[0], args[1], true, false);
@@ -7922,21 +7923,21 @@ export function varMean(self: Tensor, dim: number | readonly number[] | null, un
 /** The variance and the mean over one or several dimensions. @torch torch.var_mean */
 export function varMean(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["var","mean"]>;
 /** The variance and the mean over one or several dimensions. @torch torch.var_mean */
-export function varMean(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["var","mean"]>;
-/** The variance and the mean over one or several dimensions. @torch torch.var_mean */
 export function varMean(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["var","mean"]>;
+/** The variance and the mean over one or several dimensions. @torch torch.var_mean */
+export function varMean(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["var","mean"]>;
 /** The variance, with the count less `correction` as the divisor, and the mean. @torch torch.var_mean */
 export function varMean(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["var","mean"]>;
 /** The variance, with the count less `correction` as the divisor, and the mean. @torch torch.var_mean */
-export function varMean(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["var","mean"]>;
-/** The variance, with the count less `correction` as the divisor, and the mean. @torch torch.var_mean */
 export function varMean(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["var","mean"]>;
+/** The variance, with the count less `correction` as the divisor, and the mean. @torch torch.var_mean */
+export function varMean(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["var","mean"]>;
 /** The variance and the mean of all elements. @torch torch.var_mean */
 export function varMean(self: Tensor, unbiased: boolean): Named<readonly ["var","mean"]>;
 /** The variance and the mean of all elements. @torch torch.var_mean */
-export function varMean(self: Tensor, options?: { unbiased?: boolean }): Named<readonly ["var","mean"]>;
-/** The variance and the mean of all elements. @torch torch.var_mean */
 export function varMean(options: { input: Tensor; unbiased?: boolean }): Named<readonly ["var","mean"]>;
+/** The variance and the mean of all elements. @torch torch.var_mean */
+export function varMean(self: Tensor, options?: { unbiased?: boolean }): Named<readonly ["var","mean"]>;
 export function varMean(...args: unknown[]): Named<readonly ["var","mean"]> {
   if (args.length === 1 && args[0] instanceof Tensor) return O.var_mean_dim(args[0], null, true, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.var_mean_dim(args[0], args[1], true, false);
@@ -7967,21 +7968,21 @@ export function variance(self: Tensor, dim: number | readonly number[] | null, u
 /** The variance over one or several dimensions. @torch torch.var */
 export function variance(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The variance over one or several dimensions. @torch torch.var */
-export function variance(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
-/** The variance over one or several dimensions. @torch torch.var */
 export function variance(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+/** The variance over one or several dimensions. @torch torch.var */
+export function variance(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The variance, with the count less `correction` (1 unless given) as the divisor. @torch torch.var */
 export function variance(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The variance, with the count less `correction` (1 unless given) as the divisor. @torch torch.var */
-export function variance(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
-/** The variance, with the count less `correction` (1 unless given) as the divisor. @torch torch.var */
 export function variance(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+/** The variance, with the count less `correction` (1 unless given) as the divisor. @torch torch.var */
+export function variance(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The variance of all elements. @torch torch.var */
 export function variance(self: Tensor, unbiased: boolean, options?: { out?: Tensor }): Tensor;
 /** The variance of all elements. @torch torch.var */
-export function variance(self: Tensor, options?: { unbiased?: boolean; out?: Tensor }): Tensor;
-/** The variance of all elements. @torch torch.var */
 export function variance(options: { input: Tensor; unbiased?: boolean; out?: Tensor }): Tensor;
+/** The variance of all elements. @torch torch.var */
+export function variance(self: Tensor, options?: { unbiased?: boolean; out?: Tensor }): Tensor;
 export function variance(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.var_dim(args[0], null, true, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.var_dim(args[0], args[1], true, false);
@@ -8002,11 +8003,11 @@ const T__vdot = (): A.Overload[] => [
  * ```
  * @torch torch.vdot
  */
-export function vdot(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-/** The dot product of the first vector's conjugate and the second. @torch torch.vdot */
 export function vdot(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
 /** The dot product of the first vector's conjugate and the second. @torch torch.vdot */
 export function vdot(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+/** The dot product of the first vector's conjugate and the second. @torch torch.vdot */
+export function vdot(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function vdot(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("vdot", T__vdot(), [self, other, options]);
@@ -8035,9 +8036,9 @@ const T__viewAsComplex = (): A.Overload[] => [
  * ```
  * @torch torch.view_as_complex
  */
-export function viewAsComplex(self: Tensor): Tensor;
-/** Pairs of reals in the last dimension as complex numbers. @torch torch.view_as_complex */
 export function viewAsComplex(options: { input: Tensor }): Tensor;
+/** Pairs of reals in the last dimension as complex numbers. @torch torch.view_as_complex */
+export function viewAsComplex(self: Tensor): Tensor;
 export function viewAsComplex(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("viewAsComplex", T__viewAsComplex(), [self, options]);
@@ -8063,9 +8064,9 @@ const T__viewAsReal = (): A.Overload[] => [
  * ```
  * @torch torch.view_as_real
  */
-export function viewAsReal(self: Tensor): Tensor;
-/** A complex tensor as pairs of reals in a new last dimension. @torch torch.view_as_real */
 export function viewAsReal(options: { input: Tensor }): Tensor;
+/** A complex tensor as pairs of reals in a new last dimension. @torch torch.view_as_real */
+export function viewAsReal(self: Tensor): Tensor;
 export function viewAsReal(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("viewAsReal", T__viewAsReal(), [self, options]);
@@ -8090,9 +8091,9 @@ const T__vstack: A.Overload[] = [
  * ```
  * @torch torch.vstack
  */
-export function vstack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
-/** Tensors on top of each other: along the first dimension, vectors as rows. @torch torch.vstack */
 export function vstack(options: { tensors: readonly Tensor[]; out?: Tensor }): Tensor;
+/** Tensors on top of each other: along the first dimension, vectors as rows. @torch torch.vstack */
+export function vstack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
 export function vstack(...args: unknown[]): Tensor {
   return A.call<Tensor>("vstack", T__vstack, args);
 }
@@ -8110,21 +8111,21 @@ const T__where: A.Overload[] = [
  * ```
  * @torch torch.where
  */
-export function where(condition: Tensor): Tensor[];
-/** With a condition alone, the coordinates of its true elements, one vector for each dimension. @torch torch.where */
 export function where(options: { condition: Tensor }): Tensor[];
-/** Elements of self where the condition is true, elements of other elsewhere. @torch torch.where */
-export function where(condition: Tensor, self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+/** With a condition alone, the coordinates of its true elements, one vector for each dimension. @torch torch.where */
+export function where(condition: Tensor): Tensor[];
 /** Elements of self where the condition is true, elements of other elsewhere. @torch torch.where */
 export function where(condition: Tensor, self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
 /** Elements of self where the condition is true, elements of other elsewhere. @torch torch.where */
 export function where(condition: Tensor, options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** Elements of self where the condition is true, elements of other elsewhere. @torch torch.where */
+export function where(options: { condition: Tensor; input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function where<C extends Td>(condition: Tensor, input: C, other: C | Tensor | Scalar): C;
 /** Of a collection. */
 export function where<C extends Td>(condition: Tensor, input: Tensor | Scalar, other: C): C;
 /** Elements of self where the condition is true, elements of other elsewhere. @torch torch.where */
-export function where(options: { condition: Tensor; input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function where(condition: Tensor, self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function where(...args: unknown[]): Tensor[] | Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.where_condition(args[0]);
   return A.call<Tensor[] | Tensor>("where", T__where, args);
@@ -8148,23 +8149,23 @@ const T__xlogy: A.Overload[] = [
  * ```
  * @torch torch.xlogy
  */
-export function xlogy(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-/** self * log(other), and 0 where self is 0. @torch torch.xlogy */
 export function xlogy(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
 /** self * log(other), and 0 where self is 0. @torch torch.xlogy */
 export function xlogy(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
-/** A number times the logarithm of each element. @torch torch.xlogy */
-export function xlogy(self: Scalar, other: Tensor, options?: { out?: Tensor }): Tensor;
+/** self * log(other), and 0 where self is 0. @torch torch.xlogy */
+export function xlogy(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 /** A number times the logarithm of each element. @torch torch.xlogy */
 export function xlogy(self: Scalar, options: { other: Tensor; out?: Tensor }): Tensor;
 /** A number times the logarithm of each element. @torch torch.xlogy */
 export function xlogy(options: { input: Scalar; other: Tensor; out?: Tensor }): Tensor;
-/** Each element times the logarithm of a number. @torch torch.xlogy */
-export function xlogy(self: Tensor, other: Scalar, options?: { out?: Tensor }): Tensor;
+/** A number times the logarithm of each element. @torch torch.xlogy */
+export function xlogy(self: Scalar, other: Tensor, options?: { out?: Tensor }): Tensor;
 /** Each element times the logarithm of a number. @torch torch.xlogy */
 export function xlogy(self: Tensor, options: { other: Scalar; out?: Tensor }): Tensor;
 /** Each element times the logarithm of a number. @torch torch.xlogy */
 export function xlogy(options: { input: Tensor; other: Scalar; out?: Tensor }): Tensor;
+/** Each element times the logarithm of a number. @torch torch.xlogy */
+export function xlogy(self: Tensor, other: Scalar, options?: { out?: Tensor }): Tensor;
 export function xlogy(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.xlogy_Tensor(args[0], args[1]);
   return A.call<Tensor>("xlogy", T__xlogy, args);
@@ -8205,13 +8206,13 @@ const T__zerosLike: A.Overload[] = [
  * ```
  * @torch torch.zeros_like
  */
-export function zerosLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function zerosLike(options: { input: Tensor; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 /** Of a collection. */
 export function zerosLike<C extends Td>(input: C, ...rest: [options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }]): C;
 /** Of a collection. */
 export function zerosLike<C extends Td>(options: { input: C; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): C;
 /** A tensor of zeros with the shape, dtype and layout of another. @torch torch.zeros_like */
-export function zerosLike(options: { input: Tensor; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function zerosLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 export function zerosLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.zeros_like(args[0], null, null, false, null);
   return A.call<Tensor>("zerosLike", T__zerosLike, args);

@@ -11,7 +11,8 @@ import type { DTypeLike } from "../src/tensor/dtype.ts";
 import type { OfDType } from "../src/tensor/of-dtype.ts";
 import type { UntypedStorage } from "../src/tensor/storage.ts";
 import type { Td } from "../src/tensordict/core/state.ts";
-import { type BoolTensor, Tensor, type TypedStorageLike } from "../src/tensor/tensor.ts";
+import type { TypedStorageLike } from "../src/tensor/storage-types.ts";
+import { type BoolTensor, Tensor } from "../src/tensor/tensor.ts";
 import * as O from "./ops.ts";
 
 const REQUIRED = A.REQUIRED;
@@ -28,9 +29,9 @@ const T__abs_ = (): A.Overload[] => [
  * ```
  * @torch torch.abs_
  */
-export function abs_(self: Tensor): Tensor;
-/** The absolute value of each element. @torch torch.abs_ */
 export function abs_(options: { input: Tensor }): Tensor;
+/** The absolute value of each element. @torch torch.abs_ */
+export function abs_(self: Tensor): Tensor;
 export function abs_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("abs_", T__abs_(), [self, options]);
@@ -55,9 +56,9 @@ const T__acos_ = (): A.Overload[] => [
  * ```
  * @torch torch.acos_
  */
-export function acos_(self: Tensor): Tensor;
-/** The angle, in radians, that each element is the cosine of. @torch torch.acos_ */
 export function acos_(options: { input: Tensor }): Tensor;
+/** The angle, in radians, that each element is the cosine of. @torch torch.acos_ */
+export function acos_(self: Tensor): Tensor;
 export function acos_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("acos_", T__acos_(), [self, options]);
@@ -83,9 +84,9 @@ const T__acosh_ = (): A.Overload[] => [
  * ```
  * @torch torch.acosh_
  */
-export function acosh_(self: Tensor): Tensor;
-/** What the hyperbolic cosine gives each element for. @torch torch.acosh_ */
 export function acosh_(options: { input: Tensor }): Tensor;
+/** What the hyperbolic cosine gives each element for. @torch torch.acosh_ */
+export function acosh_(self: Tensor): Tensor;
 export function acosh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("acosh_", T__acosh_(), [self, options]);
@@ -111,11 +112,11 @@ const T__add_ = (): A.Overload[] => [
  * ```
  * @torch torch.add_
  */
-export function add_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
-/** self + alpha * other, with broadcasting and type promotion. @torch torch.add_ */
 export function add_(self: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar }): Tensor;
 /** self + alpha * other, with broadcasting and type promotion. @torch torch.add_ */
 export function add_(options: { input: Tensor | Scalar; other: Tensor | Scalar; alpha?: Scalar }): Tensor;
+/** self + alpha * other, with broadcasting and type promotion. @torch torch.add_ */
+export function add_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
 export function add_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("add_", T__add_(), [self, other, options]);
@@ -145,13 +146,13 @@ const T__addbmm_ = (): A.Overload[] => [
  * ```
  * @torch torch.addbmm_
  */
-export function addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
-/** beta * self + alpha * the sum over the batch of batch1 @ batch2. @torch torch.addbmm_ */
 export function addbmm_(self: Tensor, batch1: Tensor, options: { batch2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
 /** beta * self + alpha * the sum over the batch of batch1 @ batch2. @torch torch.addbmm_ */
 export function addbmm_(self: Tensor, options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
 /** beta * self + alpha * the sum over the batch of batch1 @ batch2. @torch torch.addbmm_ */
 export function addbmm_(options: { input: Tensor; batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
+/** beta * self + alpha * the sum over the batch of batch1 @ batch2. @torch torch.addbmm_ */
+export function addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
 export function addbmm_(self: unknown, batch1?: unknown, batch2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("addbmm_", T__addbmm_(), [self, batch1, batch2, options]);
@@ -185,13 +186,13 @@ const T__addcdiv_ = (): A.Overload[] => [
  * ```
  * @torch torch.addcdiv_
  */
-export function addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): Tensor;
-/** self + value * tensor1 / tensor2, with broadcasting and type promotion. @torch torch.addcdiv_ */
 export function addcdiv_(self: Tensor, tensor1: Tensor, options: { tensor2: Tensor; value?: Scalar }): Tensor;
 /** self + value * tensor1 / tensor2, with broadcasting and type promotion. @torch torch.addcdiv_ */
 export function addcdiv_(self: Tensor, options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar }): Tensor;
 /** self + value * tensor1 / tensor2, with broadcasting and type promotion. @torch torch.addcdiv_ */
 export function addcdiv_(options: { input: Tensor; tensor1: Tensor; tensor2: Tensor; value?: Scalar }): Tensor;
+/** self + value * tensor1 / tensor2, with broadcasting and type promotion. @torch torch.addcdiv_ */
+export function addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): Tensor;
 export function addcdiv_(self: unknown, tensor1?: unknown, tensor2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("addcdiv_", T__addcdiv_(), [self, tensor1, tensor2, options]);
@@ -224,13 +225,13 @@ const T__addcmul_ = (): A.Overload[] => [
  * ```
  * @torch torch.addcmul_
  */
-export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): Tensor;
-/** self + value * tensor1 * tensor2, with broadcasting and type promotion. @torch torch.addcmul_ */
 export function addcmul_(self: Tensor, tensor1: Tensor, options: { tensor2: Tensor; value?: Scalar }): Tensor;
 /** self + value * tensor1 * tensor2, with broadcasting and type promotion. @torch torch.addcmul_ */
 export function addcmul_(self: Tensor, options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar }): Tensor;
 /** self + value * tensor1 * tensor2, with broadcasting and type promotion. @torch torch.addcmul_ */
 export function addcmul_(options: { input: Tensor; tensor1: Tensor; tensor2: Tensor; value?: Scalar }): Tensor;
+/** self + value * tensor1 * tensor2, with broadcasting and type promotion. @torch torch.addcmul_ */
+export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): Tensor;
 export function addcmul_(self: unknown, tensor1?: unknown, tensor2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("addcmul_", T__addcmul_(), [self, tensor1, tensor2, options]);
@@ -265,13 +266,13 @@ const T__addmm_ = (): A.Overload[] => [
  * ```
  * @torch torch.addmm_
  */
-export function addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
-/** beta * self + alpha * (mat1 @ mat2). @torch torch.addmm_ */
 export function addmm_(self: Tensor, mat1: Tensor, options: { mat2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
 /** beta * self + alpha * (mat1 @ mat2). @torch torch.addmm_ */
 export function addmm_(self: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
 /** beta * self + alpha * (mat1 @ mat2). @torch torch.addmm_ */
 export function addmm_(options: { input: Tensor; mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
+/** beta * self + alpha * (mat1 @ mat2). @torch torch.addmm_ */
+export function addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
 export function addmm_(self: unknown, mat1?: unknown, mat2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("addmm_", T__addmm_(), [self, mat1, mat2, options]);
@@ -305,13 +306,13 @@ const T__addmv_ = (): A.Overload[] => [
  * ```
  * @torch torch.addmv_
  */
-export function addmv_(self: Tensor, mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
-/** beta * self + alpha * (mat @ vec). @torch torch.addmv_ */
 export function addmv_(self: Tensor, mat: Tensor, options: { vec: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
 /** beta * self + alpha * (mat @ vec). @torch torch.addmv_ */
 export function addmv_(self: Tensor, options: { mat: Tensor; vec: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
 /** beta * self + alpha * (mat @ vec). @torch torch.addmv_ */
 export function addmv_(options: { input: Tensor; mat: Tensor; vec: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
+/** beta * self + alpha * (mat @ vec). @torch torch.addmv_ */
+export function addmv_(self: Tensor, mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
 export function addmv_(self: unknown, mat?: unknown, vec?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("addmv_", T__addmv_(), [self, mat, vec, options]);
@@ -345,13 +346,13 @@ const T__addr_ = (): A.Overload[] => [
  * ```
  * @torch torch.addr_
  */
-export function addr_(self: Tensor, vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
-/** beta * self + alpha * the outer product of two vectors, with type promotion. @torch torch.addr_ */
 export function addr_(self: Tensor, vec1: Tensor, options: { vec2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
 /** beta * self + alpha * the outer product of two vectors, with type promotion. @torch torch.addr_ */
 export function addr_(self: Tensor, options: { vec1: Tensor; vec2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
 /** beta * self + alpha * the outer product of two vectors, with type promotion. @torch torch.addr_ */
 export function addr_(options: { input: Tensor; vec1: Tensor; vec2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
+/** beta * self + alpha * the outer product of two vectors, with type promotion. @torch torch.addr_ */
+export function addr_(self: Tensor, vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
 export function addr_(self: unknown, vec1?: unknown, vec2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("addr_", T__addr_(), [self, vec1, vec2, options]);
@@ -384,9 +385,9 @@ const T__arccos_ = (): A.Overload[] => [
  * ```
  * @torch torch.acos_
  */
-export function arccos_(self: Tensor): Tensor;
-/** The angle, in radians, that each element is the cosine of. @torch torch.acos_ */
 export function arccos_(options: { input: Tensor }): Tensor;
+/** The angle, in radians, that each element is the cosine of. @torch torch.acos_ */
+export function arccos_(self: Tensor): Tensor;
 export function arccos_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("arccos_", T__arccos_(), [self, options]);
@@ -412,9 +413,9 @@ const T__arccosh_ = (): A.Overload[] => [
  * ```
  * @torch torch.acosh_
  */
-export function arccosh_(self: Tensor): Tensor;
-/** What the hyperbolic cosine gives each element for. @torch torch.acosh_ */
 export function arccosh_(options: { input: Tensor }): Tensor;
+/** What the hyperbolic cosine gives each element for. @torch torch.acosh_ */
+export function arccosh_(self: Tensor): Tensor;
 export function arccosh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("arccosh_", T__arccosh_(), [self, options]);
@@ -439,9 +440,9 @@ const T__arcsin_ = (): A.Overload[] => [
  * ```
  * @torch torch.asin_
  */
-export function arcsin_(self: Tensor): Tensor;
-/** The angle, in radians, that each element is the sine of. @torch torch.asin_ */
 export function arcsin_(options: { input: Tensor }): Tensor;
+/** The angle, in radians, that each element is the sine of. @torch torch.asin_ */
+export function arcsin_(self: Tensor): Tensor;
 export function arcsin_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("arcsin_", T__arcsin_(), [self, options]);
@@ -466,9 +467,9 @@ const T__arcsinh_ = (): A.Overload[] => [
  * ```
  * @torch torch.asinh_
  */
-export function arcsinh_(self: Tensor): Tensor;
-/** What the hyperbolic sine gives each element for. @torch torch.asinh_ */
 export function arcsinh_(options: { input: Tensor }): Tensor;
+/** What the hyperbolic sine gives each element for. @torch torch.asinh_ */
+export function arcsinh_(self: Tensor): Tensor;
 export function arcsinh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("arcsinh_", T__arcsinh_(), [self, options]);
@@ -493,9 +494,9 @@ const T__arctan_ = (): A.Overload[] => [
  * ```
  * @torch torch.atan_
  */
-export function arctan_(self: Tensor): Tensor;
-/** The angle, in radians, that each element is the tangent of. @torch torch.atan_ */
 export function arctan_(options: { input: Tensor }): Tensor;
+/** The angle, in radians, that each element is the tangent of. @torch torch.atan_ */
+export function arctan_(self: Tensor): Tensor;
 export function arctan_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("arctan_", T__arctan_(), [self, options]);
@@ -520,11 +521,11 @@ const T__arctan2_ = (): A.Overload[] => [
  * ```
  * @torch torch.atan2_
  */
-export function arctan2_(self: Tensor, other: Tensor): Tensor;
-/** The angle, in radians, of the point (other, self). @torch torch.atan2_ */
 export function arctan2_(self: Tensor, options: { other: Tensor }): Tensor;
 /** The angle, in radians, of the point (other, self). @torch torch.atan2_ */
 export function arctan2_(options: { input: Tensor; other: Tensor }): Tensor;
+/** The angle, in radians, of the point (other, self). @torch torch.atan2_ */
+export function arctan2_(self: Tensor, other: Tensor): Tensor;
 export function arctan2_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("arctan2_", T__arctan2_(), [self, other, options]);
@@ -554,9 +555,9 @@ const T__arctanh_ = (): A.Overload[] => [
  * ```
  * @torch torch.atanh_
  */
-export function arctanh_(self: Tensor): Tensor;
-/** What the hyperbolic tangent gives each element for. @torch torch.atanh_ */
 export function arctanh_(options: { input: Tensor }): Tensor;
+/** What the hyperbolic tangent gives each element for. @torch torch.atanh_ */
+export function arctanh_(self: Tensor): Tensor;
 export function arctanh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("arctanh_", T__arctanh_(), [self, options]);
@@ -586,13 +587,13 @@ const T__asStrided_: A.Overload[] = [
  */
 export function asStrided_(self: Tensor, size: readonly number[], stride: readonly number[], storageOffset: number | null): Tensor;
 /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided_ */
-export function asStrided_(self: Tensor, size: readonly number[], stride: readonly number[], options?: { storageOffset?: number | null }): Tensor;
-/** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided_ */
 export function asStrided_(self: Tensor, size: readonly number[], options: { stride: readonly number[]; storageOffset?: number | null }): Tensor;
 /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided_ */
 export function asStrided_(self: Tensor, options: { size: readonly number[]; stride: readonly number[]; storageOffset?: number | null }): Tensor;
 /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided_ */
 export function asStrided_(options: { input: Tensor; size: readonly number[]; stride: readonly number[]; storageOffset?: number | null }): Tensor;
+/** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided_ */
+export function asStrided_(self: Tensor, size: readonly number[], stride: readonly number[], options?: { storageOffset?: number | null }): Tensor;
 export function asStrided_(...args: unknown[]): Tensor {
   return A.call<Tensor>("asStrided_", T__asStrided_, args);
 }
@@ -609,9 +610,9 @@ const T__asin_ = (): A.Overload[] => [
  * ```
  * @torch torch.asin_
  */
-export function asin_(self: Tensor): Tensor;
-/** The angle, in radians, that each element is the sine of. @torch torch.asin_ */
 export function asin_(options: { input: Tensor }): Tensor;
+/** The angle, in radians, that each element is the sine of. @torch torch.asin_ */
+export function asin_(self: Tensor): Tensor;
 export function asin_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("asin_", T__asin_(), [self, options]);
@@ -636,9 +637,9 @@ const T__asinh_ = (): A.Overload[] => [
  * ```
  * @torch torch.asinh_
  */
-export function asinh_(self: Tensor): Tensor;
-/** What the hyperbolic sine gives each element for. @torch torch.asinh_ */
 export function asinh_(options: { input: Tensor }): Tensor;
+/** What the hyperbolic sine gives each element for. @torch torch.asinh_ */
+export function asinh_(self: Tensor): Tensor;
 export function asinh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("asinh_", T__asinh_(), [self, options]);
@@ -663,9 +664,9 @@ const T__atan_ = (): A.Overload[] => [
  * ```
  * @torch torch.atan_
  */
-export function atan_(self: Tensor): Tensor;
-/** The angle, in radians, that each element is the tangent of. @torch torch.atan_ */
 export function atan_(options: { input: Tensor }): Tensor;
+/** The angle, in radians, that each element is the tangent of. @torch torch.atan_ */
+export function atan_(self: Tensor): Tensor;
 export function atan_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("atan_", T__atan_(), [self, options]);
@@ -690,11 +691,11 @@ const T__atan2_ = (): A.Overload[] => [
  * ```
  * @torch torch.atan2_
  */
-export function atan2_(self: Tensor, other: Tensor): Tensor;
-/** The angle, in radians, of the point (other, self). @torch torch.atan2_ */
 export function atan2_(self: Tensor, options: { other: Tensor }): Tensor;
 /** The angle, in radians, of the point (other, self). @torch torch.atan2_ */
 export function atan2_(options: { input: Tensor; other: Tensor }): Tensor;
+/** The angle, in radians, of the point (other, self). @torch torch.atan2_ */
+export function atan2_(self: Tensor, other: Tensor): Tensor;
 export function atan2_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("atan2_", T__atan2_(), [self, other, options]);
@@ -724,9 +725,9 @@ const T__atanh_ = (): A.Overload[] => [
  * ```
  * @torch torch.atanh_
  */
-export function atanh_(self: Tensor): Tensor;
-/** What the hyperbolic tangent gives each element for. @torch torch.atanh_ */
 export function atanh_(options: { input: Tensor }): Tensor;
+/** What the hyperbolic tangent gives each element for. @torch torch.atanh_ */
+export function atanh_(self: Tensor): Tensor;
 export function atanh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("atanh_", T__atanh_(), [self, options]);
@@ -752,13 +753,13 @@ const T__baddbmm_ = (): A.Overload[] => [
  * ```
  * @torch torch.baddbmm_
  */
-export function baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
-/** beta * self + alpha * (batch1 @ batch2) for batches of matrices. @torch torch.baddbmm_ */
 export function baddbmm_(self: Tensor, batch1: Tensor, options: { batch2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
 /** beta * self + alpha * (batch1 @ batch2) for batches of matrices. @torch torch.baddbmm_ */
 export function baddbmm_(self: Tensor, options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
 /** beta * self + alpha * (batch1 @ batch2) for batches of matrices. @torch torch.baddbmm_ */
 export function baddbmm_(options: { input: Tensor; batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
+/** beta * self + alpha * (batch1 @ batch2) for batches of matrices. @torch torch.baddbmm_ */
+export function baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
 export function baddbmm_(self: unknown, batch1?: unknown, batch2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("baddbmm_", T__baddbmm_(), [self, batch1, batch2, options]);
@@ -795,17 +796,17 @@ const T__bernoulli_: A.Overload[] = [
  * ```
  * @torch torch.bernoulli_
  */
-export function bernoulli_(self: Tensor, p: Tensor, options?: { generator?: Generator | null }): Tensor;
-/** Fills with 1 or 0, with the chance of a 1 that the other tensor gives for each element. @torch torch.bernoulli_ */
 export function bernoulli_(self: Tensor, options: { p: Tensor; generator?: Generator | null }): Tensor;
 /** Fills with 1 or 0, with the chance of a 1 that the other tensor gives for each element. @torch torch.bernoulli_ */
 export function bernoulli_(options: { input: Tensor; p: Tensor; generator?: Generator | null }): Tensor;
+/** Fills with 1 or 0, with the chance of a 1 that the other tensor gives for each element. @torch torch.bernoulli_ */
+export function bernoulli_(self: Tensor, p: Tensor, options?: { generator?: Generator | null }): Tensor;
 /** Fills with 1 or 0, with the chance p of a 1. @torch torch.bernoulli_ */
 export function bernoulli_(self: Tensor, p: number, options?: { generator?: Generator | null }): Tensor;
 /** Fills with 1 or 0, with the chance p of a 1. @torch torch.bernoulli_ */
-export function bernoulli_(self: Tensor, options?: { p?: number; generator?: Generator | null }): Tensor;
-/** Fills with 1 or 0, with the chance p of a 1. @torch torch.bernoulli_ */
 export function bernoulli_(options: { input: Tensor; p?: number; generator?: Generator | null }): Tensor;
+/** Fills with 1 or 0, with the chance p of a 1. @torch torch.bernoulli_ */
+export function bernoulli_(self: Tensor, options?: { p?: number; generator?: Generator | null }): Tensor;
 export function bernoulli_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.bernoulli_Tensor_(args[0], args[1], null);
   if (args.length === 1 && args[0] instanceof Tensor) return O.bernoulli_float_(args[0], 0.5, null);
@@ -823,9 +824,9 @@ const T__bfloat16: A.Overload[] = [
  * ```
  * @torch torch.bfloat16
  */
-export function bfloat16(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-/** The tensor as bfloat16. @torch torch.bfloat16 */
 export function bfloat16(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor as bfloat16. @torch torch.bfloat16 */
+export function bfloat16(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function bfloat16(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.bfloat16(args[0], null);
   return A.call<Tensor>("bfloat16", T__bfloat16, args);
@@ -844,11 +845,11 @@ const T__bitwiseAnd_ = (): A.Overload[] => [
  * ```
  * @torch torch.bitwise_and_
  */
-export function bitwiseAnd_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-/** The bitwise and of integers or bools. @torch torch.bitwise_and_ */
 export function bitwiseAnd_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
 /** The bitwise and of integers or bools. @torch torch.bitwise_and_ */
 export function bitwiseAnd_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+/** The bitwise and of integers or bools. @torch torch.bitwise_and_ */
+export function bitwiseAnd_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function bitwiseAnd_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("bitwiseAnd_", T__bitwiseAnd_(), [self, other, options]);
@@ -878,9 +879,9 @@ const T__bitwiseNot_ = (): A.Overload[] => [
  * ```
  * @torch torch.bitwise_not_
  */
-export function bitwiseNot_(self: Tensor): Tensor;
-/** All bits of an integer turned over. @torch torch.bitwise_not_ */
 export function bitwiseNot_(options: { input: Tensor }): Tensor;
+/** All bits of an integer turned over. @torch torch.bitwise_not_ */
+export function bitwiseNot_(self: Tensor): Tensor;
 export function bitwiseNot_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("bitwiseNot_", T__bitwiseNot_(), [self, options]);
@@ -906,11 +907,11 @@ const T__bitwiseOr_ = (): A.Overload[] => [
  * ```
  * @torch torch.bitwise_or_
  */
-export function bitwiseOr_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-/** The bitwise or of integers or bools. @torch torch.bitwise_or_ */
 export function bitwiseOr_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
 /** The bitwise or of integers or bools. @torch torch.bitwise_or_ */
 export function bitwiseOr_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+/** The bitwise or of integers or bools. @torch torch.bitwise_or_ */
+export function bitwiseOr_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function bitwiseOr_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("bitwiseOr_", T__bitwiseOr_(), [self, other, options]);
@@ -940,11 +941,11 @@ const T__bitwiseXor_ = (): A.Overload[] => [
  * ```
  * @torch torch.bitwise_xor_
  */
-export function bitwiseXor_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-/** The bitwise exclusive or of integers or bools. @torch torch.bitwise_xor_ */
 export function bitwiseXor_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
 /** The bitwise exclusive or of integers or bools. @torch torch.bitwise_xor_ */
 export function bitwiseXor_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+/** The bitwise exclusive or of integers or bools. @torch torch.bitwise_xor_ */
+export function bitwiseXor_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function bitwiseXor_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("bitwiseXor_", T__bitwiseXor_(), [self, other, options]);
@@ -972,9 +973,9 @@ const T__bool: A.Overload[] = [
  * ```
  * @torch torch.bool
  */
-export function bool(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): BoolTensor;
-/** The tensor as bool. @torch torch.bool */
 export function bool(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): BoolTensor;
+/** The tensor as bool. @torch torch.bool */
+export function bool(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): BoolTensor;
 export function bool(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.bool(args[0], null);
   return A.call<Tensor>("bool", T__bool, args);
@@ -991,9 +992,9 @@ const T__byte: A.Overload[] = [
  * ```
  * @torch torch.byte
  */
-export function byte(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-/** The tensor as uint8. @torch torch.byte */
 export function byte(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor as uint8. @torch torch.byte */
+export function byte(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function byte(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.byte(args[0], null);
   return A.call<Tensor>("byte", T__byte, args);
@@ -1017,9 +1018,9 @@ export function cauchy_(self: Tensor, median: number, sigma: number, options?: {
 /** Fills with Cauchy distributed random numbers. @torch torch.cauchy_ */
 export function cauchy_(self: Tensor, median: number, options?: { sigma?: number; generator?: Generator | null }): Tensor;
 /** Fills with Cauchy distributed random numbers. @torch torch.cauchy_ */
-export function cauchy_(self: Tensor, options?: { median?: number; sigma?: number; generator?: Generator | null }): Tensor;
-/** Fills with Cauchy distributed random numbers. @torch torch.cauchy_ */
 export function cauchy_(options: { input: Tensor; median?: number; sigma?: number; generator?: Generator | null }): Tensor;
+/** Fills with Cauchy distributed random numbers. @torch torch.cauchy_ */
+export function cauchy_(self: Tensor, options?: { median?: number; sigma?: number; generator?: Generator | null }): Tensor;
 export function cauchy_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.cauchy_(args[0], 0, 1, null);
   return A.call<Tensor>("cauchy_", T__cauchy_, args);
@@ -1036,9 +1037,9 @@ const T__cdouble: A.Overload[] = [
  * ```
  * @torch torch.cdouble
  */
-export function cdouble(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-/** The tensor as complex128. @torch torch.cdouble */
 export function cdouble(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor as complex128. @torch torch.cdouble */
+export function cdouble(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function cdouble(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.cdouble(args[0], null);
   return A.call<Tensor>("cdouble", T__cdouble, args);
@@ -1056,9 +1057,9 @@ const T__ceil_ = (): A.Overload[] => [
  * ```
  * @torch torch.ceil_
  */
-export function ceil_(self: Tensor): Tensor;
-/** The least whole number that is not less than the element. @torch torch.ceil_ */
 export function ceil_(options: { input: Tensor }): Tensor;
+/** The least whole number that is not less than the element. @torch torch.ceil_ */
+export function ceil_(self: Tensor): Tensor;
 export function ceil_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("ceil_", T__ceil_(), [self, options]);
@@ -1082,9 +1083,9 @@ const T__cfloat: A.Overload[] = [
  * ```
  * @torch torch.cfloat
  */
-export function cfloat(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-/** The tensor as complex64. @torch torch.cfloat */
 export function cfloat(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor as complex64. @torch torch.cfloat */
+export function cfloat(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function cfloat(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.cfloat(args[0], null);
   return A.call<Tensor>("cfloat", T__cfloat, args);
@@ -1101,9 +1102,9 @@ const T__char: A.Overload[] = [
  * ```
  * @torch torch.char
  */
-export function char(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-/** The tensor as int8. @torch torch.char */
 export function char(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor as int8. @torch torch.char */
+export function char(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function char(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.char(args[0], null);
   return A.call<Tensor>("char", T__char, args);
@@ -1128,17 +1129,17 @@ export function clamp_(self: Tensor, min: Tensor | null, max: Tensor | null): Te
 /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clamp_(self: Tensor, min: Tensor | null, options?: { max?: Tensor | null }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
-export function clamp_(self: Tensor, options?: { min?: Tensor | null; max?: Tensor | null }): Tensor;
-/** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clamp_(options: { input: Tensor; min?: Tensor | null; max?: Tensor | null }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
+export function clamp_(self: Tensor, options?: { min?: Tensor | null; max?: Tensor | null }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clamp_(self: Tensor, min: Scalar | null, max: Scalar | null): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clamp_(self: Tensor, min: Scalar | null, options?: { max?: Scalar | null }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
-export function clamp_(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null }): Tensor;
-/** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clamp_(options: { input: Tensor; min?: Scalar | null; max?: Scalar | null }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
+export function clamp_(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null }): Tensor;
 export function clamp_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.clamp_Tensor_(args[0], null, null);
   return A.call<Tensor>("clamp_", T__clamp_, args);
@@ -1160,17 +1161,17 @@ const T__clampMax_: A.Overload[] = [
  * ```
  * @torch torch.clamp_max_
  */
-export function clampMax_(self: Tensor, max: Scalar): Tensor;
-/** Each element, or the number where it is greater than that. @torch torch.clamp_max_ */
 export function clampMax_(self: Tensor, options: { max: Scalar }): Tensor;
 /** Each element, or the number where it is greater than that. @torch torch.clamp_max_ */
 export function clampMax_(options: { input: Tensor; max: Scalar }): Tensor;
-/** The smaller of two elements. @torch torch.clamp_max_ */
-export function clampMax_(self: Tensor, max: Tensor): Tensor;
+/** Each element, or the number where it is greater than that. @torch torch.clamp_max_ */
+export function clampMax_(self: Tensor, max: Scalar): Tensor;
 /** The smaller of two elements. @torch torch.clamp_max_ */
 export function clampMax_(self: Tensor, options: { max: Tensor }): Tensor;
 /** The smaller of two elements. @torch torch.clamp_max_ */
 export function clampMax_(options: { input: Tensor; max: Tensor }): Tensor;
+/** The smaller of two elements. @torch torch.clamp_max_ */
+export function clampMax_(self: Tensor, max: Tensor): Tensor;
 export function clampMax_(...args: unknown[]): Tensor {
   return A.call<Tensor>("clampMax_", T__clampMax_, args);
 }
@@ -1191,17 +1192,17 @@ const T__clampMin_: A.Overload[] = [
  * ```
  * @torch torch.clamp_min_
  */
-export function clampMin_(self: Tensor, min: Scalar): Tensor;
-/** Each element, or the number where it is less than that. @torch torch.clamp_min_ */
 export function clampMin_(self: Tensor, options: { min: Scalar }): Tensor;
 /** Each element, or the number where it is less than that. @torch torch.clamp_min_ */
 export function clampMin_(options: { input: Tensor; min: Scalar }): Tensor;
-/** The larger of two elements. @torch torch.clamp_min_ */
-export function clampMin_(self: Tensor, min: Tensor): Tensor;
+/** Each element, or the number where it is less than that. @torch torch.clamp_min_ */
+export function clampMin_(self: Tensor, min: Scalar): Tensor;
 /** The larger of two elements. @torch torch.clamp_min_ */
 export function clampMin_(self: Tensor, options: { min: Tensor }): Tensor;
 /** The larger of two elements. @torch torch.clamp_min_ */
 export function clampMin_(options: { input: Tensor; min: Tensor }): Tensor;
+/** The larger of two elements. @torch torch.clamp_min_ */
+export function clampMin_(self: Tensor, min: Tensor): Tensor;
 export function clampMin_(...args: unknown[]): Tensor {
   return A.call<Tensor>("clampMin_", T__clampMin_, args);
 }
@@ -1225,17 +1226,17 @@ export function clip_(self: Tensor, min: Tensor | null, max: Tensor | null): Ten
 /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clip_(self: Tensor, min: Tensor | null, options?: { max?: Tensor | null }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
-export function clip_(self: Tensor, options?: { min?: Tensor | null; max?: Tensor | null }): Tensor;
-/** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clip_(options: { input: Tensor; min?: Tensor | null; max?: Tensor | null }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
+export function clip_(self: Tensor, options?: { min?: Tensor | null; max?: Tensor | null }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clip_(self: Tensor, min: Scalar | null, max: Scalar | null): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clip_(self: Tensor, min: Scalar | null, options?: { max?: Scalar | null }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
-export function clip_(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null }): Tensor;
-/** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clip_(options: { input: Tensor; min?: Scalar | null; max?: Scalar | null }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
+export function clip_(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null }): Tensor;
 export function clip_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.clamp_Tensor_(args[0], null, null);
   return A.call<Tensor>("clip_", T__clip_, args);
@@ -1252,9 +1253,9 @@ const T__contiguous: A.Overload[] = [
  * ```
  * @torch torch.contiguous
  */
-export function contiguous(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-/** The tensor itself when it is contiguous, else a contiguous copy. @torch torch.contiguous */
 export function contiguous(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor itself when it is contiguous, else a contiguous copy. @torch torch.contiguous */
+export function contiguous(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function contiguous(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.contiguous(args[0], null);
   return A.call<Tensor>("contiguous", T__contiguous, args);
@@ -1276,11 +1277,11 @@ const T__copy_: A.Overload[] = [
  */
 export function copy_(self: Tensor, src: Tensor, nonBlocking: boolean): Tensor;
 /** Takes the elements of another tensor, broadcast and converted. @torch torch.copy_ */
-export function copy_(self: Tensor, src: Tensor, options?: { nonBlocking?: boolean }): Tensor;
-/** Takes the elements of another tensor, broadcast and converted. @torch torch.copy_ */
 export function copy_(self: Tensor, options: { src: Tensor; nonBlocking?: boolean }): Tensor;
 /** Takes the elements of another tensor, broadcast and converted. @torch torch.copy_ */
 export function copy_(options: { input: Tensor; src: Tensor; nonBlocking?: boolean }): Tensor;
+/** Takes the elements of another tensor, broadcast and converted. @torch torch.copy_ */
+export function copy_(self: Tensor, src: Tensor, options?: { nonBlocking?: boolean }): Tensor;
 export function copy_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.copy_(args[0], args[1], false);
   if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && typeof args[2] === "boolean") return O.copy_(args[0], args[1], args[2]);
@@ -1299,11 +1300,11 @@ const T__copysign_ = (): A.Overload[] => [
  * ```
  * @torch torch.copysign_
  */
-export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor;
-/** The magnitude of self with the sign of other. @torch torch.copysign_ */
 export function copysign_(self: Tensor, options: { other: Tensor | Scalar }): Tensor;
 /** The magnitude of self with the sign of other. @torch torch.copysign_ */
 export function copysign_(options: { input: Tensor; other: Tensor | Scalar }): Tensor;
+/** The magnitude of self with the sign of other. @torch torch.copysign_ */
+export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor;
 export function copysign_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("copysign_", T__copysign_(), [self, other, options]);
@@ -1332,9 +1333,9 @@ const T__cos_ = (): A.Overload[] => [
  * ```
  * @torch torch.cos_
  */
-export function cos_(self: Tensor): Tensor;
-/** The cosine of each element, in radians. @torch torch.cos_ */
 export function cos_(options: { input: Tensor }): Tensor;
+/** The cosine of each element, in radians. @torch torch.cos_ */
+export function cos_(self: Tensor): Tensor;
 export function cos_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("cos_", T__cos_(), [self, options]);
@@ -1359,9 +1360,9 @@ const T__cosh_ = (): A.Overload[] => [
  * ```
  * @torch torch.cosh_
  */
-export function cosh_(self: Tensor): Tensor;
-/** The hyperbolic cosine of each element. @torch torch.cosh_ */
 export function cosh_(options: { input: Tensor }): Tensor;
+/** The hyperbolic cosine of each element. @torch torch.cosh_ */
+export function cosh_(self: Tensor): Tensor;
 export function cosh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("cosh_", T__cosh_(), [self, options]);
@@ -1385,9 +1386,9 @@ const T__cpu: A.Overload[] = [
  * ```
  * @torch torch.cpu
  */
-export function cpu(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-/** The tensor on the CPU. @torch torch.cpu */
 export function cpu(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor on the CPU. @torch torch.cpu */
+export function cpu(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function cpu(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.cpu(args[0], null);
   return A.call<Tensor>("cpu", T__cpu, args);
@@ -1405,11 +1406,11 @@ const T__cumprod_: A.Overload[] = [
  * ```
  * @torch torch.cumprod_
  */
-export function cumprod_(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null }): Tensor;
-/** The running product along a dimension. @torch torch.cumprod_ */
 export function cumprod_(self: Tensor, options: A.Either<"dim", "axis", number> & { dtype?: DTypeLike | null }): Tensor;
 /** The running product along a dimension. @torch torch.cumprod_ */
 export function cumprod_(options: A.Either<"dim", "axis", number> & { input: Tensor; dtype?: DTypeLike | null }): Tensor;
+/** The running product along a dimension. @torch torch.cumprod_ */
+export function cumprod_(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null }): Tensor;
 export function cumprod_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cumprod_(args[0], args[1], null);
   return A.call<Tensor>("cumprod_", T__cumprod_, args);
@@ -1427,11 +1428,11 @@ const T__cumsum_: A.Overload[] = [
  * ```
  * @torch torch.cumsum_
  */
-export function cumsum_(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null }): Tensor;
-/** The running sum along a dimension. @torch torch.cumsum_ */
 export function cumsum_(self: Tensor, options: A.Either<"dim", "axis", number> & { dtype?: DTypeLike | null }): Tensor;
 /** The running sum along a dimension. @torch torch.cumsum_ */
 export function cumsum_(options: A.Either<"dim", "axis", number> & { input: Tensor; dtype?: DTypeLike | null }): Tensor;
+/** The running sum along a dimension. @torch torch.cumsum_ */
+export function cumsum_(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null }): Tensor;
 export function cumsum_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cumsum_(args[0], args[1], null);
   return A.call<Tensor>("cumsum_", T__cumsum_, args);
@@ -1450,9 +1451,9 @@ const T__deg2rad_ = (): A.Overload[] => [
  * ```
  * @torch torch.deg2rad_
  */
-export function deg2rad_(self: Tensor): Tensor;
-/** Degrees in radians. @torch torch.deg2rad_ */
 export function deg2rad_(options: { input: Tensor }): Tensor;
+/** Degrees in radians. @torch torch.deg2rad_ */
+export function deg2rad_(self: Tensor): Tensor;
 export function deg2rad_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("deg2rad_", T__deg2rad_(), [self, options]);
@@ -1478,9 +1479,9 @@ const T__detach_: A.Overload[] = [
  * ```
  * @torch torch.detach_
  */
-export function detach_(self: Tensor): Tensor;
-/** Forgets the history of the tensor. @torch torch.detach_ */
 export function detach_(options: { input: Tensor }): Tensor;
+/** Forgets the history of the tensor. @torch torch.detach_ */
+export function detach_(self: Tensor): Tensor;
 export function detach_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.detach_inplace_(args[0]);
   return A.call<Tensor>("detach_", T__detach_, args);
@@ -1499,9 +1500,9 @@ const T__digamma_ = (): A.Overload[] => [
  * ```
  * @torch torch.digamma_
  */
-export function digamma_(self: Tensor): Tensor;
-/** The derivative of `lgamma`. @torch torch.digamma_ */
 export function digamma_(options: { input: Tensor }): Tensor;
+/** The derivative of `lgamma`. @torch torch.digamma_ */
+export function digamma_(self: Tensor): Tensor;
 export function digamma_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("digamma_", T__digamma_(), [self, options]);
@@ -1529,11 +1530,11 @@ const T__div_ = (): A.Overload[] => [
  * ```
  * @torch torch.div_
  */
-export function div_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null }): Tensor;
-/** self / other as real numbers. @torch torch.div_ */
 export function div_(self: Tensor | Scalar, options: { other: Tensor | Scalar; roundingMode?: string | null }): Tensor;
 /** self / other as real numbers. @torch torch.div_ */
 export function div_(options: { input: Tensor | Scalar; other: Tensor | Scalar; roundingMode?: string | null }): Tensor;
+/** self / other as real numbers. @torch torch.div_ */
+export function div_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null }): Tensor;
 export function div_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("div_", T__div_(), [self, other, options]);
@@ -1565,11 +1566,11 @@ const T__divide_ = (): A.Overload[] => [
  * ```
  * @torch torch.div_
  */
-export function divide_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null }): Tensor;
-/** self / other as real numbers. @torch torch.div_ */
 export function divide_(self: Tensor | Scalar, options: { other: Tensor | Scalar; roundingMode?: string | null }): Tensor;
 /** self / other as real numbers. @torch torch.div_ */
 export function divide_(options: { input: Tensor | Scalar; other: Tensor | Scalar; roundingMode?: string | null }): Tensor;
+/** self / other as real numbers. @torch torch.div_ */
+export function divide_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null }): Tensor;
 export function divide_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("divide_", T__divide_(), [self, other, options]);
@@ -1597,9 +1598,9 @@ const T__double: A.Overload[] = [
  * ```
  * @torch torch.double
  */
-export function double(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-/** The tensor as float64. @torch torch.double */
 export function double(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor as float64. @torch torch.double */
+export function double(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function double(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.double(args[0], null);
   return A.call<Tensor>("double", T__double, args);
@@ -1617,11 +1618,11 @@ const T__eq_ = (): A.Overload[] => [
  * ```
  * @torch torch.eq_
  */
-export function eq_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-/** True where the elements are equal. @torch torch.eq_ */
 export function eq_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
 /** True where the elements are equal. @torch torch.eq_ */
 export function eq_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+/** True where the elements are equal. @torch torch.eq_ */
+export function eq_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function eq_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("eq_", T__eq_(), [self, other, options]);
@@ -1651,9 +1652,9 @@ const T__erf_ = (): A.Overload[] => [
  * ```
  * @torch torch.erf_
  */
-export function erf_(self: Tensor): Tensor;
-/** The error function of each element. @torch torch.erf_ */
 export function erf_(options: { input: Tensor }): Tensor;
+/** The error function of each element. @torch torch.erf_ */
+export function erf_(self: Tensor): Tensor;
 export function erf_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("erf_", T__erf_(), [self, options]);
@@ -1679,9 +1680,9 @@ const T__erfc_ = (): A.Overload[] => [
  * ```
  * @torch torch.erfc_
  */
-export function erfc_(self: Tensor): Tensor;
-/** 1 - erf(x) of each element, exact for large elements too. @torch torch.erfc_ */
 export function erfc_(options: { input: Tensor }): Tensor;
+/** 1 - erf(x) of each element, exact for large elements too. @torch torch.erfc_ */
+export function erfc_(self: Tensor): Tensor;
 export function erfc_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("erfc_", T__erfc_(), [self, options]);
@@ -1708,9 +1709,9 @@ const T__erfinv_ = (): A.Overload[] => [
  * ```
  * @torch torch.erfinv_
  */
-export function erfinv_(self: Tensor): Tensor;
-/** What the error function gives each element for. @torch torch.erfinv_ */
 export function erfinv_(options: { input: Tensor }): Tensor;
+/** What the error function gives each element for. @torch torch.erfinv_ */
+export function erfinv_(self: Tensor): Tensor;
 export function erfinv_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("erfinv_", T__erfinv_(), [self, options]);
@@ -1735,9 +1736,9 @@ const T__exp_ = (): A.Overload[] => [
  * ```
  * @torch torch.exp_
  */
-export function exp_(self: Tensor): Tensor;
-/** e to the power of each element. @torch torch.exp_ */
 export function exp_(options: { input: Tensor }): Tensor;
+/** e to the power of each element. @torch torch.exp_ */
+export function exp_(self: Tensor): Tensor;
 export function exp_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("exp_", T__exp_(), [self, options]);
@@ -1762,9 +1763,9 @@ const T__exp2_ = (): A.Overload[] => [
  * ```
  * @torch torch.exp2_
  */
-export function exp2_(self: Tensor): Tensor;
-/** 2 to the power of each element. @torch torch.exp2_ */
 export function exp2_(options: { input: Tensor }): Tensor;
+/** 2 to the power of each element. @torch torch.exp2_ */
+export function exp2_(self: Tensor): Tensor;
 export function exp2_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("exp2_", T__exp2_(), [self, options]);
@@ -1815,11 +1816,11 @@ const T__expandAs: A.Overload[] = [
  * ```
  * @torch torch.expand_as
  */
-export function expandAs(self: Tensor, other: Tensor): Tensor;
-/** The tensor expanded to the shape of another. @torch torch.expand_as */
 export function expandAs(self: Tensor, options: { other: Tensor }): Tensor;
 /** The tensor expanded to the shape of another. @torch torch.expand_as */
 export function expandAs(options: { input: Tensor; other: Tensor }): Tensor;
+/** The tensor expanded to the shape of another. @torch torch.expand_as */
+export function expandAs(self: Tensor, other: Tensor): Tensor;
 export function expandAs(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.expand_as(args[0], args[1]);
   return A.call<Tensor>("expandAs", T__expandAs, args);
@@ -1838,9 +1839,9 @@ const T__expm1_ = (): A.Overload[] => [
  * ```
  * @torch torch.expm1_
  */
-export function expm1_(self: Tensor): Tensor;
-/** e to the power of each element, less 1, exact for small elements too. @torch torch.expm1_ */
 export function expm1_(options: { input: Tensor }): Tensor;
+/** e to the power of each element, less 1, exact for small elements too. @torch torch.expm1_ */
+export function expm1_(self: Tensor): Tensor;
 export function expm1_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("expm1_", T__expm1_(), [self, options]);
@@ -1869,9 +1870,9 @@ const T__exponential_: A.Overload[] = [
  */
 export function exponential_(self: Tensor, lambd: number, options?: { generator?: Generator | null }): Tensor;
 /** Fills with exponentially distributed random numbers of the rate `lambd`. @torch torch.exponential_ */
-export function exponential_(self: Tensor, options?: { lambd?: number; generator?: Generator | null }): Tensor;
-/** Fills with exponentially distributed random numbers of the rate `lambd`. @torch torch.exponential_ */
 export function exponential_(options: { input: Tensor; lambd?: number; generator?: Generator | null }): Tensor;
+/** Fills with exponentially distributed random numbers of the rate `lambd`. @torch torch.exponential_ */
+export function exponential_(self: Tensor, options?: { lambd?: number; generator?: Generator | null }): Tensor;
 export function exponential_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.exponential_(args[0], 1, null);
   return A.call<Tensor>("exponential_", T__exponential_, args);
@@ -1893,17 +1894,17 @@ const T__fill_: A.Overload[] = [
  * ```
  * @torch torch.fill_
  */
-export function fill_(self: Tensor, value: Scalar): Tensor;
-/** Every element set to a number. @torch torch.fill_ */
 export function fill_(self: Tensor, options: { value: Scalar }): Tensor;
 /** Every element set to a number. @torch torch.fill_ */
 export function fill_(options: { input: Tensor; value: Scalar }): Tensor;
-/** Every element set to the value of a 0-dim tensor. @torch torch.fill_ */
-export function fill_(self: Tensor, value: Tensor): Tensor;
+/** Every element set to a number. @torch torch.fill_ */
+export function fill_(self: Tensor, value: Scalar): Tensor;
 /** Every element set to the value of a 0-dim tensor. @torch torch.fill_ */
 export function fill_(self: Tensor, options: { value: Tensor }): Tensor;
 /** Every element set to the value of a 0-dim tensor. @torch torch.fill_ */
 export function fill_(options: { input: Tensor; value: Tensor }): Tensor;
+/** Every element set to the value of a 0-dim tensor. @torch torch.fill_ */
+export function fill_(self: Tensor, value: Tensor): Tensor;
 export function fill_(...args: unknown[]): Tensor {
   return A.call<Tensor>("fill_", T__fill_, args);
 }
@@ -1920,9 +1921,9 @@ const T__fix_ = (): A.Overload[] => [
  * ```
  * @torch torch.trunc_
  */
-export function fix_(self: Tensor): Tensor;
-/** Each element without its fraction. @torch torch.trunc_ */
 export function fix_(options: { input: Tensor }): Tensor;
+/** Each element without its fraction. @torch torch.trunc_ */
+export function fix_(self: Tensor): Tensor;
 export function fix_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("fix_", T__fix_(), [self, options]);
@@ -1946,9 +1947,9 @@ const T__float: A.Overload[] = [
  * ```
  * @torch torch.float
  */
-export function float(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-/** The tensor as float32. @torch torch.float */
 export function float(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor as float32. @torch torch.float */
+export function float(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function float(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.float(args[0], null);
   return A.call<Tensor>("float", T__float, args);
@@ -1966,9 +1967,9 @@ const T__floor_ = (): A.Overload[] => [
  * ```
  * @torch torch.floor_
  */
-export function floor_(self: Tensor): Tensor;
-/** The greatest whole number that is not greater than the element. @torch torch.floor_ */
 export function floor_(options: { input: Tensor }): Tensor;
+/** The greatest whole number that is not greater than the element. @torch torch.floor_ */
+export function floor_(self: Tensor): Tensor;
 export function floor_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("floor_", T__floor_(), [self, options]);
@@ -1994,11 +1995,11 @@ const T__floorDivide_ = (): A.Overload[] => [
  * ```
  * @torch torch.floor_divide_
  */
-export function floorDivide_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-/** self / other rounded towards minus infinity. @torch torch.floor_divide_ */
 export function floorDivide_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
 /** self / other rounded towards minus infinity. @torch torch.floor_divide_ */
 export function floorDivide_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+/** self / other rounded towards minus infinity. @torch torch.floor_divide_ */
+export function floorDivide_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function floorDivide_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("floorDivide_", T__floorDivide_(), [self, other, options]);
@@ -2028,11 +2029,11 @@ const T__fmod_ = (): A.Overload[] => [
  * ```
  * @torch torch.fmod_
  */
-export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor;
-/** The remainder of the division, with the sign of the dividend (C's %). @torch torch.fmod_ */
 export function fmod_(self: Tensor, options: { other: Tensor | Scalar }): Tensor;
 /** The remainder of the division, with the sign of the dividend (C's %). @torch torch.fmod_ */
 export function fmod_(options: { input: Tensor; other: Tensor | Scalar }): Tensor;
+/** The remainder of the division, with the sign of the dividend (C's %). @torch torch.fmod_ */
+export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor;
 export function fmod_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("fmod_", T__fmod_(), [self, other, options]);
@@ -2062,9 +2063,9 @@ const T__frac_ = (): A.Overload[] => [
  * ```
  * @torch torch.frac_
  */
-export function frac_(self: Tensor): Tensor;
-/** What `trunc` takes away, with the element's sign. @torch torch.frac_ */
 export function frac_(options: { input: Tensor }): Tensor;
+/** What `trunc` takes away, with the element's sign. @torch torch.frac_ */
+export function frac_(self: Tensor): Tensor;
 export function frac_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("frac_", T__frac_(), [self, options]);
@@ -2090,11 +2091,11 @@ const T__gcd_ = (): A.Overload[] => [
  * ```
  * @torch torch.gcd_
  */
-export function gcd_(self: Tensor, other: Tensor): Tensor;
-/** The greatest common divisor, which is not negative. @torch torch.gcd_ */
 export function gcd_(self: Tensor, options: { other: Tensor }): Tensor;
 /** The greatest common divisor, which is not negative. @torch torch.gcd_ */
 export function gcd_(options: { input: Tensor; other: Tensor }): Tensor;
+/** The greatest common divisor, which is not negative. @torch torch.gcd_ */
+export function gcd_(self: Tensor, other: Tensor): Tensor;
 export function gcd_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("gcd_", T__gcd_(), [self, other, options]);
@@ -2124,11 +2125,11 @@ const T__ge_ = (): A.Overload[] => [
  * ```
  * @torch torch.ge_
  */
-export function ge_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-/** True where self is greater than or equal to other. @torch torch.ge_ */
 export function ge_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
 /** True where self is greater than or equal to other. @torch torch.ge_ */
 export function ge_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+/** True where self is greater than or equal to other. @torch torch.ge_ */
+export function ge_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function ge_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("ge_", T__ge_(), [self, other, options]);
@@ -2159,11 +2160,11 @@ const T__geometric_: A.Overload[] = [
  * ```
  * @torch torch.geometric_
  */
-export function geometric_(self: Tensor, p: number, options?: { generator?: Generator | null }): Tensor;
-/** Fills with the number of trials up to the first success, for a chance of success of p. @torch torch.geometric_ */
 export function geometric_(self: Tensor, options: { p: number; generator?: Generator | null }): Tensor;
 /** Fills with the number of trials up to the first success, for a chance of success of p. @torch torch.geometric_ */
 export function geometric_(options: { input: Tensor; p: number; generator?: Generator | null }): Tensor;
+/** Fills with the number of trials up to the first success, for a chance of success of p. @torch torch.geometric_ */
+export function geometric_(self: Tensor, p: number, options?: { generator?: Generator | null }): Tensor;
 export function geometric_(...args: unknown[]): Tensor {
   return A.call<Tensor>("geometric_", T__geometric_, args);
 }
@@ -2181,11 +2182,11 @@ const T__greater_ = (): A.Overload[] => [
  * ```
  * @torch torch.gt_
  */
-export function greater_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-/** True where self is greater than other. @torch torch.gt_ */
 export function greater_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
 /** True where self is greater than other. @torch torch.gt_ */
 export function greater_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+/** True where self is greater than other. @torch torch.gt_ */
+export function greater_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function greater_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("greater_", T__greater_(), [self, other, options]);
@@ -2215,11 +2216,11 @@ const T__greaterEqual_ = (): A.Overload[] => [
  * ```
  * @torch torch.ge_
  */
-export function greaterEqual_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-/** True where self is greater than or equal to other. @torch torch.ge_ */
 export function greaterEqual_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
 /** True where self is greater than or equal to other. @torch torch.ge_ */
 export function greaterEqual_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+/** True where self is greater than or equal to other. @torch torch.ge_ */
+export function greaterEqual_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function greaterEqual_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("greaterEqual_", T__greaterEqual_(), [self, other, options]);
@@ -2249,11 +2250,11 @@ const T__gt_ = (): A.Overload[] => [
  * ```
  * @torch torch.gt_
  */
-export function gt_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-/** True where self is greater than other. @torch torch.gt_ */
 export function gt_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
 /** True where self is greater than other. @torch torch.gt_ */
 export function gt_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+/** True where self is greater than other. @torch torch.gt_ */
+export function gt_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function gt_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("gt_", T__gt_(), [self, other, options]);
@@ -2281,9 +2282,9 @@ const T__half: A.Overload[] = [
  * ```
  * @torch torch.half
  */
-export function half(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-/** The tensor as float16. @torch torch.half */
 export function half(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor as float16. @torch torch.half */
+export function half(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function half(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.half(args[0], null);
   return A.call<Tensor>("half", T__half, args);
@@ -2303,11 +2304,11 @@ const T__heaviside_ = (): A.Overload[] => [
  * ```
  * @torch torch.heaviside_
  */
-export function heaviside_(self: Tensor, values: Tensor): Tensor;
-/** 0 where an element is below zero, 1 above, and the element of `values` at zero. @torch torch.heaviside_ */
 export function heaviside_(self: Tensor, options: { values: Tensor }): Tensor;
 /** 0 where an element is below zero, 1 above, and the element of `values` at zero. @torch torch.heaviside_ */
 export function heaviside_(options: { input: Tensor; values: Tensor }): Tensor;
+/** 0 where an element is below zero, 1 above, and the element of `values` at zero. @torch torch.heaviside_ */
+export function heaviside_(self: Tensor, values: Tensor): Tensor;
 export function heaviside_(self: unknown, values?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("heaviside_", T__heaviside_(), [self, values, options]);
@@ -2337,11 +2338,11 @@ const T__hypot_ = (): A.Overload[] => [
  * ```
  * @torch torch.hypot_
  */
-export function hypot_(self: Tensor, other: Tensor): Tensor;
-/** sqrt(self^2 + other^2), computed without overflow. @torch torch.hypot_ */
 export function hypot_(self: Tensor, options: { other: Tensor }): Tensor;
 /** sqrt(self^2 + other^2), computed without overflow. @torch torch.hypot_ */
 export function hypot_(options: { input: Tensor; other: Tensor }): Tensor;
+/** sqrt(self^2 + other^2), computed without overflow. @torch torch.hypot_ */
+export function hypot_(self: Tensor, other: Tensor): Tensor;
 export function hypot_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("hypot_", T__hypot_(), [self, other, options]);
@@ -2372,15 +2373,15 @@ const T__indexAdd_: A.Overload[] = [
  * ```
  * @torch torch.index_add_
  */
-export function indexAdd_(self: Tensor, dim: number, index: Tensor | readonly number[], source: Tensor, options?: { alpha?: Scalar }): Tensor;
+export function indexAdd_(self: Tensor, dim: number, index: Tensor | A.IndexList, options: { source: Tensor; alpha?: Scalar }): Tensor;
 /** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add_ */
-export function indexAdd_(self: Tensor, dim: number, index: Tensor | readonly number[], options: { source: Tensor; alpha?: Scalar }): Tensor;
+export function indexAdd_(self: Tensor, dim: number, options: { index: Tensor | A.IndexList; source: Tensor; alpha?: Scalar }): Tensor;
 /** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add_ */
-export function indexAdd_(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; source: Tensor; alpha?: Scalar }): Tensor;
+export function indexAdd_(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; source: Tensor; alpha?: Scalar }): Tensor;
 /** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add_ */
-export function indexAdd_(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; source: Tensor; alpha?: Scalar }): Tensor;
+export function indexAdd_(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | A.IndexList; source: Tensor; alpha?: Scalar }): Tensor;
 /** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add_ */
-export function indexAdd_(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; source: Tensor; alpha?: Scalar }): Tensor;
+export function indexAdd_(self: Tensor, dim: number, index: Tensor | A.IndexList, source: Tensor, options?: { alpha?: Scalar }): Tensor;
 export function indexAdd_(...args: unknown[]): Tensor {
   return A.call<Tensor>("indexAdd_", T__indexAdd_, args);
 }
@@ -2400,15 +2401,15 @@ const T__indexCopy_: A.Overload[] = [
  * ```
  * @torch torch.index_copy_
  */
-export function indexCopy_(self: Tensor, dim: number, index: Tensor | readonly number[], source: Tensor): Tensor;
+export function indexCopy_(self: Tensor, dim: number, index: Tensor | A.IndexList, options: { source: Tensor }): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy_ */
-export function indexCopy_(self: Tensor, dim: number, index: Tensor | readonly number[], options: { source: Tensor }): Tensor;
+export function indexCopy_(self: Tensor, dim: number, options: { index: Tensor | A.IndexList; source: Tensor }): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy_ */
-export function indexCopy_(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; source: Tensor }): Tensor;
+export function indexCopy_(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; source: Tensor }): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy_ */
-export function indexCopy_(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; source: Tensor }): Tensor;
+export function indexCopy_(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | A.IndexList; source: Tensor }): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy_ */
-export function indexCopy_(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; source: Tensor }): Tensor;
+export function indexCopy_(self: Tensor, dim: number, index: Tensor | A.IndexList, source: Tensor): Tensor;
 export function indexCopy_(...args: unknown[]): Tensor {
   return A.call<Tensor>("indexCopy_", T__indexCopy_, args);
 }
@@ -2429,25 +2430,25 @@ const T__indexFill_: A.Overload[] = [
  * ```
  * @torch torch.index_fill_
  */
-export function indexFill_(self: Tensor, dim: number, index: Tensor | readonly number[], value: Tensor): Tensor;
+export function indexFill_(self: Tensor, dim: number, index: Tensor | A.IndexList, options: { value: Tensor }): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill_ */
-export function indexFill_(self: Tensor, dim: number, index: Tensor | readonly number[], options: { value: Tensor }): Tensor;
+export function indexFill_(self: Tensor, dim: number, options: { index: Tensor | A.IndexList; value: Tensor }): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill_ */
-export function indexFill_(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; value: Tensor }): Tensor;
+export function indexFill_(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; value: Tensor }): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill_ */
-export function indexFill_(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Tensor }): Tensor;
+export function indexFill_(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | A.IndexList; value: Tensor }): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill_ */
-export function indexFill_(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; value: Tensor }): Tensor;
+export function indexFill_(self: Tensor, dim: number, index: Tensor | A.IndexList, value: Tensor): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill_ */
-export function indexFill_(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar): Tensor;
+export function indexFill_(self: Tensor, dim: number, index: Tensor | A.IndexList, options: { value: Scalar }): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill_ */
-export function indexFill_(self: Tensor, dim: number, index: Tensor | readonly number[], options: { value: Scalar }): Tensor;
+export function indexFill_(self: Tensor, dim: number, options: { index: Tensor | A.IndexList; value: Scalar }): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill_ */
-export function indexFill_(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; value: Scalar }): Tensor;
+export function indexFill_(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; value: Scalar }): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill_ */
-export function indexFill_(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Scalar }): Tensor;
+export function indexFill_(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | A.IndexList; value: Scalar }): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill_ */
-export function indexFill_(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; value: Scalar }): Tensor;
+export function indexFill_(self: Tensor, dim: number, index: Tensor | A.IndexList, value: Scalar): Tensor;
 export function indexFill_(...args: unknown[]): Tensor {
   return A.call<Tensor>("indexFill_", T__indexFill_, args);
 }
@@ -2467,15 +2468,15 @@ const T__indexPut_: A.Overload[] = [
  * ```
  * @torch torch.index_put_
  */
-export function indexPut_(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, accumulate: boolean): Tensor;
+export function indexPut_(self: Tensor, indices: readonly (Tensor | A.IndexList | null)[], values: Tensor, accumulate: boolean): Tensor;
 /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put_ */
-export function indexPut_(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, options?: { accumulate?: boolean }): Tensor;
+export function indexPut_(self: Tensor, indices: readonly (Tensor | A.IndexList | null)[], options: { values: Tensor; accumulate?: boolean }): Tensor;
 /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put_ */
-export function indexPut_(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], options: { values: Tensor; accumulate?: boolean }): Tensor;
+export function indexPut_(self: Tensor, options: { indices: readonly (Tensor | A.IndexList | null)[]; values: Tensor; accumulate?: boolean }): Tensor;
 /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put_ */
-export function indexPut_(self: Tensor, options: { indices: readonly (Tensor | readonly number[] | null)[]; values: Tensor; accumulate?: boolean }): Tensor;
+export function indexPut_(options: { input: Tensor; indices: readonly (Tensor | A.IndexList | null)[]; values: Tensor; accumulate?: boolean }): Tensor;
 /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put_ */
-export function indexPut_(options: { input: Tensor; indices: readonly (Tensor | readonly number[] | null)[]; values: Tensor; accumulate?: boolean }): Tensor;
+export function indexPut_(self: Tensor, indices: readonly (Tensor | A.IndexList | null)[], values: Tensor, options?: { accumulate?: boolean }): Tensor;
 export function indexPut_(...args: unknown[]): Tensor {
   return A.call<Tensor>("indexPut_", T__indexPut_, args);
 }
@@ -2491,9 +2492,9 @@ const T__int: A.Overload[] = [
  * ```
  * @torch torch.int
  */
-export function int(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-/** The tensor as int32. @torch torch.int */
 export function int(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor as int32. @torch torch.int */
+export function int(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function int(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.int(args[0], null);
   return A.call<Tensor>("int", T__int, args);
@@ -2510,9 +2511,9 @@ const T__isContiguous: A.Overload[] = [
  * ```
  * @torch torch.is_contiguous
  */
-export function isContiguous(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): boolean;
-/** True when the elements lie row by row without gaps, or in the given memory format. @torch torch.is_contiguous */
 export function isContiguous(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): boolean;
+/** True when the elements lie row by row without gaps, or in the given memory format. @torch torch.is_contiguous */
+export function isContiguous(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): boolean;
 export function isContiguous(...args: unknown[]): boolean {
   if (args.length === 1 && args[0] instanceof Tensor) return O.is_contiguous(args[0], null);
   return A.call<boolean>("isContiguous", T__isContiguous, args);
@@ -2529,11 +2530,11 @@ const T__isSetTo: A.Overload[] = [
  * ```
  * @torch torch.is_set_to
  */
-export function isSetTo(self: Tensor, tensor: Tensor): boolean;
-/** True when both tensors are the same region of the same storage. @torch torch.is_set_to */
 export function isSetTo(self: Tensor, options: { tensor: Tensor }): boolean;
 /** True when both tensors are the same region of the same storage. @torch torch.is_set_to */
 export function isSetTo(options: { input: Tensor; tensor: Tensor }): boolean;
+/** True when both tensors are the same region of the same storage. @torch torch.is_set_to */
+export function isSetTo(self: Tensor, tensor: Tensor): boolean;
 export function isSetTo(...args: unknown[]): boolean {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.is_set_to(args[0], args[1]);
   return A.call<boolean>("isSetTo", T__isSetTo, args);
@@ -2552,11 +2553,11 @@ const T__lcm_ = (): A.Overload[] => [
  * ```
  * @torch torch.lcm_
  */
-export function lcm_(self: Tensor, other: Tensor): Tensor;
-/** The least common multiple, which is not negative. @torch torch.lcm_ */
 export function lcm_(self: Tensor, options: { other: Tensor }): Tensor;
 /** The least common multiple, which is not negative. @torch torch.lcm_ */
 export function lcm_(options: { input: Tensor; other: Tensor }): Tensor;
+/** The least common multiple, which is not negative. @torch torch.lcm_ */
+export function lcm_(self: Tensor, other: Tensor): Tensor;
 export function lcm_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("lcm_", T__lcm_(), [self, other, options]);
@@ -2585,11 +2586,11 @@ const T__ldexp_ = (): A.Overload[] => [
  * ```
  * @torch torch.ldexp_
  */
-export function ldexp_(self: Tensor, other: Tensor): Tensor;
-/** self times 2 to the power of other. @torch torch.ldexp_ */
 export function ldexp_(self: Tensor, options: { other: Tensor }): Tensor;
 /** self times 2 to the power of other. @torch torch.ldexp_ */
 export function ldexp_(options: { input: Tensor; other: Tensor }): Tensor;
+/** self times 2 to the power of other. @torch torch.ldexp_ */
+export function ldexp_(self: Tensor, other: Tensor): Tensor;
 export function ldexp_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("ldexp_", T__ldexp_(), [self, other, options]);
@@ -2619,11 +2620,11 @@ const T__le_ = (): A.Overload[] => [
  * ```
  * @torch torch.le_
  */
-export function le_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-/** True where self is less than or equal to other. @torch torch.le_ */
 export function le_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
 /** True where self is less than or equal to other. @torch torch.le_ */
 export function le_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+/** True where self is less than or equal to other. @torch torch.le_ */
+export function le_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function le_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("le_", T__le_(), [self, other, options]);
@@ -2653,13 +2654,13 @@ const T__lerp_ = (): A.Overload[] => [
  * ```
  * @torch torch.lerp_
  */
-export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tensor;
-/** self + weight * (end - self). @torch torch.lerp_ */
 export function lerp_(self: Tensor, end: Tensor, options: { weight: Tensor | Scalar }): Tensor;
 /** self + weight * (end - self). @torch torch.lerp_ */
 export function lerp_(self: Tensor, options: { end: Tensor; weight: Tensor | Scalar }): Tensor;
 /** self + weight * (end - self). @torch torch.lerp_ */
 export function lerp_(options: { input: Tensor; end: Tensor; weight: Tensor | Scalar }): Tensor;
+/** self + weight * (end - self). @torch torch.lerp_ */
+export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tensor;
 export function lerp_(self: unknown, end?: unknown, weight?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("lerp_", T__lerp_(), [self, end, weight, options]);
@@ -2693,11 +2694,11 @@ const T__less_ = (): A.Overload[] => [
  * ```
  * @torch torch.lt_
  */
-export function less_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-/** True where self is less than other. @torch torch.lt_ */
 export function less_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
 /** True where self is less than other. @torch torch.lt_ */
 export function less_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+/** True where self is less than other. @torch torch.lt_ */
+export function less_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function less_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("less_", T__less_(), [self, other, options]);
@@ -2727,11 +2728,11 @@ const T__lessEqual_ = (): A.Overload[] => [
  * ```
  * @torch torch.le_
  */
-export function lessEqual_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-/** True where self is less than or equal to other. @torch torch.le_ */
 export function lessEqual_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
 /** True where self is less than or equal to other. @torch torch.le_ */
 export function lessEqual_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+/** True where self is less than or equal to other. @torch torch.le_ */
+export function lessEqual_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function lessEqual_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("lessEqual_", T__lessEqual_(), [self, other, options]);
@@ -2761,9 +2762,9 @@ const T__lgamma_ = (): A.Overload[] => [
  * ```
  * @torch torch.lgamma_
  */
-export function lgamma_(self: Tensor): Tensor;
-/** The natural logarithm of the gamma function's size. @torch torch.lgamma_ */
 export function lgamma_(options: { input: Tensor }): Tensor;
+/** The natural logarithm of the gamma function's size. @torch torch.lgamma_ */
+export function lgamma_(self: Tensor): Tensor;
 export function lgamma_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("lgamma_", T__lgamma_(), [self, options]);
@@ -2788,9 +2789,9 @@ const T__log_ = (): A.Overload[] => [
  * ```
  * @torch torch.log_
  */
-export function log_(self: Tensor): Tensor;
-/** The natural logarithm of each element. @torch torch.log_ */
 export function log_(options: { input: Tensor }): Tensor;
+/** The natural logarithm of each element. @torch torch.log_ */
+export function log_(self: Tensor): Tensor;
 export function log_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("log_", T__log_(), [self, options]);
@@ -2815,9 +2816,9 @@ const T__log10_ = (): A.Overload[] => [
  * ```
  * @torch torch.log10_
  */
-export function log10_(self: Tensor): Tensor;
-/** The logarithm of each element to base 10. @torch torch.log10_ */
 export function log10_(options: { input: Tensor }): Tensor;
+/** The logarithm of each element to base 10. @torch torch.log10_ */
+export function log10_(self: Tensor): Tensor;
 export function log10_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("log10_", T__log10_(), [self, options]);
@@ -2843,9 +2844,9 @@ const T__log1p_ = (): A.Overload[] => [
  * ```
  * @torch torch.log1p_
  */
-export function log1p_(self: Tensor): Tensor;
-/** The natural logarithm of 1 + self, exact for small elements too. @torch torch.log1p_ */
 export function log1p_(options: { input: Tensor }): Tensor;
+/** The natural logarithm of 1 + self, exact for small elements too. @torch torch.log1p_ */
+export function log1p_(self: Tensor): Tensor;
 export function log1p_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("log1p_", T__log1p_(), [self, options]);
@@ -2870,9 +2871,9 @@ const T__log2_ = (): A.Overload[] => [
  * ```
  * @torch torch.log2_
  */
-export function log2_(self: Tensor): Tensor;
-/** The logarithm of each element to base 2. @torch torch.log2_ */
 export function log2_(options: { input: Tensor }): Tensor;
+/** The logarithm of each element to base 2. @torch torch.log2_ */
+export function log2_(self: Tensor): Tensor;
 export function log2_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("log2_", T__log2_(), [self, options]);
@@ -2903,9 +2904,9 @@ export function logNormal_(self: Tensor, mean: number, std: number, options?: { 
 /** Fills with random numbers whose logarithms are normal, with the given mean and standard deviation. @torch torch.log_normal_ */
 export function logNormal_(self: Tensor, mean: number, options?: { std?: number; generator?: Generator | null }): Tensor;
 /** Fills with random numbers whose logarithms are normal, with the given mean and standard deviation. @torch torch.log_normal_ */
-export function logNormal_(self: Tensor, options?: { mean?: number; std?: number; generator?: Generator | null }): Tensor;
-/** Fills with random numbers whose logarithms are normal, with the given mean and standard deviation. @torch torch.log_normal_ */
 export function logNormal_(options: { input: Tensor; mean?: number; std?: number; generator?: Generator | null }): Tensor;
+/** Fills with random numbers whose logarithms are normal, with the given mean and standard deviation. @torch torch.log_normal_ */
+export function logNormal_(self: Tensor, options?: { mean?: number; std?: number; generator?: Generator | null }): Tensor;
 export function logNormal_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.log_normal_(args[0], 1, 2, null);
   return A.call<Tensor>("logNormal_", T__logNormal_, args);
@@ -2923,11 +2924,11 @@ const T__logicalAnd_ = (): A.Overload[] => [
  * ```
  * @torch torch.logical_and_
  */
-export function logicalAnd_(self: Tensor, other: Tensor): Tensor;
-/** True where both elements are nonzero. @torch torch.logical_and_ */
 export function logicalAnd_(self: Tensor, options: { other: Tensor }): Tensor;
 /** True where both elements are nonzero. @torch torch.logical_and_ */
 export function logicalAnd_(options: { input: Tensor; other: Tensor }): Tensor;
+/** True where both elements are nonzero. @torch torch.logical_and_ */
+export function logicalAnd_(self: Tensor, other: Tensor): Tensor;
 export function logicalAnd_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("logicalAnd_", T__logicalAnd_(), [self, other, options]);
@@ -2956,9 +2957,9 @@ const T__logicalNot_ = (): A.Overload[] => [
  * ```
  * @torch torch.logical_not_
  */
-export function logicalNot_(self: Tensor): Tensor;
-/** True where an element is zero. @torch torch.logical_not_ */
 export function logicalNot_(options: { input: Tensor }): Tensor;
+/** True where an element is zero. @torch torch.logical_not_ */
+export function logicalNot_(self: Tensor): Tensor;
 export function logicalNot_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("logicalNot_", T__logicalNot_(), [self, options]);
@@ -2983,11 +2984,11 @@ const T__logicalOr_ = (): A.Overload[] => [
  * ```
  * @torch torch.logical_or_
  */
-export function logicalOr_(self: Tensor, other: Tensor): Tensor;
-/** True where either element is nonzero. @torch torch.logical_or_ */
 export function logicalOr_(self: Tensor, options: { other: Tensor }): Tensor;
 /** True where either element is nonzero. @torch torch.logical_or_ */
 export function logicalOr_(options: { input: Tensor; other: Tensor }): Tensor;
+/** True where either element is nonzero. @torch torch.logical_or_ */
+export function logicalOr_(self: Tensor, other: Tensor): Tensor;
 export function logicalOr_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("logicalOr_", T__logicalOr_(), [self, other, options]);
@@ -3016,11 +3017,11 @@ const T__logicalXor_ = (): A.Overload[] => [
  * ```
  * @torch torch.logical_xor_
  */
-export function logicalXor_(self: Tensor, other: Tensor): Tensor;
-/** True where one of the elements is nonzero, and not both. @torch torch.logical_xor_ */
 export function logicalXor_(self: Tensor, options: { other: Tensor }): Tensor;
 /** True where one of the elements is nonzero, and not both. @torch torch.logical_xor_ */
 export function logicalXor_(options: { input: Tensor; other: Tensor }): Tensor;
+/** True where one of the elements is nonzero, and not both. @torch torch.logical_xor_ */
+export function logicalXor_(self: Tensor, other: Tensor): Tensor;
 export function logicalXor_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("logicalXor_", T__logicalXor_(), [self, other, options]);
@@ -3053,9 +3054,9 @@ const T__logit_: A.Overload[] = [
  */
 export function logit_(self: Tensor, eps: number | null): Tensor;
 /** log(x / (1 - x)), what `sigmoid` gives each element for. @torch torch.logit_ */
-export function logit_(self: Tensor, options?: { eps?: number | null }): Tensor;
-/** log(x / (1 - x)), what `sigmoid` gives each element for. @torch torch.logit_ */
 export function logit_(options: { input: Tensor; eps?: number | null }): Tensor;
+/** log(x / (1 - x)), what `sigmoid` gives each element for. @torch torch.logit_ */
+export function logit_(self: Tensor, options?: { eps?: number | null }): Tensor;
 export function logit_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.logit_(args[0], null);
   return A.call<Tensor>("logit_", T__logit_, args);
@@ -3072,9 +3073,9 @@ const T__long: A.Overload[] = [
  * ```
  * @torch torch.long
  */
-export function long(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-/** The tensor as int64. @torch torch.long */
 export function long(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor as int64. @torch torch.long */
+export function long(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function long(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.long(args[0], null);
   return A.call<Tensor>("long", T__long, args);
@@ -3093,11 +3094,11 @@ const T__lt_ = (): A.Overload[] => [
  * ```
  * @torch torch.lt_
  */
-export function lt_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-/** True where self is less than other. @torch torch.lt_ */
 export function lt_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
 /** True where self is less than other. @torch torch.lt_ */
 export function lt_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+/** True where self is less than other. @torch torch.lt_ */
+export function lt_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function lt_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("lt_", T__lt_(), [self, other, options]);
@@ -3129,21 +3130,21 @@ const T__maskedFill_: A.Overload[] = [
  * ```
  * @torch torch.masked_fill_
  */
-export function maskedFill_(self: Tensor, mask: Tensor, value: Tensor): Tensor;
-/** The tensor with a 0-dim tensor's value where the mask is true. @torch torch.masked_fill_ */
 export function maskedFill_(self: Tensor, mask: Tensor, options: { value: Tensor }): Tensor;
 /** The tensor with a 0-dim tensor's value where the mask is true. @torch torch.masked_fill_ */
 export function maskedFill_(self: Tensor, options: { mask: Tensor; value: Tensor }): Tensor;
 /** The tensor with a 0-dim tensor's value where the mask is true. @torch torch.masked_fill_ */
 export function maskedFill_(options: { input: Tensor; mask: Tensor; value: Tensor }): Tensor;
-/** The tensor with a number where the mask is true. @torch torch.masked_fill_ */
-export function maskedFill_(self: Tensor, mask: Tensor, value: Scalar): Tensor;
+/** The tensor with a 0-dim tensor's value where the mask is true. @torch torch.masked_fill_ */
+export function maskedFill_(self: Tensor, mask: Tensor, value: Tensor): Tensor;
 /** The tensor with a number where the mask is true. @torch torch.masked_fill_ */
 export function maskedFill_(self: Tensor, mask: Tensor, options: { value: Scalar }): Tensor;
 /** The tensor with a number where the mask is true. @torch torch.masked_fill_ */
 export function maskedFill_(self: Tensor, options: { mask: Tensor; value: Scalar }): Tensor;
 /** The tensor with a number where the mask is true. @torch torch.masked_fill_ */
 export function maskedFill_(options: { input: Tensor; mask: Tensor; value: Scalar }): Tensor;
+/** The tensor with a number where the mask is true. @torch torch.masked_fill_ */
+export function maskedFill_(self: Tensor, mask: Tensor, value: Scalar): Tensor;
 export function maskedFill_(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && args[2] instanceof Tensor) return O.masked_fill_Tensor_(args[0], args[1], args[2]);
   return A.call<Tensor>("maskedFill_", T__maskedFill_, args);
@@ -3162,13 +3163,13 @@ const T__maskedScatter_ = (): A.Overload[] => [
  * ```
  * @torch torch.masked_scatter_
  */
-export function maskedScatter_(self: Tensor, mask: Tensor, source: Tensor): Tensor;
-/** The tensor with the elements where the mask is true replaced by those of `source`, one after another. @torch torch.masked_scatter_ */
 export function maskedScatter_(self: Tensor, mask: Tensor, options: { source: Tensor }): Tensor;
 /** The tensor with the elements where the mask is true replaced by those of `source`, one after another. @torch torch.masked_scatter_ */
 export function maskedScatter_(self: Tensor, options: { mask: Tensor; source: Tensor }): Tensor;
 /** The tensor with the elements where the mask is true replaced by those of `source`, one after another. @torch torch.masked_scatter_ */
 export function maskedScatter_(options: { input: Tensor; mask: Tensor; source: Tensor }): Tensor;
+/** The tensor with the elements where the mask is true replaced by those of `source`, one after another. @torch torch.masked_scatter_ */
+export function maskedScatter_(self: Tensor, mask: Tensor, source: Tensor): Tensor;
 export function maskedScatter_(self: unknown, mask?: unknown, source?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("maskedScatter_", T__maskedScatter_(), [self, mask, source, options]);
@@ -3202,11 +3203,11 @@ const T__mul_ = (): A.Overload[] => [
  * ```
  * @torch torch.mul_
  */
-export function mul_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-/** self * other, with broadcasting and type promotion. @torch torch.mul_ */
 export function mul_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
 /** self * other, with broadcasting and type promotion. @torch torch.mul_ */
 export function mul_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+/** self * other, with broadcasting and type promotion. @torch torch.mul_ */
+export function mul_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function mul_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("mul_", T__mul_(), [self, other, options]);
@@ -3236,11 +3237,11 @@ const T__multiply_ = (): A.Overload[] => [
  * ```
  * @torch torch.mul_
  */
-export function multiply_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-/** self * other, with broadcasting and type promotion. @torch torch.mul_ */
 export function multiply_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
 /** self * other, with broadcasting and type promotion. @torch torch.mul_ */
 export function multiply_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+/** self * other, with broadcasting and type promotion. @torch torch.mul_ */
+export function multiply_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function multiply_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("multiply_", T__multiply_(), [self, other, options]);
@@ -3277,9 +3278,9 @@ export function nanToNum_(self: Tensor, nan: number | null, posinf: number | nul
 /** Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of the dtype). @torch torch.nan_to_num_ */
 export function nanToNum_(self: Tensor, nan: number | null, options?: { posinf?: number | null; neginf?: number | null }): Tensor;
 /** Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of the dtype). @torch torch.nan_to_num_ */
-export function nanToNum_(self: Tensor, options?: { nan?: number | null; posinf?: number | null; neginf?: number | null }): Tensor;
-/** Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of the dtype). @torch torch.nan_to_num_ */
 export function nanToNum_(options: { input: Tensor; nan?: number | null; posinf?: number | null; neginf?: number | null }): Tensor;
+/** Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of the dtype). @torch torch.nan_to_num_ */
+export function nanToNum_(self: Tensor, options?: { nan?: number | null; posinf?: number | null; neginf?: number | null }): Tensor;
 export function nanToNum_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nan_to_num_(args[0], null, null, null);
   return A.call<Tensor>("nanToNum_", T__nanToNum_, args);
@@ -3297,11 +3298,11 @@ const T__ne_ = (): A.Overload[] => [
  * ```
  * @torch torch.ne_
  */
-export function ne_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-/** True where the elements differ. @torch torch.ne_ */
 export function ne_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
 /** True where the elements differ. @torch torch.ne_ */
 export function ne_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+/** True where the elements differ. @torch torch.ne_ */
+export function ne_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function ne_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("ne_", T__ne_(), [self, other, options]);
@@ -3331,9 +3332,9 @@ const T__neg_ = (): A.Overload[] => [
  * ```
  * @torch torch.neg_
  */
-export function neg_(self: Tensor): Tensor;
-/** The negative of each element. @torch torch.neg_ */
 export function neg_(options: { input: Tensor }): Tensor;
+/** The negative of each element. @torch torch.neg_ */
+export function neg_(self: Tensor): Tensor;
 export function neg_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("neg_", T__neg_(), [self, options]);
@@ -3359,9 +3360,9 @@ const T__negative_ = (): A.Overload[] => [
  * ```
  * @torch torch.neg_
  */
-export function negative_(self: Tensor): Tensor;
-/** The negative of each element. @torch torch.neg_ */
 export function negative_(options: { input: Tensor }): Tensor;
+/** The negative of each element. @torch torch.neg_ */
+export function negative_(self: Tensor): Tensor;
 export function negative_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("negative_", T__negative_(), [self, options]);
@@ -3409,13 +3410,13 @@ const T__newEmptyStrided: A.Overload[] = [
  * ```
  * @torch torch.new_empty_strided
  */
-export function newEmptyStrided(self: Tensor, size: readonly number[], stride: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
-/** A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set. @torch torch.new_empty_strided */
 export function newEmptyStrided(self: Tensor, size: readonly number[], options: { stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 /** A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set. @torch torch.new_empty_strided */
 export function newEmptyStrided(self: Tensor, options: { size: readonly number[]; stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 /** A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set. @torch torch.new_empty_strided */
 export function newEmptyStrided(options: { input: Tensor; size: readonly number[]; stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+/** A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set. @torch torch.new_empty_strided */
+export function newEmptyStrided(self: Tensor, size: readonly number[], stride: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 export function newEmptyStrided(...args: unknown[]): Tensor {
   return A.call<Tensor>("newEmptyStrided", T__newEmptyStrided, args);
 }
@@ -3432,13 +3433,13 @@ const T__newFull: A.Overload[] = [
  * ```
  * @torch torch.new_full
  */
-export function newFull(self: Tensor, size: readonly number[], fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
-/** A tensor filled with one number, of the same dtype and device. @torch torch.new_full */
 export function newFull(self: Tensor, size: readonly number[], options: { fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 /** A tensor filled with one number, of the same dtype and device. @torch torch.new_full */
 export function newFull(self: Tensor, options: { size: readonly number[]; fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 /** A tensor filled with one number, of the same dtype and device. @torch torch.new_full */
 export function newFull(options: { input: Tensor; size: readonly number[]; fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+/** A tensor filled with one number, of the same dtype and device. @torch torch.new_full */
+export function newFull(self: Tensor, size: readonly number[], fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 export function newFull(...args: unknown[]): Tensor {
   return A.call<Tensor>("newFull", T__newFull, args);
 }
@@ -3504,11 +3505,11 @@ const T__nextafter_ = (): A.Overload[] => [
  * ```
  * @torch torch.nextafter_
  */
-export function nextafter_(self: Tensor, other: Tensor): Tensor;
-/** The next number of the dtype from self in the direction of other. @torch torch.nextafter_ */
 export function nextafter_(self: Tensor, options: { other: Tensor }): Tensor;
 /** The next number of the dtype from self in the direction of other. @torch torch.nextafter_ */
 export function nextafter_(options: { input: Tensor; other: Tensor }): Tensor;
+/** The next number of the dtype from self in the direction of other. @torch torch.nextafter_ */
+export function nextafter_(self: Tensor, other: Tensor): Tensor;
 export function nextafter_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("nextafter_", T__nextafter_(), [self, other, options]);
@@ -3543,9 +3544,9 @@ export function normal_(self: Tensor, mean: number, std: number, options?: { gen
 /** Fills with normal random numbers. @torch torch.normal_ */
 export function normal_(self: Tensor, mean: number, options?: { std?: number; generator?: Generator | null }): Tensor;
 /** Fills with normal random numbers. @torch torch.normal_ */
-export function normal_(self: Tensor, options?: { mean?: number; std?: number; generator?: Generator | null }): Tensor;
-/** Fills with normal random numbers. @torch torch.normal_ */
 export function normal_(options: { input: Tensor; mean?: number; std?: number; generator?: Generator | null }): Tensor;
+/** Fills with normal random numbers. @torch torch.normal_ */
+export function normal_(self: Tensor, options?: { mean?: number; std?: number; generator?: Generator | null }): Tensor;
 export function normal_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.normal_inplace_(args[0], 0, 1, null);
   return A.call<Tensor>("normal_", T__normal_, args);
@@ -3563,11 +3564,11 @@ const T__notEqual_ = (): A.Overload[] => [
  * ```
  * @torch torch.ne_
  */
-export function notEqual_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-/** True where the elements differ. @torch torch.ne_ */
 export function notEqual_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
 /** True where the elements differ. @torch torch.ne_ */
 export function notEqual_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+/** True where the elements differ. @torch torch.ne_ */
+export function notEqual_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function notEqual_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("notEqual_", T__notEqual_(), [self, other, options]);
@@ -3597,11 +3598,11 @@ const T__polygamma: A.Overload[] = [
  * ```
  * @torch torch.polygamma
  */
-export function polygamma(self: Tensor, n: number): Tensor;
-/** The derivative of order `n` of `digamma`, which the order 0 gives itself. @torch torch.polygamma */
 export function polygamma(self: Tensor, options: { n: number }): Tensor;
 /** The derivative of order `n` of `digamma`, which the order 0 gives itself. @torch torch.polygamma */
 export function polygamma(options: { input: Tensor; n: number }): Tensor;
+/** The derivative of order `n` of `digamma`, which the order 0 gives itself. @torch torch.polygamma */
+export function polygamma(self: Tensor, n: number): Tensor;
 export function polygamma(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.polygamma_method(args[0], args[1]);
   return A.call<Tensor>("polygamma", T__polygamma, args);
@@ -3621,11 +3622,11 @@ const T__polygamma_: A.Overload[] = [
  * ```
  * @torch torch.polygamma_
  */
-export function polygamma_(self: Tensor, n: number): Tensor;
-/** The derivative of order `n` of `digamma`, which the order 0 gives itself. @torch torch.polygamma_ */
 export function polygamma_(self: Tensor, options: { n: number }): Tensor;
 /** The derivative of order `n` of `digamma`, which the order 0 gives itself. @torch torch.polygamma_ */
 export function polygamma_(options: { input: Tensor; n: number }): Tensor;
+/** The derivative of order `n` of `digamma`, which the order 0 gives itself. @torch torch.polygamma_ */
+export function polygamma_(self: Tensor, n: number): Tensor;
 export function polygamma_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.polygamma_method_(args[0], args[1]);
   return A.call<Tensor>("polygamma_", T__polygamma_, args);
@@ -3646,15 +3647,15 @@ const T__pow: A.Overload[] = [
  * ```
  * @torch torch.pow
  */
-export function pow(self: Tensor, exponent: Tensor, options?: { out?: Tensor }): Tensor;
-/** self to the power of a tensor, with broadcasting and type promotion. @torch torch.pow */
 export function pow(self: Tensor, options: { exponent: Tensor; out?: Tensor }): Tensor;
 /** self to the power of a tensor, with broadcasting and type promotion. @torch torch.pow */
 export function pow(options: { input: Tensor; exponent: Tensor; out?: Tensor }): Tensor;
-/** self to the power of a number. @torch torch.pow */
-export function pow(self: Tensor, exponent: Scalar, options?: { out?: Tensor }): Tensor;
+/** self to the power of a tensor, with broadcasting and type promotion. @torch torch.pow */
+export function pow(self: Tensor, exponent: Tensor, options?: { out?: Tensor }): Tensor;
 /** self to the power of a number. @torch torch.pow */
 export function pow(self: Tensor, options: { exponent: Scalar; out?: Tensor }): Tensor;
+/** self to the power of a number. @torch torch.pow */
+export function pow(options: { input: Tensor; exponent: Scalar; out?: Tensor }): Tensor;
 /** Of a collection. */
 export function pow<C extends Td>(input: C, ...rest: [other: C | Tensor | Scalar, options?: { default?: Tensor | Scalar | "intersection" | null }] | [options: { other: C | Tensor | Scalar; default?: Tensor | Scalar | "intersection" | null }]): C;
 /** Of a collection. */
@@ -3662,7 +3663,7 @@ export function pow<C extends Td>(options: { input: C; other: C | Tensor | Scala
 /** Of a collection. */
 export function pow<C extends Td>(input: Tensor | Scalar, other: C): C;
 /** self to the power of a number. @torch torch.pow */
-export function pow(options: { input: Tensor; exponent: Scalar; out?: Tensor }): Tensor;
+export function pow(self: Tensor, exponent: Scalar, options?: { out?: Tensor }): Tensor;
 export function pow(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.pow_Tensor(args[0], args[1]);
   return A.call<Tensor>("pow", T__pow, args);
@@ -3683,17 +3684,17 @@ const T__pow_: A.Overload[] = [
  * ```
  * @torch torch.pow_
  */
-export function pow_(self: Tensor, exponent: Tensor): Tensor;
-/** self to the power of a tensor, with broadcasting and type promotion. @torch torch.pow_ */
 export function pow_(self: Tensor, options: { exponent: Tensor }): Tensor;
 /** self to the power of a tensor, with broadcasting and type promotion. @torch torch.pow_ */
 export function pow_(options: { input: Tensor; exponent: Tensor }): Tensor;
-/** self to the power of a number. @torch torch.pow_ */
-export function pow_(self: Tensor, exponent: Scalar): Tensor;
+/** self to the power of a tensor, with broadcasting and type promotion. @torch torch.pow_ */
+export function pow_(self: Tensor, exponent: Tensor): Tensor;
 /** self to the power of a number. @torch torch.pow_ */
 export function pow_(self: Tensor, options: { exponent: Scalar }): Tensor;
 /** self to the power of a number. @torch torch.pow_ */
 export function pow_(options: { input: Tensor; exponent: Scalar }): Tensor;
+/** self to the power of a number. @torch torch.pow_ */
+export function pow_(self: Tensor, exponent: Scalar): Tensor;
 export function pow_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.pow_Tensor_(args[0], args[1]);
   return A.call<Tensor>("pow_", T__pow_, args);
@@ -3713,15 +3714,15 @@ const T__put_: A.Overload[] = [
  * ```
  * @torch torch.put_
  */
-export function put_(self: Tensor, index: Tensor | readonly number[], source: Tensor, accumulate: boolean): Tensor;
+export function put_(self: Tensor, index: Tensor | A.IndexList, source: Tensor, accumulate: boolean): Tensor;
 /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put_ */
-export function put_(self: Tensor, index: Tensor | readonly number[], source: Tensor, options?: { accumulate?: boolean }): Tensor;
+export function put_(self: Tensor, index: Tensor | A.IndexList, options: { source: Tensor; accumulate?: boolean }): Tensor;
 /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put_ */
-export function put_(self: Tensor, index: Tensor | readonly number[], options: { source: Tensor; accumulate?: boolean }): Tensor;
+export function put_(self: Tensor, options: { index: Tensor | A.IndexList; source: Tensor; accumulate?: boolean }): Tensor;
 /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put_ */
-export function put_(self: Tensor, options: { index: Tensor | readonly number[]; source: Tensor; accumulate?: boolean }): Tensor;
+export function put_(options: { input: Tensor; index: Tensor | A.IndexList; source: Tensor; accumulate?: boolean }): Tensor;
 /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put_ */
-export function put_(options: { input: Tensor; index: Tensor | readonly number[]; source: Tensor; accumulate?: boolean }): Tensor;
+export function put_(self: Tensor, index: Tensor | A.IndexList, source: Tensor, options?: { accumulate?: boolean }): Tensor;
 export function put_(...args: unknown[]): Tensor {
   return A.call<Tensor>("put_", T__put_, args);
 }
@@ -3739,9 +3740,9 @@ const T__rad2deg_ = (): A.Overload[] => [
  * ```
  * @torch torch.rad2deg_
  */
-export function rad2deg_(self: Tensor): Tensor;
-/** Radians in degrees. @torch torch.rad2deg_ */
 export function rad2deg_(options: { input: Tensor }): Tensor;
+/** Radians in degrees. @torch torch.rad2deg_ */
+export function rad2deg_(self: Tensor): Tensor;
 export function rad2deg_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("rad2deg_", T__rad2deg_(), [self, options]);
@@ -3773,23 +3774,23 @@ const T__random_: A.Overload[] = [
  * ```
  * @torch torch.random_
  */
-export function random_(self: Tensor, options?: { generator?: Generator | null }): Tensor;
-/** Fills with random integers from 0 to the largest of the dtype, or to 2 to the power of its digits. @torch torch.random_ */
 export function random_(options: { input: Tensor; generator?: Generator | null }): Tensor;
-/** Fills with random integers from 0 to `to`, which is left out. @torch torch.random_ */
-export function random_(self: Tensor, to: Scalar, options?: { generator?: Generator | null }): Tensor;
+/** Fills with random integers from 0 to the largest of the dtype, or to 2 to the power of its digits. @torch torch.random_ */
+export function random_(self: Tensor, options?: { generator?: Generator | null }): Tensor;
 /** Fills with random integers from 0 to `to`, which is left out. @torch torch.random_ */
 export function random_(self: Tensor, options: { to: Scalar; generator?: Generator | null }): Tensor;
 /** Fills with random integers from 0 to `to`, which is left out. @torch torch.random_ */
 export function random_(options: { input: Tensor; to: Scalar; generator?: Generator | null }): Tensor;
+/** Fills with random integers from 0 to `to`, which is left out. @torch torch.random_ */
+export function random_(self: Tensor, to: Scalar, options?: { generator?: Generator | null }): Tensor;
 /** Fills with random integers from `from` to `to`, which is left out. @torch torch.random_ */
 export function random_(self: Tensor, from: Scalar, to: Scalar | null, options?: { generator?: Generator | null }): Tensor;
-/** Fills with random integers from `from` to `to`, which is left out. @torch torch.random_ */
-export function random_(self: Tensor, from: Scalar, options?: { to?: Scalar | null; generator?: Generator | null }): Tensor;
 /** Fills with random integers from `from` to `to`, which is left out. @torch torch.random_ */
 export function random_(self: Tensor, options: { from: Scalar; to?: Scalar | null; generator?: Generator | null }): Tensor;
 /** Fills with random integers from `from` to `to`, which is left out. @torch torch.random_ */
 export function random_(options: { input: Tensor; from: Scalar; to?: Scalar | null; generator?: Generator | null }): Tensor;
+/** Fills with random integers from `from` to `to`, which is left out. @torch torch.random_ */
+export function random_(self: Tensor, from: Scalar, options?: { to?: Scalar | null; generator?: Generator | null }): Tensor;
 export function random_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.random_(args[0], null);
   return A.call<Tensor>("random_", T__random_, args);
@@ -3807,9 +3808,9 @@ const T__reciprocal_ = (): A.Overload[] => [
  * ```
  * @torch torch.reciprocal_
  */
-export function reciprocal_(self: Tensor): Tensor;
-/** 1 / self. @torch torch.reciprocal_ */
 export function reciprocal_(options: { input: Tensor }): Tensor;
+/** 1 / self. @torch torch.reciprocal_ */
+export function reciprocal_(self: Tensor): Tensor;
 export function reciprocal_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("reciprocal_", T__reciprocal_(), [self, options]);
@@ -3835,9 +3836,9 @@ const T__relu_ = (): A.Overload[] => [
  * ```
  * @torch torch.relu_
  */
-export function relu_(self: Tensor): Tensor;
-/** Each element, or zero where it is negative. @torch torch.relu_ */
 export function relu_(options: { input: Tensor }): Tensor;
+/** Each element, or zero where it is negative. @torch torch.relu_ */
+export function relu_(self: Tensor): Tensor;
 export function relu_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("relu_", T__relu_(), [self, options]);
@@ -3863,11 +3864,11 @@ const T__remainder = (): A.Overload[] => [
  * ```
  * @torch torch.remainder
  */
-export function remainder(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-/** The remainder of the division, with the sign of the divisor (Python's %). @torch torch.remainder */
 export function remainder(self: Tensor, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
 /** The remainder of the division, with the sign of the divisor (Python's %). @torch torch.remainder */
 export function remainder(options: { input: Tensor; other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** The remainder of the division, with the sign of the divisor (Python's %). @torch torch.remainder */
+export function remainder(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function remainder(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("remainder", T__remainder(), [self, other, options]);
@@ -3897,11 +3898,11 @@ const T__remainder_ = (): A.Overload[] => [
  * ```
  * @torch torch.remainder_
  */
-export function remainder_(self: Tensor, other: Tensor | Scalar): Tensor;
-/** The remainder of the division, with the sign of the divisor (Python's %). @torch torch.remainder_ */
 export function remainder_(self: Tensor, options: { other: Tensor | Scalar }): Tensor;
 /** The remainder of the division, with the sign of the divisor (Python's %). @torch torch.remainder_ */
 export function remainder_(options: { input: Tensor; other: Tensor | Scalar }): Tensor;
+/** The remainder of the division, with the sign of the divisor (Python's %). @torch torch.remainder_ */
+export function remainder_(self: Tensor, other: Tensor | Scalar): Tensor;
 export function remainder_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("remainder_", T__remainder_(), [self, other, options]);
@@ -3961,23 +3962,23 @@ const T__repeatInterleave: A.Overload[] = [
  */
 export function repeatInterleave(self: Tensor, repeats: number, dim: number | null, options?: { outputSize?: number | null }): Tensor;
 /** Each part along a dimension several times in a row. @torch torch.repeat_interleave */
-export function repeatInterleave(self: Tensor, repeats: number, options?: { dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
-/** Each part along a dimension several times in a row. @torch torch.repeat_interleave */
 export function repeatInterleave(self: Tensor, options: { repeats: number; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
 /** Each part along a dimension several times in a row. @torch torch.repeat_interleave */
 export function repeatInterleave(options: { input: Tensor; repeats: number; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
+/** Each part along a dimension several times in a row. @torch torch.repeat_interleave */
+export function repeatInterleave(self: Tensor, repeats: number, options?: { dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
 /** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
-export function repeatInterleave(self: Tensor, repeats: Tensor | readonly number[], dim: number | null, options?: { outputSize?: number | null }): Tensor;
+export function repeatInterleave(self: Tensor, repeats: Tensor | A.IndexList, dim: number | null, options?: { outputSize?: number | null }): Tensor;
 /** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
-export function repeatInterleave(self: Tensor, repeats: Tensor | readonly number[], options?: { dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
+export function repeatInterleave(self: Tensor, options: { repeats: Tensor | A.IndexList; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
 /** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
-export function repeatInterleave(self: Tensor, options: { repeats: Tensor | readonly number[]; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
+export function repeatInterleave(options: { input: Tensor; repeats: Tensor | A.IndexList; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
 /** Of a collection. */
 export function repeatInterleave<C extends Td>(input: C, ...rest: [repeats: number | Tensor, dim: number | null] | [repeats: number | Tensor, options?: { dim?: number | null }] | [options: { repeats: number | Tensor; dim?: number | null }]): C;
 /** Of a collection. */
 export function repeatInterleave<C extends Td>(options: { input: C; repeats: number | Tensor; dim?: number | null }): C;
 /** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
-export function repeatInterleave(options: { input: Tensor; repeats: Tensor | readonly number[]; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
+export function repeatInterleave(self: Tensor, repeats: Tensor | A.IndexList, options?: { dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
 export function repeatInterleave(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.repeat_interleave_self_int(args[0], args[1], null, null);
   return A.call<Tensor>("repeatInterleave", T__repeatInterleave, args);
@@ -3994,11 +3995,11 @@ const T__reshapeAs: A.Overload[] = [
  * ```
  * @torch torch.reshape_as
  */
-export function reshapeAs(self: Tensor, other: Tensor): Tensor;
-/** The same elements with the shape of another tensor. @torch torch.reshape_as */
 export function reshapeAs(self: Tensor, options: { other: Tensor }): Tensor;
 /** The same elements with the shape of another tensor. @torch torch.reshape_as */
 export function reshapeAs(options: { input: Tensor; other: Tensor }): Tensor;
+/** The same elements with the shape of another tensor. @torch torch.reshape_as */
+export function reshapeAs(self: Tensor, other: Tensor): Tensor;
 export function reshapeAs(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.reshape_as(args[0], args[1]);
   return A.call<Tensor>("reshapeAs", T__reshapeAs, args);
@@ -4043,11 +4044,11 @@ const T__resizeAs_: A.Overload[] = [
  * ```
  * @torch torch.resize_as_
  */
-export function resizeAs_(self: Tensor, theTemplate: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-/** Changes the shape to another tensor's. @torch torch.resize_as_ */
 export function resizeAs_(self: Tensor, options: { theTemplate: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
 /** Changes the shape to another tensor's. @torch torch.resize_as_ */
 export function resizeAs_(options: { input: Tensor; theTemplate: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
+/** Changes the shape to another tensor's. @torch torch.resize_as_ */
+export function resizeAs_(self: Tensor, theTemplate: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function resizeAs_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.resize_as_(args[0], args[1], null);
   return A.call<Tensor>("resizeAs_", T__resizeAs_, args);
@@ -4068,13 +4069,13 @@ const T__round_: A.Overload[] = [
  * ```
  * @torch torch.round_
  */
-export function round_(self: Tensor): Tensor;
-/** The nearest whole number, the even one of two. @torch torch.round_ */
 export function round_(options: { input: Tensor }): Tensor;
-/** The nearest number with so many digits after the point. @torch torch.round_ */
-export function round_(self: Tensor, options: { decimals: number }): Tensor;
+/** The nearest whole number, the even one of two. @torch torch.round_ */
+export function round_(self: Tensor): Tensor;
 /** The nearest number with so many digits after the point. @torch torch.round_ */
 export function round_(options: { input: Tensor; decimals: number }): Tensor;
+/** The nearest number with so many digits after the point. @torch torch.round_ */
+export function round_(self: Tensor, options: { decimals: number }): Tensor;
 export function round_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.round_(args[0]);
   return A.call<Tensor>("round_", T__round_, args);
@@ -4092,9 +4093,9 @@ const T__rsqrt_ = (): A.Overload[] => [
  * ```
  * @torch torch.rsqrt_
  */
-export function rsqrt_(self: Tensor): Tensor;
-/** 1 / sqrt(self). @torch torch.rsqrt_ */
 export function rsqrt_(options: { input: Tensor }): Tensor;
+/** 1 / sqrt(self). @torch torch.rsqrt_ */
+export function rsqrt_(self: Tensor): Tensor;
 export function rsqrt_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("rsqrt_", T__rsqrt_(), [self, options]);
@@ -4128,45 +4129,45 @@ const T__scatter_: A.Overload[] = [
  * ```
  * @torch torch.scatter_
  */
-export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor): Tensor;
+export function scatter_(self: Tensor, dim: number, index: Tensor | A.IndexList, options: { src: Tensor }): Tensor;
 /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter_ */
-export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], options: { src: Tensor }): Tensor;
+export function scatter_(self: Tensor, dim: number, options: { index: Tensor | A.IndexList; src: Tensor }): Tensor;
 /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter_ */
-export function scatter_(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; src: Tensor }): Tensor;
+export function scatter_(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; src: Tensor }): Tensor;
 /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter_ */
-export function scatter_(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; src: Tensor }): Tensor;
+export function scatter_(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | A.IndexList; src: Tensor }): Tensor;
 /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter_ */
-export function scatter_(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; src: Tensor }): Tensor;
+export function scatter_(self: Tensor, dim: number, index: Tensor | A.IndexList, src: Tensor): Tensor;
 /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter_ */
-export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar): Tensor;
+export function scatter_(self: Tensor, dim: number, index: Tensor | A.IndexList, options: { value: Scalar }): Tensor;
 /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter_ */
-export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], options: { value: Scalar }): Tensor;
+export function scatter_(self: Tensor, dim: number, options: { index: Tensor | A.IndexList; value: Scalar }): Tensor;
 /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter_ */
-export function scatter_(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; value: Scalar }): Tensor;
+export function scatter_(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; value: Scalar }): Tensor;
 /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter_ */
-export function scatter_(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Scalar }): Tensor;
+export function scatter_(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | A.IndexList; value: Scalar }): Tensor;
 /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter_ */
-export function scatter_(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; value: Scalar }): Tensor;
+export function scatter_(self: Tensor, dim: number, index: Tensor | A.IndexList, value: Scalar): Tensor;
 /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter_ */
-export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor, options: { reduce: string }): Tensor;
+export function scatter_(self: Tensor, dim: number, index: Tensor | A.IndexList, options: { src: Tensor; reduce: string }): Tensor;
 /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter_ */
-export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], options: { src: Tensor; reduce: string }): Tensor;
+export function scatter_(self: Tensor, dim: number, options: { index: Tensor | A.IndexList; src: Tensor; reduce: string }): Tensor;
 /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter_ */
-export function scatter_(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; src: Tensor; reduce: string }): Tensor;
+export function scatter_(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; src: Tensor; reduce: string }): Tensor;
 /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter_ */
-export function scatter_(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; src: Tensor; reduce: string }): Tensor;
+export function scatter_(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | A.IndexList; src: Tensor; reduce: string }): Tensor;
 /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter_ */
-export function scatter_(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; src: Tensor; reduce: string }): Tensor;
+export function scatter_(self: Tensor, dim: number, index: Tensor | A.IndexList, src: Tensor, options: { reduce: string }): Tensor;
 /** As with a tensor, for one number. @torch torch.scatter_ */
-export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar, options: { reduce: string }): Tensor;
+export function scatter_(self: Tensor, dim: number, index: Tensor | A.IndexList, options: { value: Scalar; reduce: string }): Tensor;
 /** As with a tensor, for one number. @torch torch.scatter_ */
-export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], options: { value: Scalar; reduce: string }): Tensor;
+export function scatter_(self: Tensor, dim: number, options: { index: Tensor | A.IndexList; value: Scalar; reduce: string }): Tensor;
 /** As with a tensor, for one number. @torch torch.scatter_ */
-export function scatter_(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; value: Scalar; reduce: string }): Tensor;
+export function scatter_(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; value: Scalar; reduce: string }): Tensor;
 /** As with a tensor, for one number. @torch torch.scatter_ */
-export function scatter_(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Scalar; reduce: string }): Tensor;
+export function scatter_(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | A.IndexList; value: Scalar; reduce: string }): Tensor;
 /** As with a tensor, for one number. @torch torch.scatter_ */
-export function scatter_(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; value: Scalar; reduce: string }): Tensor;
+export function scatter_(self: Tensor, dim: number, index: Tensor | A.IndexList, value: Scalar, options: { reduce: string }): Tensor;
 export function scatter_(...args: unknown[]): Tensor {
   return A.call<Tensor>("scatter_", T__scatter_, args);
 }
@@ -4184,15 +4185,15 @@ const T__scatterAdd_: A.Overload[] = [
  * ```
  * @torch torch.scatter_add_
  */
-export function scatterAdd_(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor): Tensor;
+export function scatterAdd_(self: Tensor, dim: number, index: Tensor | A.IndexList, options: { src: Tensor }): Tensor;
 /** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add_ */
-export function scatterAdd_(self: Tensor, dim: number, index: Tensor | readonly number[], options: { src: Tensor }): Tensor;
+export function scatterAdd_(self: Tensor, dim: number, options: { index: Tensor | A.IndexList; src: Tensor }): Tensor;
 /** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add_ */
-export function scatterAdd_(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; src: Tensor }): Tensor;
+export function scatterAdd_(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; src: Tensor }): Tensor;
 /** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add_ */
-export function scatterAdd_(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; src: Tensor }): Tensor;
+export function scatterAdd_(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | A.IndexList; src: Tensor }): Tensor;
 /** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add_ */
-export function scatterAdd_(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; src: Tensor }): Tensor;
+export function scatterAdd_(self: Tensor, dim: number, index: Tensor | A.IndexList, src: Tensor): Tensor;
 export function scatterAdd_(...args: unknown[]): Tensor {
   return A.call<Tensor>("scatterAdd_", T__scatterAdd_, args);
 }
@@ -4220,9 +4221,9 @@ export function set_(self: Tensor, source: Tensor | TypedStorageLike | UntypedSt
 /** Makes the tensor a region of another storage or tensor. @torch torch.set_ */
 export function set_(self: Tensor, source: Tensor | TypedStorageLike | UntypedStorage | null, options?: { storageOffset?: number; size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): Tensor;
 /** Makes the tensor a region of another storage or tensor. @torch torch.set_ */
-export function set_(self: Tensor, options?: { source?: Tensor | TypedStorageLike | UntypedStorage | null; storageOffset?: number; size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): Tensor;
-/** Makes the tensor a region of another storage or tensor. @torch torch.set_ */
 export function set_(options: { input: Tensor; source?: Tensor | TypedStorageLike | UntypedStorage | null; storageOffset?: number; size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): Tensor;
+/** Makes the tensor a region of another storage or tensor. @torch torch.set_ */
+export function set_(self: Tensor, options?: { source?: Tensor | TypedStorageLike | UntypedStorage | null; storageOffset?: number; size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): Tensor;
 export function set_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.set_(args[0], null, 0, null, null);
   return A.call<Tensor>("set_", T__set_, args);
@@ -4240,9 +4241,9 @@ const T__sgn_ = (): A.Overload[] => [
  * ```
  * @torch torch.sgn_
  */
-export function sgn_(self: Tensor): Tensor;
-/** As `sign`. @torch torch.sgn_ */
 export function sgn_(options: { input: Tensor }): Tensor;
+/** As `sign`. @torch torch.sgn_ */
+export function sgn_(self: Tensor): Tensor;
 export function sgn_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("sgn_", T__sgn_(), [self, options]);
@@ -4266,9 +4267,9 @@ const T__short: A.Overload[] = [
  * ```
  * @torch torch.short
  */
-export function short(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-/** The tensor as int16. @torch torch.short */
 export function short(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor as int16. @torch torch.short */
+export function short(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function short(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.short(args[0], null);
   return A.call<Tensor>("short", T__short, args);
@@ -4286,9 +4287,9 @@ const T__sigmoid_ = (): A.Overload[] => [
  * ```
  * @torch torch.sigmoid_
  */
-export function sigmoid_(self: Tensor): Tensor;
-/** 1 / (1 + exp(-x)) of each element. @torch torch.sigmoid_ */
 export function sigmoid_(options: { input: Tensor }): Tensor;
+/** 1 / (1 + exp(-x)) of each element. @torch torch.sigmoid_ */
+export function sigmoid_(self: Tensor): Tensor;
 export function sigmoid_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("sigmoid_", T__sigmoid_(), [self, options]);
@@ -4314,9 +4315,9 @@ const T__sign_ = (): A.Overload[] => [
  * ```
  * @torch torch.sign_
  */
-export function sign_(self: Tensor): Tensor;
-/** 1, 0 or -1, as each element is above, at or below zero. @torch torch.sign_ */
 export function sign_(options: { input: Tensor }): Tensor;
+/** 1, 0 or -1, as each element is above, at or below zero. @torch torch.sign_ */
+export function sign_(self: Tensor): Tensor;
 export function sign_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("sign_", T__sign_(), [self, options]);
@@ -4341,9 +4342,9 @@ const T__sin_ = (): A.Overload[] => [
  * ```
  * @torch torch.sin_
  */
-export function sin_(self: Tensor): Tensor;
-/** The sine of each element, in radians. @torch torch.sin_ */
 export function sin_(options: { input: Tensor }): Tensor;
+/** The sine of each element, in radians. @torch torch.sin_ */
+export function sin_(self: Tensor): Tensor;
 export function sin_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("sin_", T__sin_(), [self, options]);
@@ -4368,9 +4369,9 @@ const T__sinc_ = (): A.Overload[] => [
  * ```
  * @torch torch.sinc_
  */
-export function sinc_(self: Tensor): Tensor;
-/** sin(pi x) / (pi x) of each element, and 1 at 0. @torch torch.sinc_ */
 export function sinc_(options: { input: Tensor }): Tensor;
+/** sin(pi x) / (pi x) of each element, and 1 at 0. @torch torch.sinc_ */
+export function sinc_(self: Tensor): Tensor;
 export function sinc_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("sinc_", T__sinc_(), [self, options]);
@@ -4395,9 +4396,9 @@ const T__sinh_ = (): A.Overload[] => [
  * ```
  * @torch torch.sinh_
  */
-export function sinh_(self: Tensor): Tensor;
-/** The hyperbolic sine of each element. @torch torch.sinh_ */
 export function sinh_(options: { input: Tensor }): Tensor;
+/** The hyperbolic sine of each element. @torch torch.sinh_ */
+export function sinh_(self: Tensor): Tensor;
 export function sinh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("sinh_", T__sinh_(), [self, options]);
@@ -4431,9 +4432,9 @@ export function slice(self: Tensor, dim: number, start: number | null, options?:
 /** A range of positions of a dimension. @torch torch.slice */
 export function slice(self: Tensor, dim: number, options?: { start?: number | null; end?: number | null; step?: number }): Tensor;
 /** A range of positions of a dimension. @torch torch.slice */
-export function slice(self: Tensor, options?: { dim?: number; axis?: number; start?: number | null; end?: number | null; step?: number }): Tensor;
-/** A range of positions of a dimension. @torch torch.slice */
 export function slice(options: { input: Tensor; dim?: number; axis?: number; start?: number | null; end?: number | null; step?: number }): Tensor;
+/** A range of positions of a dimension. @torch torch.slice */
+export function slice(self: Tensor, options?: { dim?: number; axis?: number; start?: number | null; end?: number | null; step?: number }): Tensor;
 export function slice(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.slice(args[0], 0, null, null, 1);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.slice(args[0], args[1], null, null, 1);
@@ -4452,9 +4453,9 @@ const T__sqrt_ = (): A.Overload[] => [
  * ```
  * @torch torch.sqrt_
  */
-export function sqrt_(self: Tensor): Tensor;
-/** The square root of each element. @torch torch.sqrt_ */
 export function sqrt_(options: { input: Tensor }): Tensor;
+/** The square root of each element. @torch torch.sqrt_ */
+export function sqrt_(self: Tensor): Tensor;
 export function sqrt_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("sqrt_", T__sqrt_(), [self, options]);
@@ -4479,9 +4480,9 @@ const T__square_: A.Overload[] = [
  * ```
  * @torch torch.square_
  */
-export function square_(self: Tensor): Tensor;
-/** Each element times itself. @torch torch.square_ */
 export function square_(options: { input: Tensor }): Tensor;
+/** Each element times itself. @torch torch.square_ */
+export function square_(self: Tensor): Tensor;
 export function square_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.square_(args[0]);
   return A.call<Tensor>("square_", T__square_, args);
@@ -4504,21 +4505,21 @@ const T__squeeze_: A.Overload[] = [
  * ```
  * @torch torch.squeeze_
  */
-export function squeeze_(self: Tensor): Tensor;
-/** Without its dimensions of size one. @torch torch.squeeze_ */
 export function squeeze_(options: { input: Tensor }): Tensor;
-/** Without one dimension, if its size is one. @torch torch.squeeze_ */
-export function squeeze_(self: Tensor, dim: number): Tensor;
+/** Without its dimensions of size one. @torch torch.squeeze_ */
+export function squeeze_(self: Tensor): Tensor;
 /** Without one dimension, if its size is one. @torch torch.squeeze_ */
 export function squeeze_(self: Tensor, options: A.Either<"dim", "axis", number>): Tensor;
 /** Without one dimension, if its size is one. @torch torch.squeeze_ */
 export function squeeze_(options: A.Either<"dim", "axis", number> & { input: Tensor }): Tensor;
-/** Without the named dimensions whose size is one. @torch torch.squeeze_ */
-export function squeeze_(self: Tensor, dim: number | readonly number[]): Tensor;
+/** Without one dimension, if its size is one. @torch torch.squeeze_ */
+export function squeeze_(self: Tensor, dim: number): Tensor;
 /** Without the named dimensions whose size is one. @torch torch.squeeze_ */
 export function squeeze_(self: Tensor, options: A.Either<"dim", "axis", number | readonly number[]>): Tensor;
 /** Without the named dimensions whose size is one. @torch torch.squeeze_ */
 export function squeeze_(options: A.Either<"dim", "axis", number | readonly number[]> & { input: Tensor }): Tensor;
+/** Without the named dimensions whose size is one. @torch torch.squeeze_ */
+export function squeeze_(self: Tensor, dim: number | readonly number[]): Tensor;
 export function squeeze_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.squeeze_(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.squeeze_dim_(args[0], args[1]);
@@ -4538,11 +4539,11 @@ const T__sub_ = (): A.Overload[] => [
  * ```
  * @torch torch.sub_
  */
-export function sub_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
-/** self - alpha * other, with broadcasting and type promotion. @torch torch.sub_ */
 export function sub_(self: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar }): Tensor;
 /** self - alpha * other, with broadcasting and type promotion. @torch torch.sub_ */
 export function sub_(options: { input: Tensor | Scalar; other: Tensor | Scalar; alpha?: Scalar }): Tensor;
+/** self - alpha * other, with broadcasting and type promotion. @torch torch.sub_ */
+export function sub_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
 export function sub_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("sub_", T__sub_(), [self, other, options]);
@@ -4572,11 +4573,11 @@ const T__subtract_ = (): A.Overload[] => [
  * ```
  * @torch torch.sub_
  */
-export function subtract_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
-/** self - alpha * other, with broadcasting and type promotion. @torch torch.sub_ */
 export function subtract_(self: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar }): Tensor;
 /** self - alpha * other, with broadcasting and type promotion. @torch torch.sub_ */
 export function subtract_(options: { input: Tensor | Scalar; other: Tensor | Scalar; alpha?: Scalar }): Tensor;
+/** self - alpha * other, with broadcasting and type promotion. @torch torch.sub_ */
+export function subtract_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
 export function subtract_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("subtract_", T__subtract_(), [self, other, options]);
@@ -4630,13 +4631,13 @@ const T__swapaxes_: A.Overload[] = [
  * ```
  * @torch torch.transpose_
  */
-export function swapaxes_(self: Tensor, dim0: number, dim1: number): Tensor;
-/** Two dimensions exchanged. @torch torch.transpose_ */
 export function swapaxes_(self: Tensor, dim0: number, options: { dim1: number }): Tensor;
 /** Two dimensions exchanged. @torch torch.transpose_ */
 export function swapaxes_(self: Tensor, options: { dim0: number; dim1: number }): Tensor;
 /** Two dimensions exchanged. @torch torch.transpose_ */
 export function swapaxes_(options: { input: Tensor; dim0: number; dim1: number }): Tensor;
+/** Two dimensions exchanged. @torch torch.transpose_ */
+export function swapaxes_(self: Tensor, dim0: number, dim1: number): Tensor;
 export function swapaxes_(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose_(args[0], args[1], args[2]);
   return A.call<Tensor>("swapaxes_", T__swapaxes_, args);
@@ -4655,13 +4656,13 @@ const T__swapdims_: A.Overload[] = [
  * ```
  * @torch torch.transpose_
  */
-export function swapdims_(self: Tensor, dim0: number, dim1: number): Tensor;
-/** Two dimensions exchanged. @torch torch.transpose_ */
 export function swapdims_(self: Tensor, dim0: number, options: { dim1: number }): Tensor;
 /** Two dimensions exchanged. @torch torch.transpose_ */
 export function swapdims_(self: Tensor, options: { dim0: number; dim1: number }): Tensor;
 /** Two dimensions exchanged. @torch torch.transpose_ */
 export function swapdims_(options: { input: Tensor; dim0: number; dim1: number }): Tensor;
+/** Two dimensions exchanged. @torch torch.transpose_ */
+export function swapdims_(self: Tensor, dim0: number, dim1: number): Tensor;
 export function swapdims_(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose_(args[0], args[1], args[2]);
   return A.call<Tensor>("swapdims_", T__swapdims_, args);
@@ -4681,9 +4682,9 @@ const T__t_ = (): A.Overload[] => [
  * ```
  * @torch torch.t_
  */
-export function t_(self: Tensor): Tensor;
-/** A matrix transposed. @torch torch.t_ */
 export function t_(options: { input: Tensor }): Tensor;
+/** A matrix transposed. @torch torch.t_ */
+export function t_(self: Tensor): Tensor;
 export function t_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("t_", T__t_(), [self, options]);
@@ -4708,9 +4709,9 @@ const T__tan_ = (): A.Overload[] => [
  * ```
  * @torch torch.tan_
  */
-export function tan_(self: Tensor): Tensor;
-/** The tangent of each element, in radians. @torch torch.tan_ */
 export function tan_(options: { input: Tensor }): Tensor;
+/** The tangent of each element, in radians. @torch torch.tan_ */
+export function tan_(self: Tensor): Tensor;
 export function tan_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("tan_", T__tan_(), [self, options]);
@@ -4735,9 +4736,9 @@ const T__tanh_ = (): A.Overload[] => [
  * ```
  * @torch torch.tanh_
  */
-export function tanh_(self: Tensor): Tensor;
-/** The hyperbolic tangent of each element. @torch torch.tanh_ */
 export function tanh_(options: { input: Tensor }): Tensor;
+/** The hyperbolic tangent of each element. @torch torch.tanh_ */
+export function tanh_(self: Tensor): Tensor;
 export function tanh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("tanh_", T__tanh_(), [self, options]);
@@ -4769,11 +4770,11 @@ export function to<const D extends DTypeLike>(self: Tensor, dtype: D, nonBlockin
 /** The tensor in another dtype. @torch torch.to */
 export function to<const D extends DTypeLike>(self: Tensor, dtype: D, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): OfDType<D>;
 /** The tensor in another dtype. @torch torch.to */
-export function to<const D extends DTypeLike>(self: Tensor, dtype: D, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): OfDType<D>;
-/** The tensor in another dtype. @torch torch.to */
 export function to<const D extends DTypeLike>(self: Tensor, options: { dtype: D; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): OfDType<D>;
 /** The tensor in another dtype. @torch torch.to */
 export function to<const D extends DTypeLike>(options: { input: Tensor; dtype: D; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): OfDType<D>;
+/** The tensor in another dtype. @torch torch.to */
+export function to<const D extends DTypeLike>(self: Tensor, dtype: D, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): OfDType<D>;
 /** The tensor on another device, and in another dtype. @torch torch.to */
 export function to<const D extends DTypeLike | null = null>(self: Tensor, device: DeviceLike | null, dtype: D, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null }): OfDType<D>;
 /** The tensor on another device, and in another dtype. @torch torch.to */
@@ -4783,19 +4784,19 @@ export function to<const D extends DTypeLike | null = null>(self: Tensor, device
 /** The tensor on another device, and in another dtype. @torch torch.to */
 export function to<const D extends DTypeLike | null = null>(self: Tensor, device: DeviceLike | null, options?: { dtype?: D; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): OfDType<D>;
 /** The tensor on another device, and in another dtype. @torch torch.to */
-export function to<const D extends DTypeLike | null = null>(self: Tensor, options?: { device?: DeviceLike | null; dtype?: D; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): OfDType<D>;
-/** The tensor on another device, and in another dtype. @torch torch.to */
 export function to<const D extends DTypeLike | null = null>(options: { input: Tensor; device?: DeviceLike | null; dtype?: D; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): OfDType<D>;
+/** The tensor on another device, and in another dtype. @torch torch.to */
+export function to<const D extends DTypeLike | null = null>(self: Tensor, options?: { device?: DeviceLike | null; dtype?: D; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): OfDType<D>;
 /** The tensor with the device and dtype of another. @torch torch.to */
 export function to(self: Tensor, other: Tensor, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 /** The tensor with the device and dtype of another. @torch torch.to */
 export function to(self: Tensor, other: Tensor, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
 /** The tensor with the device and dtype of another. @torch torch.to */
-export function to(self: Tensor, other: Tensor, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
-/** The tensor with the device and dtype of another. @torch torch.to */
 export function to(self: Tensor, options: { other: Tensor; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
 /** The tensor with the device and dtype of another. @torch torch.to */
 export function to(options: { input: Tensor; other: Tensor; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor with the device and dtype of another. @torch torch.to */
+export function to(self: Tensor, other: Tensor, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
 export function to(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isDType(args[1])) return O.to(args[0], args[1], false, false, null, null);
   if (args.length === 3 && args[0] instanceof Tensor && A.isDType(args[1]) && typeof args[2] === "boolean") return O.to(args[0], args[1], args[2], false, null, null);
@@ -4817,13 +4818,13 @@ const T__transpose_: A.Overload[] = [
  * ```
  * @torch torch.transpose_
  */
-export function transpose_(self: Tensor, dim0: number, dim1: number): Tensor;
-/** Two dimensions exchanged. @torch torch.transpose_ */
 export function transpose_(self: Tensor, dim0: number, options: { dim1: number }): Tensor;
 /** Two dimensions exchanged. @torch torch.transpose_ */
 export function transpose_(self: Tensor, options: { dim0: number; dim1: number }): Tensor;
 /** Two dimensions exchanged. @torch torch.transpose_ */
 export function transpose_(options: { input: Tensor; dim0: number; dim1: number }): Tensor;
+/** Two dimensions exchanged. @torch torch.transpose_ */
+export function transpose_(self: Tensor, dim0: number, dim1: number): Tensor;
 export function transpose_(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose_(args[0], args[1], args[2]);
   return A.call<Tensor>("transpose_", T__transpose_, args);
@@ -4841,11 +4842,11 @@ const T__trueDivide_ = (): A.Overload[] => [
  * ```
  * @torch torch.true_divide_
  */
-export function trueDivide_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-/** self / other as real numbers. @torch torch.true_divide_ */
 export function trueDivide_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
 /** self / other as real numbers. @torch torch.true_divide_ */
 export function trueDivide_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+/** self / other as real numbers. @torch torch.true_divide_ */
+export function trueDivide_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function trueDivide_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("trueDivide_", T__trueDivide_(), [self, other, options]);
@@ -4874,9 +4875,9 @@ const T__trunc_ = (): A.Overload[] => [
  * ```
  * @torch torch.trunc_
  */
-export function trunc_(self: Tensor): Tensor;
-/** Each element without its fraction. @torch torch.trunc_ */
 export function trunc_(options: { input: Tensor }): Tensor;
+/** Each element without its fraction. @torch torch.trunc_ */
+export function trunc_(self: Tensor): Tensor;
 export function trunc_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("trunc_", T__trunc_(), [self, options]);
@@ -4900,11 +4901,11 @@ const T__type: A.Overload[] = [
  * ```
  * @torch torch.type
  */
-export function type<const D extends DTypeLike>(self: Tensor, dtype: D): OfDType<D>;
-/** The tensor in another dtype. @torch torch.type */
 export function type<const D extends DTypeLike>(self: Tensor, options: { dtype: D }): OfDType<D>;
 /** The tensor in another dtype. @torch torch.type */
 export function type<const D extends DTypeLike>(options: { input: Tensor; dtype: D }): OfDType<D>;
+/** The tensor in another dtype. @torch torch.type */
+export function type<const D extends DTypeLike>(self: Tensor, dtype: D): OfDType<D>;
 export function type(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isDType(args[1])) return O.type(args[0], args[1]);
   return A.call<Tensor>("type", T__type, args);
@@ -4921,11 +4922,11 @@ const T__typeAs: A.Overload[] = [
  * ```
  * @torch torch.type_as
  */
-export function typeAs(self: Tensor, other: Tensor): Tensor;
-/** The tensor in the dtype of another. @torch torch.type_as */
 export function typeAs(self: Tensor, options: { other: Tensor }): Tensor;
 /** The tensor in the dtype of another. @torch torch.type_as */
 export function typeAs(options: { input: Tensor; other: Tensor }): Tensor;
+/** The tensor in the dtype of another. @torch torch.type_as */
+export function typeAs(self: Tensor, other: Tensor): Tensor;
 export function typeAs(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.type_as(args[0], args[1]);
   return A.call<Tensor>("typeAs", T__typeAs, args);
@@ -4945,8 +4946,6 @@ const T__unfold: A.Overload[] = [
  * ```
  * @torch torch.unfold
  */
-export function unfold(self: Tensor, dimension: number, size: number, step: number): Tensor;
-/** All windows of a size along a dimension, `step` apart, as a new last dimension. @torch torch.unfold */
 export function unfold(self: Tensor, dimension: number, size: number, options: { step: number }): Tensor;
 /** All windows of a size along a dimension, `step` apart, as a new last dimension. @torch torch.unfold */
 export function unfold(self: Tensor, dimension: number, options: { size: number; step: number }): Tensor;
@@ -4954,6 +4953,8 @@ export function unfold(self: Tensor, dimension: number, options: { size: number;
 export function unfold(self: Tensor, options: { dimension: number; size: number; step: number }): Tensor;
 /** All windows of a size along a dimension, `step` apart, as a new last dimension. @torch torch.unfold */
 export function unfold(options: { input: Tensor; dimension: number; size: number; step: number }): Tensor;
+/** All windows of a size along a dimension, `step` apart, as a new last dimension. @torch torch.unfold */
+export function unfold(self: Tensor, dimension: number, size: number, step: number): Tensor;
 export function unfold(...args: unknown[]): Tensor {
   if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2]) && A.isInt(args[3])) return O.unfold(args[0], args[1], args[2], args[3]);
   return A.call<Tensor>("unfold", T__unfold, args);
@@ -4977,9 +4978,9 @@ export function uniform_(self: Tensor, from: number, to: number, options?: { gen
 /** Fills with uniform random numbers in [from, to). @torch torch.uniform_ */
 export function uniform_(self: Tensor, from: number, options?: { to?: number; generator?: Generator | null }): Tensor;
 /** Fills with uniform random numbers in [from, to). @torch torch.uniform_ */
-export function uniform_(self: Tensor, options?: { from?: number; to?: number; generator?: Generator | null }): Tensor;
-/** Fills with uniform random numbers in [from, to). @torch torch.uniform_ */
 export function uniform_(options: { input: Tensor; from?: number; to?: number; generator?: Generator | null }): Tensor;
+/** Fills with uniform random numbers in [from, to). @torch torch.uniform_ */
+export function uniform_(self: Tensor, options?: { from?: number; to?: number; generator?: Generator | null }): Tensor;
 export function uniform_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.uniform_(args[0], 0, 1, null);
   return A.call<Tensor>("uniform_", T__uniform_, args);
@@ -4998,11 +4999,11 @@ const T__unsqueeze_: A.Overload[] = [
  * ```
  * @torch torch.unsqueeze_
  */
-export function unsqueeze_(self: Tensor, dim: number): Tensor;
-/** With a new dimension of size one. @torch torch.unsqueeze_ */
 export function unsqueeze_(self: Tensor, options: A.Either<"dim", "axis", number>): Tensor;
 /** With a new dimension of size one. @torch torch.unsqueeze_ */
 export function unsqueeze_(options: A.Either<"dim", "axis", number> & { input: Tensor }): Tensor;
+/** With a new dimension of size one. @torch torch.unsqueeze_ */
+export function unsqueeze_(self: Tensor, dim: number): Tensor;
 export function unsqueeze_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.unsqueeze_(args[0], args[1]);
   return A.call<Tensor>("unsqueeze_", T__unsqueeze_, args);
@@ -5033,11 +5034,11 @@ export function view(self: Tensor, options: { size: readonly number[] }): Tensor
 /** The same elements with another shape. @torch torch.view */
 export function view(options: { input: Tensor; size: readonly number[] }): Tensor;
 /** The same bytes read as another dtype. @torch torch.view */
-export function view<const D extends DTypeLike>(self: Tensor, dtype: D): OfDType<D>;
-/** The same bytes read as another dtype. @torch torch.view */
 export function view<const D extends DTypeLike>(self: Tensor, options: { dtype: D }): OfDType<D>;
 /** The same bytes read as another dtype. @torch torch.view */
 export function view<const D extends DTypeLike>(options: { input: Tensor; dtype: D }): OfDType<D>;
+/** The same bytes read as another dtype. @torch torch.view */
+export function view<const D extends DTypeLike>(self: Tensor, dtype: D): OfDType<D>;
 export function view(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.view(args[0], size);
@@ -5055,11 +5056,11 @@ const T__viewAs: A.Overload[] = [
  * ```
  * @torch torch.view_as
  */
-export function viewAs(self: Tensor, other: Tensor): Tensor;
-/** A view with the shape of another tensor. @torch torch.view_as */
 export function viewAs(self: Tensor, options: { other: Tensor }): Tensor;
 /** A view with the shape of another tensor. @torch torch.view_as */
 export function viewAs(options: { input: Tensor; other: Tensor }): Tensor;
+/** A view with the shape of another tensor. @torch torch.view_as */
+export function viewAs(self: Tensor, other: Tensor): Tensor;
 export function viewAs(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.view_as(args[0], args[1]);
   return A.call<Tensor>("viewAs", T__viewAs, args);
@@ -5081,17 +5082,17 @@ const T__xlogy: A.Overload[] = [
  * ```
  * @torch torch.xlogy
  */
-export function xlogy(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-/** self * log(other), and 0 where self is 0. @torch torch.xlogy */
 export function xlogy(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
 /** self * log(other), and 0 where self is 0. @torch torch.xlogy */
 export function xlogy(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
-/** Each element times the logarithm of a number. @torch torch.xlogy */
-export function xlogy(self: Tensor, other: Scalar, options?: { out?: Tensor }): Tensor;
+/** self * log(other), and 0 where self is 0. @torch torch.xlogy */
+export function xlogy(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 /** Each element times the logarithm of a number. @torch torch.xlogy */
 export function xlogy(self: Tensor, options: { other: Scalar; out?: Tensor }): Tensor;
 /** Each element times the logarithm of a number. @torch torch.xlogy */
 export function xlogy(options: { input: Tensor; other: Scalar; out?: Tensor }): Tensor;
+/** Each element times the logarithm of a number. @torch torch.xlogy */
+export function xlogy(self: Tensor, other: Scalar, options?: { out?: Tensor }): Tensor;
 export function xlogy(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.xlogy_Tensor(args[0], args[1]);
   return A.call<Tensor>("xlogy", T__xlogy, args);
@@ -5112,17 +5113,17 @@ const T__xlogy_: A.Overload[] = [
  * ```
  * @torch torch.xlogy_
  */
-export function xlogy_(self: Tensor, other: Tensor): Tensor;
-/** self * log(other), and 0 where self is 0. @torch torch.xlogy_ */
 export function xlogy_(self: Tensor, options: { other: Tensor }): Tensor;
 /** self * log(other), and 0 where self is 0. @torch torch.xlogy_ */
 export function xlogy_(options: { input: Tensor; other: Tensor }): Tensor;
-/** Each element times the logarithm of a number. @torch torch.xlogy_ */
-export function xlogy_(self: Tensor, other: Scalar): Tensor;
+/** self * log(other), and 0 where self is 0. @torch torch.xlogy_ */
+export function xlogy_(self: Tensor, other: Tensor): Tensor;
 /** Each element times the logarithm of a number. @torch torch.xlogy_ */
 export function xlogy_(self: Tensor, options: { other: Scalar }): Tensor;
 /** Each element times the logarithm of a number. @torch torch.xlogy_ */
 export function xlogy_(options: { input: Tensor; other: Scalar }): Tensor;
+/** Each element times the logarithm of a number. @torch torch.xlogy_ */
+export function xlogy_(self: Tensor, other: Scalar): Tensor;
 export function xlogy_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.xlogy_Tensor_(args[0], args[1]);
   return A.call<Tensor>("xlogy_", T__xlogy_, args);
@@ -5140,9 +5141,9 @@ const T__zero_ = (): A.Overload[] => [
  * ```
  * @torch torch.zero_
  */
-export function zero_(self: Tensor): Tensor;
-/** Every element set to zero. @torch torch.zero_ */
 export function zero_(options: { input: Tensor }): Tensor;
+/** Every element set to zero. @torch torch.zero_ */
+export function zero_(self: Tensor): Tensor;
 export function zero_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.goesByTable(self)) return A.byName("zero_", T__zero_(), [self, options]);

@@ -11,7 +11,8 @@ import type { DTypeLike } from "../src/tensor/dtype.ts";
 import type { OfDType } from "../src/tensor/of-dtype.ts";
 import * as O from "./ops.ts";
 import type { UntypedStorage } from "../src/tensor/storage.ts";
-import type { BoolTensor, Tensor, TypedStorageLike } from "../src/tensor/tensor.ts";
+import type { TypedStorageLike } from "../src/tensor/storage-types.ts";
+import type { BoolTensor, Tensor } from "../src/tensor/tensor.ts";
 import * as F from "./functional.ts";
 import * as M from "./method-functions.ts";
 
@@ -101,9 +102,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.add
    */
-  add(other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
-  /** self + alpha * other, with broadcasting and type promotion. @torch torch.add */
   add(options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+  /** self + alpha * other, with broadcasting and type promotion. @torch torch.add */
+  add(other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
   /**
    * self + alpha * other, with broadcasting and type promotion.
    * Writes into the tensor itself, which is also returned.
@@ -114,9 +115,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.add_
    */
-  add_(other: Tensor | Scalar, options?: { alpha?: Scalar }): this;
-  /** self + alpha * other, with broadcasting and type promotion. @torch torch.add_ */
   add_(options: { other: Tensor | Scalar; alpha?: Scalar }): this;
+  /** self + alpha * other, with broadcasting and type promotion. @torch torch.add_ */
+  add_(other: Tensor | Scalar, options?: { alpha?: Scalar }): this;
   /**
    * beta * self + alpha * the sum over the batch of batch1 @ batch2.
    * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -126,11 +127,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.addbmm
    */
-  addbmm(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
-  /** beta * self + alpha * the sum over the batch of batch1 @ batch2. @torch torch.addbmm */
   addbmm(batch1: Tensor, options: { batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
   /** beta * self + alpha * the sum over the batch of batch1 @ batch2. @torch torch.addbmm */
   addbmm(options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+  /** beta * self + alpha * the sum over the batch of batch1 @ batch2. @torch torch.addbmm */
+  addbmm(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
   /**
    * beta * self + alpha * the sum over the batch of batch1 @ batch2.
    * Writes into the tensor itself, which is also returned.
@@ -141,11 +142,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.addbmm_
    */
-  addbmm_(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
-  /** beta * self + alpha * the sum over the batch of batch1 @ batch2. @torch torch.addbmm_ */
   addbmm_(batch1: Tensor, options: { batch2: Tensor; beta?: Scalar; alpha?: Scalar }): this;
   /** beta * self + alpha * the sum over the batch of batch1 @ batch2. @torch torch.addbmm_ */
   addbmm_(options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar }): this;
+  /** beta * self + alpha * the sum over the batch of batch1 @ batch2. @torch torch.addbmm_ */
+  addbmm_(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
   /**
    * self + value * tensor1 / tensor2, with broadcasting and type promotion.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -156,11 +157,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.addcdiv
    */
-  addcdiv(tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor }): Tensor;
-  /** self + value * tensor1 / tensor2, with broadcasting and type promotion. @torch torch.addcdiv */
   addcdiv(tensor1: Tensor, options: { tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
   /** self + value * tensor1 / tensor2, with broadcasting and type promotion. @torch torch.addcdiv */
   addcdiv(options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
+  /** self + value * tensor1 / tensor2, with broadcasting and type promotion. @torch torch.addcdiv */
+  addcdiv(tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor }): Tensor;
   /**
    * self + value * tensor1 / tensor2, with broadcasting and type promotion.
    * Writes into the tensor itself, which is also returned.
@@ -171,11 +172,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.addcdiv_
    */
-  addcdiv_(tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): this;
-  /** self + value * tensor1 / tensor2, with broadcasting and type promotion. @torch torch.addcdiv_ */
   addcdiv_(tensor1: Tensor, options: { tensor2: Tensor; value?: Scalar }): this;
   /** self + value * tensor1 / tensor2, with broadcasting and type promotion. @torch torch.addcdiv_ */
   addcdiv_(options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar }): this;
+  /** self + value * tensor1 / tensor2, with broadcasting and type promotion. @torch torch.addcdiv_ */
+  addcdiv_(tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): this;
   /**
    * self + value * tensor1 * tensor2, with broadcasting and type promotion.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -185,11 +186,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.addcmul
    */
-  addcmul(tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor }): Tensor;
-  /** self + value * tensor1 * tensor2, with broadcasting and type promotion. @torch torch.addcmul */
   addcmul(tensor1: Tensor, options: { tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
   /** self + value * tensor1 * tensor2, with broadcasting and type promotion. @torch torch.addcmul */
   addcmul(options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
+  /** self + value * tensor1 * tensor2, with broadcasting and type promotion. @torch torch.addcmul */
+  addcmul(tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor }): Tensor;
   /**
    * self + value * tensor1 * tensor2, with broadcasting and type promotion.
    * Writes into the tensor itself, which is also returned.
@@ -199,11 +200,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.addcmul_
    */
-  addcmul_(tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): this;
-  /** self + value * tensor1 * tensor2, with broadcasting and type promotion. @torch torch.addcmul_ */
   addcmul_(tensor1: Tensor, options: { tensor2: Tensor; value?: Scalar }): this;
   /** self + value * tensor1 * tensor2, with broadcasting and type promotion. @torch torch.addcmul_ */
   addcmul_(options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar }): this;
+  /** self + value * tensor1 * tensor2, with broadcasting and type promotion. @torch torch.addcmul_ */
+  addcmul_(tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): this;
   /**
    * beta * self + alpha * (mat1 @ mat2); self is expanded to the product's shape. With beta = 0 self is
    * not read.
@@ -214,11 +215,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.addmm
    */
-  addmm(mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
-  /** beta * self + alpha * (mat1 @ mat2). @torch torch.addmm */
   addmm(mat1: Tensor, options: { mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
   /** beta * self + alpha * (mat1 @ mat2). @torch torch.addmm */
   addmm(options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+  /** beta * self + alpha * (mat1 @ mat2). @torch torch.addmm */
+  addmm(mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
   /**
    * beta * self + alpha * (mat1 @ mat2); self is expanded to the product's shape. With beta = 0 self is
    * not read.
@@ -230,11 +231,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.addmm_
    */
-  addmm_(mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
-  /** beta * self + alpha * (mat1 @ mat2). @torch torch.addmm_ */
   addmm_(mat1: Tensor, options: { mat2: Tensor; beta?: Scalar; alpha?: Scalar }): this;
   /** beta * self + alpha * (mat1 @ mat2). @torch torch.addmm_ */
   addmm_(options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar }): this;
+  /** beta * self + alpha * (mat1 @ mat2). @torch torch.addmm_ */
+  addmm_(mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
   /**
    * beta * self + alpha * (mat @ vec).
    * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -244,11 +245,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.addmv
    */
-  addmv(mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
-  /** beta * self + alpha * (mat @ vec). @torch torch.addmv */
   addmv(mat: Tensor, options: { vec: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
   /** beta * self + alpha * (mat @ vec). @torch torch.addmv */
   addmv(options: { mat: Tensor; vec: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+  /** beta * self + alpha * (mat @ vec). @torch torch.addmv */
+  addmv(mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
   /**
    * beta * self + alpha * (mat @ vec).
    * Writes into the tensor itself, which is also returned.
@@ -259,11 +260,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.addmv_
    */
-  addmv_(mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
-  /** beta * self + alpha * (mat @ vec). @torch torch.addmv_ */
   addmv_(mat: Tensor, options: { vec: Tensor; beta?: Scalar; alpha?: Scalar }): this;
   /** beta * self + alpha * (mat @ vec). @torch torch.addmv_ */
   addmv_(options: { mat: Tensor; vec: Tensor; beta?: Scalar; alpha?: Scalar }): this;
+  /** beta * self + alpha * (mat @ vec). @torch torch.addmv_ */
+  addmv_(mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
   /**
    * beta * self + alpha * the outer product of two vectors, with type promotion.
    * @throws RuntimeError unless vec1 and vec2 have one dimension
@@ -273,11 +274,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.addr
    */
-  addr(vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
-  /** beta * self + alpha * the outer product of two vectors, with type promotion. @torch torch.addr */
   addr(vec1: Tensor, options: { vec2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
   /** beta * self + alpha * the outer product of two vectors, with type promotion. @torch torch.addr */
   addr(options: { vec1: Tensor; vec2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+  /** beta * self + alpha * the outer product of two vectors, with type promotion. @torch torch.addr */
+  addr(vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
   /**
    * beta * self + alpha * the outer product of two vectors, with type promotion.
    * Writes into the tensor itself, which is also returned.
@@ -288,11 +289,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.addr_
    */
-  addr_(vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
-  /** beta * self + alpha * the outer product of two vectors, with type promotion. @torch torch.addr_ */
   addr_(vec1: Tensor, options: { vec2: Tensor; beta?: Scalar; alpha?: Scalar }): this;
   /** beta * self + alpha * the outer product of two vectors, with type promotion. @torch torch.addr_ */
   addr_(options: { vec1: Tensor; vec2: Tensor; beta?: Scalar; alpha?: Scalar }): this;
+  /** beta * self + alpha * the outer product of two vectors, with type promotion. @torch torch.addr_ */
+  addr_(vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
   /**
    * True when every element is nonzero.
    * True where every element over the dimensions is nonzero; an empty list of dimensions reduces nothing.
@@ -324,9 +325,9 @@ export interface TensorMethods {
   /** True when all elements are close in the sense of `isclose`. @torch torch.allclose */
   allclose(other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): boolean;
   /** True when all elements are close in the sense of `isclose`. @torch torch.allclose */
-  allclose(other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): boolean;
-  /** True when all elements are close in the sense of `isclose`. @torch torch.allclose */
   allclose(options: { other: Tensor; rtol?: number; atol?: number; equalNan?: boolean }): boolean;
+  /** True when all elements are close in the sense of `isclose`. @torch torch.allclose */
+  allclose(other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): boolean;
   /**
    * The largest elements over one or several dimensions. The gradient is shared equally among ties.
    * @throws RuntimeError for a tensor without elements and no dimension
@@ -488,9 +489,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.atan2
    */
-  arctan2(other: Tensor, options?: { out?: Tensor }): Tensor;
-  /** The angle, in radians, of the point (other, self). @torch torch.atan2 */
   arctan2(options: { other: Tensor; out?: Tensor }): Tensor;
+  /** The angle, in radians, of the point (other, self). @torch torch.atan2 */
+  arctan2(other: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The angle, in radians, of the point (other, self).
    * Writes into the tensor itself, which is also returned.
@@ -500,9 +501,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.atan2_
    */
-  arctan2_(other: Tensor): this;
-  /** The angle, in radians, of the point (other, self). @torch torch.atan2_ */
   arctan2_(options: { other: Tensor }): this;
+  /** The angle, in radians, of the point (other, self). @torch torch.atan2_ */
+  arctan2_(other: Tensor): this;
   /**
    * What the hyperbolic tangent gives each element for; NaN beyond -1 and 1. Integers give the default
    * float dtype.
@@ -595,11 +596,11 @@ export interface TensorMethods {
    */
   asStrided(size: readonly number[], stride: readonly number[], storageOffset: number | null): Tensor;
   /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided */
-  asStrided(size: readonly number[], stride: readonly number[], options?: { storageOffset?: number | null }): Tensor;
-  /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided */
   asStrided(size: readonly number[], options: { stride: readonly number[]; storageOffset?: number | null }): Tensor;
   /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided */
   asStrided(options: { size: readonly number[]; stride: readonly number[]; storageOffset?: number | null }): Tensor;
+  /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided */
+  asStrided(size: readonly number[], stride: readonly number[], options?: { storageOffset?: number | null }): Tensor;
   /**
    * A view with given sizes, strides and offset, in elements, into the storage.
    * A view: it shares the memory of the tensor.
@@ -614,11 +615,11 @@ export interface TensorMethods {
    */
   asStrided_(size: readonly number[], stride: readonly number[], storageOffset: number | null): this;
   /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided_ */
-  asStrided_(size: readonly number[], stride: readonly number[], options?: { storageOffset?: number | null }): this;
-  /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided_ */
   asStrided_(size: readonly number[], options: { stride: readonly number[]; storageOffset?: number | null }): this;
   /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided_ */
   asStrided_(options: { size: readonly number[]; stride: readonly number[]; storageOffset?: number | null }): this;
+  /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided_ */
+  asStrided_(size: readonly number[], stride: readonly number[], options?: { storageOffset?: number | null }): this;
   /**
    * The angle, in radians, that each element is the sine of. Integers give the default float dtype.
    * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -692,9 +693,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.atan2
    */
-  atan2(other: Tensor, options?: { out?: Tensor }): Tensor;
-  /** The angle, in radians, of the point (other, self). @torch torch.atan2 */
   atan2(options: { other: Tensor; out?: Tensor }): Tensor;
+  /** The angle, in radians, of the point (other, self). @torch torch.atan2 */
+  atan2(other: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The angle, in radians, of the point (other, self).
    * Writes into the tensor itself, which is also returned.
@@ -704,9 +705,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.atan2_
    */
-  atan2_(other: Tensor): this;
-  /** The angle, in radians, of the point (other, self). @torch torch.atan2_ */
   atan2_(options: { other: Tensor }): this;
+  /** The angle, in radians, of the point (other, self). @torch torch.atan2_ */
+  atan2_(other: Tensor): this;
   /**
    * What the hyperbolic tangent gives each element for; NaN beyond -1 and 1. Integers give the default
    * float dtype.
@@ -739,11 +740,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.baddbmm
    */
-  baddbmm(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
-  /** beta * self + alpha * (batch1 @ batch2) for batches of matrices. @torch torch.baddbmm */
   baddbmm(batch1: Tensor, options: { batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
   /** beta * self + alpha * (batch1 @ batch2) for batches of matrices. @torch torch.baddbmm */
   baddbmm(options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+  /** beta * self + alpha * (batch1 @ batch2) for batches of matrices. @torch torch.baddbmm */
+  baddbmm(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
   /**
    * beta * self + alpha * (batch1 @ batch2) for batches of matrices.
    * Writes into the tensor itself, which is also returned.
@@ -754,11 +755,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.baddbmm_
    */
-  baddbmm_(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
-  /** beta * self + alpha * (batch1 @ batch2) for batches of matrices. @torch torch.baddbmm_ */
   baddbmm_(batch1: Tensor, options: { batch2: Tensor; beta?: Scalar; alpha?: Scalar }): this;
   /** beta * self + alpha * (batch1 @ batch2) for batches of matrices. @torch torch.baddbmm_ */
   baddbmm_(options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar }): this;
+  /** beta * self + alpha * (batch1 @ batch2) for batches of matrices. @torch torch.baddbmm_ */
+  baddbmm_(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
   /**
    * 1 or 0, with the chance of a 1 that each element gives.
    * 1 or 0, with the chance p of a 1, in the shape and dtype of the tensor.
@@ -771,9 +772,9 @@ export interface TensorMethods {
    */
   bernoulli(options?: { generator?: Generator | null; out?: Tensor }): Tensor;
   /** 1 or 0, with the chance p of a 1, in the shape and dtype of the tensor. @torch torch.bernoulli */
-  bernoulli(p: number, options?: { generator?: Generator | null }): Tensor;
-  /** 1 or 0, with the chance p of a 1, in the shape and dtype of the tensor. @torch torch.bernoulli */
   bernoulli(options: { p: number; generator?: Generator | null }): Tensor;
+  /** 1 or 0, with the chance p of a 1, in the shape and dtype of the tensor. @torch torch.bernoulli */
+  bernoulli(p: number, options?: { generator?: Generator | null }): Tensor;
   /**
    * Fills with 1 or 0, with the chance of a 1 that the other tensor gives for each element.
    * Fills with 1 or 0, with the chance p of a 1.
@@ -786,9 +787,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.bernoulli_
    */
-  bernoulli_(p: Tensor, options?: { generator?: Generator | null }): this;
-  /** Fills with 1 or 0, with the chance of a 1 that the other tensor gives for each element. @torch torch.bernoulli_ */
   bernoulli_(options: { p: Tensor; generator?: Generator | null }): this;
+  /** Fills with 1 or 0, with the chance of a 1 that the other tensor gives for each element. @torch torch.bernoulli_ */
+  bernoulli_(p: Tensor, options?: { generator?: Generator | null }): this;
   /** Fills with 1 or 0, with the chance p of a 1. @torch torch.bernoulli_ */
   bernoulli_(p: number, options?: { generator?: Generator | null }): this;
   /** Fills with 1 or 0, with the chance p of a 1. @torch torch.bernoulli_ */
@@ -829,9 +830,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.bitwise_and
    */
-  bitwiseAnd(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-  /** The bitwise and of integers or bools. @torch torch.bitwise_and */
   bitwiseAnd(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+  /** The bitwise and of integers or bools. @torch torch.bitwise_and */
+  bitwiseAnd(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /**
    * The bitwise and of integers or bools.
    * Writes into the tensor itself, which is also returned.
@@ -842,9 +843,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.bitwise_and_
    */
-  bitwiseAnd_(other: Tensor | Scalar): this;
-  /** The bitwise and of integers or bools. @torch torch.bitwise_and_ */
   bitwiseAnd_(options: { other: Tensor | Scalar }): this;
+  /** The bitwise and of integers or bools. @torch torch.bitwise_and_ */
+  bitwiseAnd_(other: Tensor | Scalar): this;
   /**
    * All bits of an integer turned over; the opposite of a bool.
    * @returns a tensor of the same shape, of the promoted dtype, which is an integer dtype or bool
@@ -878,9 +879,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.bitwise_or
    */
-  bitwiseOr(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-  /** The bitwise or of integers or bools. @torch torch.bitwise_or */
   bitwiseOr(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+  /** The bitwise or of integers or bools. @torch torch.bitwise_or */
+  bitwiseOr(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /**
    * The bitwise or of integers or bools.
    * Writes into the tensor itself, which is also returned.
@@ -891,9 +892,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.bitwise_or_
    */
-  bitwiseOr_(other: Tensor | Scalar): this;
-  /** The bitwise or of integers or bools. @torch torch.bitwise_or_ */
   bitwiseOr_(options: { other: Tensor | Scalar }): this;
+  /** The bitwise or of integers or bools. @torch torch.bitwise_or_ */
+  bitwiseOr_(other: Tensor | Scalar): this;
   /**
    * The bitwise exclusive or of integers or bools.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype, which is an
@@ -905,9 +906,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.bitwise_xor
    */
-  bitwiseXor(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-  /** The bitwise exclusive or of integers or bools. @torch torch.bitwise_xor */
   bitwiseXor(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+  /** The bitwise exclusive or of integers or bools. @torch torch.bitwise_xor */
+  bitwiseXor(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /**
    * The bitwise exclusive or of integers or bools.
    * Writes into the tensor itself, which is also returned.
@@ -918,9 +919,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.bitwise_xor_
    */
-  bitwiseXor_(other: Tensor | Scalar): this;
-  /** The bitwise exclusive or of integers or bools. @torch torch.bitwise_xor_ */
   bitwiseXor_(options: { other: Tensor | Scalar }): this;
+  /** The bitwise exclusive or of integers or bools. @torch torch.bitwise_xor_ */
+  bitwiseXor_(other: Tensor | Scalar): this;
   /**
    * The products of two batches of matrices, of shapes (b, n, m) and (b, m, p).
    * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -930,9 +931,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.bmm
    */
-  bmm(mat2: Tensor, options?: { out?: Tensor }): Tensor;
-  /** The products of two batches of matrices, of shapes (b, n, m) and (b, m, p). @torch torch.bmm */
   bmm(options: { mat2: Tensor; out?: Tensor }): Tensor;
+  /** The products of two batches of matrices, of shapes (b, n, m) and (b, m, p). @torch torch.bmm */
+  bmm(mat2: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The tensor as bool.
    * @example
@@ -1039,9 +1040,9 @@ export interface TensorMethods {
    */
   chunk(chunks: number, dim: number): Tensor[];
   /** At most so many parts of equal size. @torch torch.chunk */
-  chunk(chunks: number, options?: { dim?: number; axis?: number }): Tensor[];
-  /** At most so many parts of equal size. @torch torch.chunk */
   chunk(options: { chunks: number; dim?: number; axis?: number }): Tensor[];
+  /** At most so many parts of equal size. @torch torch.chunk */
+  chunk(chunks: number, options?: { dim?: number; axis?: number }): Tensor[];
   /**
    * Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.
    * Each element, or the bound that it lies beyond.
@@ -1098,13 +1099,13 @@ export interface TensorMethods {
    * ```
    * @torch torch.clamp_max
    */
-  clampMax(max: Scalar, options?: { out?: Tensor }): Tensor;
-  /** Each element, or the number where it is greater than that. @torch torch.clamp_max */
   clampMax(options: { max: Scalar; out?: Tensor }): Tensor;
-  /** The smaller of two elements. @torch torch.clamp_max */
-  clampMax(max: Tensor, options?: { out?: Tensor }): Tensor;
+  /** Each element, or the number where it is greater than that. @torch torch.clamp_max */
+  clampMax(max: Scalar, options?: { out?: Tensor }): Tensor;
   /** The smaller of two elements. @torch torch.clamp_max */
   clampMax(options: { max: Tensor; out?: Tensor }): Tensor;
+  /** The smaller of two elements. @torch torch.clamp_max */
+  clampMax(max: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * Each element, or the number where it is greater than that.
    * The smaller of two elements; NaN if either is.
@@ -1117,13 +1118,13 @@ export interface TensorMethods {
    * ```
    * @torch torch.clamp_max_
    */
-  clampMax_(max: Scalar): this;
-  /** Each element, or the number where it is greater than that. @torch torch.clamp_max_ */
   clampMax_(options: { max: Scalar }): this;
-  /** The smaller of two elements. @torch torch.clamp_max_ */
-  clampMax_(max: Tensor): this;
+  /** Each element, or the number where it is greater than that. @torch torch.clamp_max_ */
+  clampMax_(max: Scalar): this;
   /** The smaller of two elements. @torch torch.clamp_max_ */
   clampMax_(options: { max: Tensor }): this;
+  /** The smaller of two elements. @torch torch.clamp_max_ */
+  clampMax_(max: Tensor): this;
   /**
    * Each element, or the number where it is less than that.
    * The larger of two elements; NaN if either is.
@@ -1136,13 +1137,13 @@ export interface TensorMethods {
    * ```
    * @torch torch.clamp_min
    */
-  clampMin(min: Scalar, options?: { out?: Tensor }): Tensor;
-  /** Each element, or the number where it is less than that. @torch torch.clamp_min */
   clampMin(options: { min: Scalar; out?: Tensor }): Tensor;
-  /** The larger of two elements. @torch torch.clamp_min */
-  clampMin(min: Tensor, options?: { out?: Tensor }): Tensor;
+  /** Each element, or the number where it is less than that. @torch torch.clamp_min */
+  clampMin(min: Scalar, options?: { out?: Tensor }): Tensor;
   /** The larger of two elements. @torch torch.clamp_min */
   clampMin(options: { min: Tensor; out?: Tensor }): Tensor;
+  /** The larger of two elements. @torch torch.clamp_min */
+  clampMin(min: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * Each element, or the number where it is less than that.
    * The larger of two elements; NaN if either is.
@@ -1155,13 +1156,13 @@ export interface TensorMethods {
    * ```
    * @torch torch.clamp_min_
    */
-  clampMin_(min: Scalar): this;
-  /** Each element, or the number where it is less than that. @torch torch.clamp_min_ */
   clampMin_(options: { min: Scalar }): this;
-  /** The larger of two elements. @torch torch.clamp_min_ */
-  clampMin_(min: Tensor): this;
+  /** Each element, or the number where it is less than that. @torch torch.clamp_min_ */
+  clampMin_(min: Scalar): this;
   /** The larger of two elements. @torch torch.clamp_min_ */
   clampMin_(options: { min: Tensor }): this;
+  /** The larger of two elements. @torch torch.clamp_min_ */
+  clampMin_(min: Tensor): this;
   /**
    * Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.
    * Each element, or the bound that it lies beyond.
@@ -1247,9 +1248,9 @@ export interface TensorMethods {
    */
   copy_(src: Tensor, nonBlocking: boolean): this;
   /** Takes the elements of another tensor, broadcast and converted. @torch torch.copy_ */
-  copy_(src: Tensor, options?: { nonBlocking?: boolean }): this;
-  /** Takes the elements of another tensor, broadcast and converted. @torch torch.copy_ */
   copy_(options: { src: Tensor; nonBlocking?: boolean }): this;
+  /** Takes the elements of another tensor, broadcast and converted. @torch torch.copy_ */
+  copy_(src: Tensor, options?: { nonBlocking?: boolean }): this;
   /**
    * The magnitude of self with the sign of other.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
@@ -1260,9 +1261,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.copysign
    */
-  copysign(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-  /** The magnitude of self with the sign of other. @torch torch.copysign */
   copysign(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+  /** The magnitude of self with the sign of other. @torch torch.copysign */
+  copysign(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /**
    * The magnitude of self with the sign of other.
    * Writes into the tensor itself, which is also returned.
@@ -1272,9 +1273,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.copysign_
    */
-  copysign_(other: Tensor | Scalar): this;
-  /** The magnitude of self with the sign of other. @torch torch.copysign_ */
   copysign_(options: { other: Tensor | Scalar }): this;
+  /** The magnitude of self with the sign of other. @torch torch.copysign_ */
+  copysign_(other: Tensor | Scalar): this;
   /**
    * The cosine of each element, in radians. Integers give the default float dtype.
    * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -1337,9 +1338,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.cummax
    */
-  cummax(dim: number, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
-  /** The greatest element so far along a dimension, and where it was found last. @torch torch.cummax */
   cummax(options: A.Either<"dim", "axis", number> & { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  /** The greatest element so far along a dimension, and where it was found last. @torch torch.cummax */
+  cummax(dim: number, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /**
    * The least element so far along a dimension, and where it was found last. A NaN stays from where it
    * is.
@@ -1351,9 +1352,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.cummin
    */
-  cummin(dim: number, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
-  /** The least element so far along a dimension, and where it was found last. @torch torch.cummin */
   cummin(options: A.Either<"dim", "axis", number> & { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  /** The least element so far along a dimension, and where it was found last. @torch torch.cummin */
+  cummin(dim: number, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /**
    * The running product along a dimension. Integers and bools are multiplied in int64.
    * @example
@@ -1362,9 +1363,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.cumprod
    */
-  cumprod(dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
-  /** The running product along a dimension. @torch torch.cumprod */
   cumprod(options: A.Either<"dim", "axis", number> & { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** The running product along a dimension. @torch torch.cumprod */
+  cumprod(dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /**
    * The running product along a dimension. Integers and bools are multiplied in int64.
    * Writes into the tensor itself, which is also returned.
@@ -1374,9 +1375,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.cumprod_
    */
-  cumprod_(dim: number, options?: { dtype?: DTypeLike | null }): this;
-  /** The running product along a dimension. @torch torch.cumprod_ */
   cumprod_(options: A.Either<"dim", "axis", number> & { dtype?: DTypeLike | null }): this;
+  /** The running product along a dimension. @torch torch.cumprod_ */
+  cumprod_(dim: number, options?: { dtype?: DTypeLike | null }): this;
   /**
    * The running sum along a dimension. Integers and bools are summed in int64.
    * @example
@@ -1385,9 +1386,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.cumsum
    */
-  cumsum(dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
-  /** The running sum along a dimension. @torch torch.cumsum */
   cumsum(options: A.Either<"dim", "axis", number> & { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** The running sum along a dimension. @torch torch.cumsum */
+  cumsum(dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /**
    * The running sum along a dimension. Integers and bools are summed in int64.
    * Writes into the tensor itself, which is also returned.
@@ -1397,9 +1398,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.cumsum_
    */
-  cumsum_(dim: number, options?: { dtype?: DTypeLike | null }): this;
-  /** The running sum along a dimension. @torch torch.cumsum_ */
   cumsum_(options: A.Either<"dim", "axis", number> & { dtype?: DTypeLike | null }): this;
+  /** The running sum along a dimension. @torch torch.cumsum_ */
+  cumsum_(dim: number, options?: { dtype?: DTypeLike | null }): this;
   /**
    * Degrees in radians. Integers give the default float dtype.
    * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -1514,9 +1515,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.div
    */
-  div(other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor }): Tensor;
-  /** self / other as real numbers. @torch torch.div */
   div(options: { other: Tensor | Scalar; roundingMode?: string | null; out?: Tensor }): Tensor;
+  /** self / other as real numbers. @torch torch.div */
+  div(other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor }): Tensor;
   /**
    * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
    * "trunc" rounds the quotient and keeps integer dtypes. `div(2, x)` is `torch.div(2, x)`; Python's `2 /
@@ -1529,9 +1530,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.div_
    */
-  div_(other: Tensor | Scalar, options?: { roundingMode?: string | null }): this;
-  /** self / other as real numbers. @torch torch.div_ */
   div_(options: { other: Tensor | Scalar; roundingMode?: string | null }): this;
+  /** self / other as real numbers. @torch torch.div_ */
+  div_(other: Tensor | Scalar, options?: { roundingMode?: string | null }): this;
   /**
    * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
    * "trunc" rounds the quotient and keeps integer dtypes. `div(2, x)` is `torch.div(2, x)`; Python's `2 /
@@ -1545,9 +1546,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.div
    */
-  divide(other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor }): Tensor;
-  /** self / other as real numbers. @torch torch.div */
   divide(options: { other: Tensor | Scalar; roundingMode?: string | null; out?: Tensor }): Tensor;
+  /** self / other as real numbers. @torch torch.div */
+  divide(other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor }): Tensor;
   /**
    * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
    * "trunc" rounds the quotient and keeps integer dtypes. `div(2, x)` is `torch.div(2, x)`; Python's `2 /
@@ -1560,9 +1561,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.div_
    */
-  divide_(other: Tensor | Scalar, options?: { roundingMode?: string | null }): this;
-  /** self / other as real numbers. @torch torch.div_ */
   divide_(options: { other: Tensor | Scalar; roundingMode?: string | null }): this;
+  /** self / other as real numbers. @torch torch.div_ */
+  divide_(other: Tensor | Scalar, options?: { roundingMode?: string | null }): this;
   /**
    * The sum of the products of two vectors' elements.
    * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -1572,9 +1573,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.dot
    */
-  dot(tensor: Tensor, options?: { out?: Tensor }): Tensor;
-  /** The sum of the products of two vectors' elements. @torch torch.dot */
   dot(options: { tensor: Tensor; out?: Tensor }): Tensor;
+  /** The sum of the products of two vectors' elements. @torch torch.dot */
+  dot(tensor: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The tensor as float64.
    * @example
@@ -1593,9 +1594,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.eq
    */
-  eq(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
-  /** True where the elements are equal. @torch torch.eq */
   eq(options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
+  /** True where the elements are equal. @torch torch.eq */
+  eq(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
   /**
    * True where the elements are equal.
    * Writes into the tensor itself, which is also returned.
@@ -1605,9 +1606,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.eq_
    */
-  eq_(other: Tensor | Scalar): this;
-  /** True where the elements are equal. @torch torch.eq_ */
   eq_(options: { other: Tensor | Scalar }): this;
+  /** True where the elements are equal. @torch torch.eq_ */
+  eq_(other: Tensor | Scalar): this;
   /**
    * True when both tensors have the same shape and equal elements, of any dtypes. NaN equals nothing.
    * @example
@@ -1616,9 +1617,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.equal
    */
-  equal(other: Tensor): boolean;
-  /** True when both tensors have the same shape and equal elements, of any dtypes. @torch torch.equal */
   equal(options: { other: Tensor }): boolean;
+  /** True when both tensors have the same shape and equal elements, of any dtypes. @torch torch.equal */
+  equal(other: Tensor): boolean;
   /**
    * The error function of each element. Integers give the default float dtype.
    * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -1756,9 +1757,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.expand_as
    */
-  expandAs(other: Tensor): Tensor;
-  /** The tensor expanded to the shape of another. @torch torch.expand_as */
   expandAs(options: { other: Tensor }): Tensor;
+  /** The tensor expanded to the shape of another. @torch torch.expand_as */
+  expandAs(other: Tensor): Tensor;
   /**
    * e to the power of each element, less 1, exact for small elements too. Integers give the default float
    * dtype.
@@ -1808,13 +1809,13 @@ export interface TensorMethods {
    * ```
    * @torch torch.fill_
    */
-  fill_(value: Scalar): this;
-  /** Every element set to a number. @torch torch.fill_ */
   fill_(options: { value: Scalar }): this;
-  /** Every element set to the value of a 0-dim tensor. @torch torch.fill_ */
-  fill_(value: Tensor): this;
+  /** Every element set to a number. @torch torch.fill_ */
+  fill_(value: Scalar): this;
   /** Every element set to the value of a 0-dim tensor. @torch torch.fill_ */
   fill_(options: { value: Tensor }): this;
+  /** Every element set to the value of a 0-dim tensor. @torch torch.fill_ */
+  fill_(value: Tensor): this;
   /**
    * Each element without its fraction. Integers stay as they are.
    * @returns a tensor of the same shape, of the same dtype
@@ -1925,9 +1926,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.floor_divide
    */
-  floorDivide(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-  /** self / other rounded towards minus infinity. @torch torch.floor_divide */
   floorDivide(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+  /** self / other rounded towards minus infinity. @torch torch.floor_divide */
+  floorDivide(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /**
    * self / other rounded towards minus infinity.
    * Writes into the tensor itself, which is also returned.
@@ -1938,9 +1939,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.floor_divide_
    */
-  floorDivide_(other: Tensor | Scalar): this;
-  /** self / other rounded towards minus infinity. @torch torch.floor_divide_ */
   floorDivide_(options: { other: Tensor | Scalar }): this;
+  /** self / other rounded towards minus infinity. @torch torch.floor_divide_ */
+  floorDivide_(other: Tensor | Scalar): this;
   /**
    * The larger of two elements; where one is NaN the other.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -1951,9 +1952,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.fmax
    */
-  fmax(other: Tensor, options?: { out?: Tensor }): Tensor;
-  /** The larger of two elements. @torch torch.fmax */
   fmax(options: { other: Tensor; out?: Tensor }): Tensor;
+  /** The larger of two elements. @torch torch.fmax */
+  fmax(other: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The smaller of two elements; where one is NaN the other.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -1964,9 +1965,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.fmin
    */
-  fmin(other: Tensor, options?: { out?: Tensor }): Tensor;
-  /** The smaller of two elements. @torch torch.fmin */
   fmin(options: { other: Tensor; out?: Tensor }): Tensor;
+  /** The smaller of two elements. @torch torch.fmin */
+  fmin(other: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The remainder of the division, with the sign of the dividend (C's %).
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -1977,9 +1978,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.fmod
    */
-  fmod(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-  /** The remainder of the division, with the sign of the dividend (C's %). @torch torch.fmod */
   fmod(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+  /** The remainder of the division, with the sign of the dividend (C's %). @torch torch.fmod */
+  fmod(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /**
    * The remainder of the division, with the sign of the dividend (C's %).
    * Writes into the tensor itself, which is also returned.
@@ -1990,9 +1991,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.fmod_
    */
-  fmod_(other: Tensor | Scalar): this;
-  /** The remainder of the division, with the sign of the dividend (C's %). @torch torch.fmod_ */
   fmod_(options: { other: Tensor | Scalar }): this;
+  /** The remainder of the division, with the sign of the dividend (C's %). @torch torch.fmod_ */
+  fmod_(other: Tensor | Scalar): this;
   /**
    * What `trunc` takes away, with the element's sign.
    * @returns a tensor of the same shape, of the same dtype
@@ -2026,11 +2027,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.gather
    */
-  gather(dim: number, index: Tensor | readonly number[], options?: { sparseGrad?: boolean; out?: Tensor }): Tensor;
+  gather(dim: number, options: { index: Tensor | A.IndexList; sparseGrad?: boolean; out?: Tensor }): Tensor;
   /** For each element of `index`, the element of self at that place along `dim` and at the same place along the other dimensions. @torch torch.gather */
-  gather(dim: number, options: { index: Tensor | readonly number[]; sparseGrad?: boolean; out?: Tensor }): Tensor;
+  gather(options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; sparseGrad?: boolean; out?: Tensor }): Tensor;
   /** For each element of `index`, the element of self at that place along `dim` and at the same place along the other dimensions. @torch torch.gather */
-  gather(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; sparseGrad?: boolean; out?: Tensor }): Tensor;
+  gather(dim: number, index: Tensor | A.IndexList, options?: { sparseGrad?: boolean; out?: Tensor }): Tensor;
   /**
    * The greatest common divisor, which is not negative; of two zeros 0.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -2041,9 +2042,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.gcd
    */
-  gcd(other: Tensor, options?: { out?: Tensor }): Tensor;
-  /** The greatest common divisor, which is not negative. @torch torch.gcd */
   gcd(options: { other: Tensor; out?: Tensor }): Tensor;
+  /** The greatest common divisor, which is not negative. @torch torch.gcd */
+  gcd(other: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The greatest common divisor, which is not negative; of two zeros 0.
    * Writes into the tensor itself, which is also returned.
@@ -2054,9 +2055,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.gcd_
    */
-  gcd_(other: Tensor): this;
-  /** The greatest common divisor, which is not negative. @torch torch.gcd_ */
   gcd_(options: { other: Tensor }): this;
+  /** The greatest common divisor, which is not negative. @torch torch.gcd_ */
+  gcd_(other: Tensor): this;
   /**
    * True where self is greater than or equal to other.
    * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -2067,9 +2068,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.ge
    */
-  ge(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
-  /** True where self is greater than or equal to other. @torch torch.ge */
   ge(options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
+  /** True where self is greater than or equal to other. @torch torch.ge */
+  ge(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
   /**
    * True where self is greater than or equal to other.
    * Writes into the tensor itself, which is also returned.
@@ -2080,9 +2081,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.ge_
    */
-  ge_(other: Tensor | Scalar): this;
-  /** True where self is greater than or equal to other. @torch torch.ge_ */
   ge_(options: { other: Tensor | Scalar }): this;
+  /** True where self is greater than or equal to other. @torch torch.ge_ */
+  ge_(other: Tensor | Scalar): this;
   /**
    * Fills with the number of trials up to the first success, for a chance of success of p.
    * Writes into the tensor itself, which is also returned.
@@ -2094,9 +2095,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.geometric_
    */
-  geometric_(p: number, options?: { generator?: Generator | null }): this;
-  /** Fills with the number of trials up to the first success, for a chance of success of p. @torch torch.geometric_ */
   geometric_(options: { p: number; generator?: Generator | null }): this;
+  /** Fills with the number of trials up to the first success, for a chance of success of p. @torch torch.geometric_ */
+  geometric_(p: number, options?: { generator?: Generator | null }): this;
   /**
    * The products of all pairs of two vectors' elements.
    * @throws RuntimeError unless both have one dimension
@@ -2107,9 +2108,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.outer
    */
-  ger(vec2: Tensor, options?: { out?: Tensor }): Tensor;
-  /** The products of all pairs of two vectors' elements. @torch torch.outer */
   ger(options: { vec2: Tensor; out?: Tensor }): Tensor;
+  /** The products of all pairs of two vectors' elements. @torch torch.outer */
+  ger(vec2: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * True where self is greater than other.
    * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -2120,9 +2121,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.gt
    */
-  greater(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
-  /** True where self is greater than other. @torch torch.gt */
   greater(options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
+  /** True where self is greater than other. @torch torch.gt */
+  greater(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
   /**
    * True where self is greater than other.
    * Writes into the tensor itself, which is also returned.
@@ -2133,9 +2134,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.gt_
    */
-  greater_(other: Tensor | Scalar): this;
-  /** True where self is greater than other. @torch torch.gt_ */
   greater_(options: { other: Tensor | Scalar }): this;
+  /** True where self is greater than other. @torch torch.gt_ */
+  greater_(other: Tensor | Scalar): this;
   /**
    * True where self is greater than or equal to other.
    * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -2146,9 +2147,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.ge
    */
-  greaterEqual(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
-  /** True where self is greater than or equal to other. @torch torch.ge */
   greaterEqual(options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
+  /** True where self is greater than or equal to other. @torch torch.ge */
+  greaterEqual(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
   /**
    * True where self is greater than or equal to other.
    * Writes into the tensor itself, which is also returned.
@@ -2159,9 +2160,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.ge_
    */
-  greaterEqual_(other: Tensor | Scalar): this;
-  /** True where self is greater than or equal to other. @torch torch.ge_ */
   greaterEqual_(options: { other: Tensor | Scalar }): this;
+  /** True where self is greater than or equal to other. @torch torch.ge_ */
+  greaterEqual_(other: Tensor | Scalar): this;
   /**
    * True where self is greater than other.
    * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -2172,9 +2173,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.gt
    */
-  gt(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
-  /** True where self is greater than other. @torch torch.gt */
   gt(options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
+  /** True where self is greater than other. @torch torch.gt */
+  gt(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
   /**
    * True where self is greater than other.
    * Writes into the tensor itself, which is also returned.
@@ -2185,9 +2186,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.gt_
    */
-  gt_(other: Tensor | Scalar): this;
-  /** True where self is greater than other. @torch torch.gt_ */
   gt_(options: { other: Tensor | Scalar }): this;
+  /** True where self is greater than other. @torch torch.gt_ */
+  gt_(other: Tensor | Scalar): this;
   /**
    * The tensor as float16.
    * @example
@@ -2208,9 +2209,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.heaviside
    */
-  heaviside(values: Tensor, options?: { out?: Tensor }): Tensor;
-  /** 0 where an element is below zero, 1 above, and the element of `values` at zero. @torch torch.heaviside */
   heaviside(options: { values: Tensor; out?: Tensor }): Tensor;
+  /** 0 where an element is below zero, 1 above, and the element of `values` at zero. @torch torch.heaviside */
+  heaviside(values: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * 0 where an element is below zero, 1 above, and the element of `values` at zero.
    * Writes into the tensor itself, which is also returned.
@@ -2222,9 +2223,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.heaviside_
    */
-  heaviside_(values: Tensor): this;
-  /** 0 where an element is below zero, 1 above, and the element of `values` at zero. @torch torch.heaviside_ */
   heaviside_(options: { values: Tensor }): this;
+  /** 0 where an element is below zero, 1 above, and the element of `values` at zero. @torch torch.heaviside_ */
+  heaviside_(values: Tensor): this;
   /**
    * sqrt(self^2 + other^2), computed without overflow.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -2235,9 +2236,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.hypot
    */
-  hypot(other: Tensor, options?: { out?: Tensor }): Tensor;
-  /** sqrt(self^2 + other^2), computed without overflow. @torch torch.hypot */
   hypot(options: { other: Tensor; out?: Tensor }): Tensor;
+  /** sqrt(self^2 + other^2), computed without overflow. @torch torch.hypot */
+  hypot(other: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * sqrt(self^2 + other^2), computed without overflow.
    * Writes into the tensor itself, which is also returned.
@@ -2248,9 +2249,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.hypot_
    */
-  hypot_(other: Tensor): this;
-  /** sqrt(self^2 + other^2), computed without overflow. @torch torch.hypot_ */
   hypot_(options: { other: Tensor }): this;
+  /** sqrt(self^2 + other^2), computed without overflow. @torch torch.hypot_ */
+  hypot_(other: Tensor): this;
   /**
    * The imaginary parts, as a view.
    * @throws TypeError for real tensors
@@ -2271,13 +2272,13 @@ export interface TensorMethods {
    * ```
    * @torch torch.index_add
    */
-  indexAdd(dim: number, index: Tensor | readonly number[], source: Tensor, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
+  indexAdd(dim: number, index: Tensor | A.IndexList, options: { source: Tensor; alpha?: Scalar; out?: Tensor }): Tensor;
   /** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add */
-  indexAdd(dim: number, index: Tensor | readonly number[], options: { source: Tensor; alpha?: Scalar; out?: Tensor }): Tensor;
+  indexAdd(dim: number, options: { index: Tensor | A.IndexList; source: Tensor; alpha?: Scalar; out?: Tensor }): Tensor;
   /** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add */
-  indexAdd(dim: number, options: { index: Tensor | readonly number[]; source: Tensor; alpha?: Scalar; out?: Tensor }): Tensor;
+  indexAdd(options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; source: Tensor; alpha?: Scalar; out?: Tensor }): Tensor;
   /** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add */
-  indexAdd(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; source: Tensor; alpha?: Scalar; out?: Tensor }): Tensor;
+  indexAdd(dim: number, index: Tensor | A.IndexList, source: Tensor, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
   /**
    * The tensor with alpha * source added at the parts along a dimension that a vector of positions names.
    * Writes into the tensor itself, which is also returned.
@@ -2289,13 +2290,13 @@ export interface TensorMethods {
    * ```
    * @torch torch.index_add_
    */
-  indexAdd_(dim: number, index: Tensor | readonly number[], source: Tensor, options?: { alpha?: Scalar }): this;
+  indexAdd_(dim: number, index: Tensor | A.IndexList, options: { source: Tensor; alpha?: Scalar }): this;
   /** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add_ */
-  indexAdd_(dim: number, index: Tensor | readonly number[], options: { source: Tensor; alpha?: Scalar }): this;
+  indexAdd_(dim: number, options: { index: Tensor | A.IndexList; source: Tensor; alpha?: Scalar }): this;
   /** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add_ */
-  indexAdd_(dim: number, options: { index: Tensor | readonly number[]; source: Tensor; alpha?: Scalar }): this;
+  indexAdd_(options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; source: Tensor; alpha?: Scalar }): this;
   /** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add_ */
-  indexAdd_(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; source: Tensor; alpha?: Scalar }): this;
+  indexAdd_(dim: number, index: Tensor | A.IndexList, source: Tensor, options?: { alpha?: Scalar }): this;
   /**
    * The tensor with the parts along a dimension that a vector of positions names replaced by those of
    * source.
@@ -2307,13 +2308,13 @@ export interface TensorMethods {
    * ```
    * @torch torch.index_copy
    */
-  indexCopy(dim: number, index: Tensor | readonly number[], source: Tensor, options?: { out?: Tensor }): Tensor;
+  indexCopy(dim: number, index: Tensor | A.IndexList, options: { source: Tensor; out?: Tensor }): Tensor;
   /** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy */
-  indexCopy(dim: number, index: Tensor | readonly number[], options: { source: Tensor; out?: Tensor }): Tensor;
+  indexCopy(dim: number, options: { index: Tensor | A.IndexList; source: Tensor; out?: Tensor }): Tensor;
   /** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy */
-  indexCopy(dim: number, options: { index: Tensor | readonly number[]; source: Tensor; out?: Tensor }): Tensor;
+  indexCopy(options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; source: Tensor; out?: Tensor }): Tensor;
   /** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy */
-  indexCopy(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; source: Tensor; out?: Tensor }): Tensor;
+  indexCopy(dim: number, index: Tensor | A.IndexList, source: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The tensor with the parts along a dimension that a vector of positions names replaced by those of
    * source.
@@ -2326,13 +2327,13 @@ export interface TensorMethods {
    * ```
    * @torch torch.index_copy_
    */
-  indexCopy_(dim: number, index: Tensor | readonly number[], source: Tensor): this;
+  indexCopy_(dim: number, index: Tensor | A.IndexList, options: { source: Tensor }): this;
   /** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy_ */
-  indexCopy_(dim: number, index: Tensor | readonly number[], options: { source: Tensor }): this;
+  indexCopy_(dim: number, options: { index: Tensor | A.IndexList; source: Tensor }): this;
   /** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy_ */
-  indexCopy_(dim: number, options: { index: Tensor | readonly number[]; source: Tensor }): this;
+  indexCopy_(options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; source: Tensor }): this;
   /** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy_ */
-  indexCopy_(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; source: Tensor }): this;
+  indexCopy_(dim: number, index: Tensor | A.IndexList, source: Tensor): this;
   /**
    * The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's
    * value.
@@ -2344,21 +2345,21 @@ export interface TensorMethods {
    * ```
    * @torch torch.index_fill
    */
-  indexFill(dim: number, index: Tensor | readonly number[], value: Tensor): Tensor;
+  indexFill(dim: number, index: Tensor | A.IndexList, options: { value: Tensor }): Tensor;
   /** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill */
-  indexFill(dim: number, index: Tensor | readonly number[], options: { value: Tensor }): Tensor;
+  indexFill(dim: number, options: { index: Tensor | A.IndexList; value: Tensor }): Tensor;
   /** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill */
-  indexFill(dim: number, options: { index: Tensor | readonly number[]; value: Tensor }): Tensor;
+  indexFill(options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; value: Tensor }): Tensor;
   /** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill */
-  indexFill(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Tensor }): Tensor;
+  indexFill(dim: number, index: Tensor | A.IndexList, value: Tensor): Tensor;
   /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill */
-  indexFill(dim: number, index: Tensor | readonly number[], value: Scalar): Tensor;
+  indexFill(dim: number, index: Tensor | A.IndexList, options: { value: Scalar }): Tensor;
   /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill */
-  indexFill(dim: number, index: Tensor | readonly number[], options: { value: Scalar }): Tensor;
+  indexFill(dim: number, options: { index: Tensor | A.IndexList; value: Scalar }): Tensor;
   /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill */
-  indexFill(dim: number, options: { index: Tensor | readonly number[]; value: Scalar }): Tensor;
+  indexFill(options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; value: Scalar }): Tensor;
   /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill */
-  indexFill(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Scalar }): Tensor;
+  indexFill(dim: number, index: Tensor | A.IndexList, value: Scalar): Tensor;
   /**
    * The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's
    * value.
@@ -2371,21 +2372,21 @@ export interface TensorMethods {
    * ```
    * @torch torch.index_fill_
    */
-  indexFill_(dim: number, index: Tensor | readonly number[], value: Tensor): this;
+  indexFill_(dim: number, index: Tensor | A.IndexList, options: { value: Tensor }): this;
   /** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill_ */
-  indexFill_(dim: number, index: Tensor | readonly number[], options: { value: Tensor }): this;
+  indexFill_(dim: number, options: { index: Tensor | A.IndexList; value: Tensor }): this;
   /** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill_ */
-  indexFill_(dim: number, options: { index: Tensor | readonly number[]; value: Tensor }): this;
+  indexFill_(options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; value: Tensor }): this;
   /** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill_ */
-  indexFill_(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Tensor }): this;
+  indexFill_(dim: number, index: Tensor | A.IndexList, value: Tensor): this;
   /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill_ */
-  indexFill_(dim: number, index: Tensor | readonly number[], value: Scalar): this;
+  indexFill_(dim: number, index: Tensor | A.IndexList, options: { value: Scalar }): this;
   /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill_ */
-  indexFill_(dim: number, index: Tensor | readonly number[], options: { value: Scalar }): this;
+  indexFill_(dim: number, options: { index: Tensor | A.IndexList; value: Scalar }): this;
   /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill_ */
-  indexFill_(dim: number, options: { index: Tensor | readonly number[]; value: Scalar }): this;
+  indexFill_(options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; value: Scalar }): this;
   /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill_ */
-  indexFill_(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Scalar }): this;
+  indexFill_(dim: number, index: Tensor | A.IndexList, value: Scalar): this;
   /**
    * The tensor with the elements at index tensors and masks replaced by `values`, which broadcast; with
    * `accumulate` they are added. Where an element is named more than once, the last value stays.
@@ -2397,13 +2398,13 @@ export interface TensorMethods {
    * ```
    * @torch torch.index_put
    */
-  indexPut(indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, accumulate: boolean): Tensor;
+  indexPut(indices: readonly (Tensor | A.IndexList | null)[], values: Tensor, accumulate: boolean): Tensor;
   /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put */
-  indexPut(indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, options?: { accumulate?: boolean }): Tensor;
+  indexPut(indices: readonly (Tensor | A.IndexList | null)[], options: { values: Tensor; accumulate?: boolean }): Tensor;
   /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put */
-  indexPut(indices: readonly (Tensor | readonly number[] | null)[], options: { values: Tensor; accumulate?: boolean }): Tensor;
+  indexPut(options: { indices: readonly (Tensor | A.IndexList | null)[]; values: Tensor; accumulate?: boolean }): Tensor;
   /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put */
-  indexPut(options: { indices: readonly (Tensor | readonly number[] | null)[]; values: Tensor; accumulate?: boolean }): Tensor;
+  indexPut(indices: readonly (Tensor | A.IndexList | null)[], values: Tensor, options?: { accumulate?: boolean }): Tensor;
   /**
    * The tensor with the elements at index tensors and masks replaced by `values`, which broadcast; with
    * `accumulate` they are added. Where an element is named more than once, the last value stays.
@@ -2416,13 +2417,13 @@ export interface TensorMethods {
    * ```
    * @torch torch.index_put_
    */
-  indexPut_(indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, accumulate: boolean): this;
+  indexPut_(indices: readonly (Tensor | A.IndexList | null)[], values: Tensor, accumulate: boolean): this;
   /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put_ */
-  indexPut_(indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, options?: { accumulate?: boolean }): this;
+  indexPut_(indices: readonly (Tensor | A.IndexList | null)[], options: { values: Tensor; accumulate?: boolean }): this;
   /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put_ */
-  indexPut_(indices: readonly (Tensor | readonly number[] | null)[], options: { values: Tensor; accumulate?: boolean }): this;
+  indexPut_(options: { indices: readonly (Tensor | A.IndexList | null)[]; values: Tensor; accumulate?: boolean }): this;
   /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put_ */
-  indexPut_(options: { indices: readonly (Tensor | readonly number[] | null)[]; values: Tensor; accumulate?: boolean }): this;
+  indexPut_(indices: readonly (Tensor | A.IndexList | null)[], values: Tensor, options?: { accumulate?: boolean }): this;
   /**
    * The parts along a dimension that a vector of positions names, in its order.
    * @throws IndexError for a position outside the dimension
@@ -2432,11 +2433,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.index_select
    */
-  indexSelect(dim: number, index: Tensor | readonly number[], options?: { out?: Tensor }): Tensor;
+  indexSelect(dim: number, options: { index: Tensor | A.IndexList; out?: Tensor }): Tensor;
   /** The parts along a dimension that a vector of positions names, in its order. @torch torch.index_select */
-  indexSelect(dim: number, options: { index: Tensor | readonly number[]; out?: Tensor }): Tensor;
+  indexSelect(options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; out?: Tensor }): Tensor;
   /** The parts along a dimension that a vector of positions names, in its order. @torch torch.index_select */
-  indexSelect(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; out?: Tensor }): Tensor;
+  indexSelect(dim: number, index: Tensor | A.IndexList, options?: { out?: Tensor }): Tensor;
   /**
    * The dot products along the last dimensions; with a 0-dim tensor, the product.
    * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -2446,9 +2447,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.inner
    */
-  inner(other: Tensor, options?: { out?: Tensor }): Tensor;
-  /** The dot products along the last dimensions. @torch torch.inner */
   inner(options: { other: Tensor; out?: Tensor }): Tensor;
+  /** The dot products along the last dimensions. @torch torch.inner */
+  inner(other: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The tensor as int32.
    * @example
@@ -2475,9 +2476,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.is_set_to
    */
-  isSetTo(tensor: Tensor): boolean;
-  /** True when both tensors are the same region of the same storage. @torch torch.is_set_to */
   isSetTo(options: { tensor: Tensor }): boolean;
+  /** True when both tensors are the same region of the same storage. @torch torch.is_set_to */
+  isSetTo(tensor: Tensor): boolean;
   /**
    * True where |self - other| <= atol + rtol * |other|, or both are equal; with `equalNan` also where
    * both are NaN.
@@ -2494,9 +2495,9 @@ export interface TensorMethods {
   /** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
   isclose(other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): BoolTensor;
   /** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
-  isclose(other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): BoolTensor;
-  /** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
   isclose(options: { other: Tensor; rtol?: number; atol?: number; equalNan?: boolean }): BoolTensor;
+  /** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
+  isclose(other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): BoolTensor;
   /**
    * True where an element is neither infinite nor NaN, nor a part of it.
    * @returns a tensor of the same shape, of bools
@@ -2574,9 +2575,9 @@ export interface TensorMethods {
   /** The `k`-th smallest element along a dimension, counted from one, and where it is. @torch torch.kthvalue */
   kthvalue(k: number, dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /** The `k`-th smallest element along a dimension, counted from one, and where it is. @torch torch.kthvalue */
-  kthvalue(k: number, options?: { dim?: number; axis?: number; keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
-  /** The `k`-th smallest element along a dimension, counted from one, and where it is. @torch torch.kthvalue */
   kthvalue(options: { k: number; dim?: number; axis?: number; keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  /** The `k`-th smallest element along a dimension, counted from one, and where it is. @torch torch.kthvalue */
+  kthvalue(k: number, options?: { dim?: number; axis?: number; keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /**
    * The least common multiple, which is not negative; with a zero 0.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -2587,9 +2588,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.lcm
    */
-  lcm(other: Tensor, options?: { out?: Tensor }): Tensor;
-  /** The least common multiple, which is not negative. @torch torch.lcm */
   lcm(options: { other: Tensor; out?: Tensor }): Tensor;
+  /** The least common multiple, which is not negative. @torch torch.lcm */
+  lcm(other: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The least common multiple, which is not negative; with a zero 0.
    * Writes into the tensor itself, which is also returned.
@@ -2600,9 +2601,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.lcm_
    */
-  lcm_(other: Tensor): this;
-  /** The least common multiple, which is not negative. @torch torch.lcm_ */
   lcm_(options: { other: Tensor }): this;
+  /** The least common multiple, which is not negative. @torch torch.lcm_ */
+  lcm_(other: Tensor): this;
   /**
    * self times 2 to the power of other. Integers give the default float dtype.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
@@ -2613,9 +2614,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.ldexp
    */
-  ldexp(other: Tensor, options?: { out?: Tensor }): Tensor;
-  /** self times 2 to the power of other. @torch torch.ldexp */
   ldexp(options: { other: Tensor; out?: Tensor }): Tensor;
+  /** self times 2 to the power of other. @torch torch.ldexp */
+  ldexp(other: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * self times 2 to the power of other. Integers give the default float dtype.
    * Writes into the tensor itself, which is also returned.
@@ -2625,9 +2626,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.ldexp_
    */
-  ldexp_(other: Tensor): this;
-  /** self times 2 to the power of other. @torch torch.ldexp_ */
   ldexp_(options: { other: Tensor }): this;
+  /** self times 2 to the power of other. @torch torch.ldexp_ */
+  ldexp_(other: Tensor): this;
   /**
    * True where self is less than or equal to other.
    * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -2638,9 +2639,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.le
    */
-  le(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
-  /** True where self is less than or equal to other. @torch torch.le */
   le(options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
+  /** True where self is less than or equal to other. @torch torch.le */
+  le(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
   /**
    * True where self is less than or equal to other.
    * Writes into the tensor itself, which is also returned.
@@ -2651,9 +2652,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.le_
    */
-  le_(other: Tensor | Scalar): this;
-  /** True where self is less than or equal to other. @torch torch.le_ */
   le_(options: { other: Tensor | Scalar }): this;
+  /** True where self is less than or equal to other. @torch torch.le_ */
+  le_(other: Tensor | Scalar): this;
   /**
    * self + weight * (end - self).
    * @returns a tensor of the shape to which the operands broadcast, of the same dtype
@@ -2664,11 +2665,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.lerp
    */
-  lerp(end: Tensor, weight: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-  /** self + weight * (end - self). @torch torch.lerp */
   lerp(end: Tensor, options: { weight: Tensor | Scalar; out?: Tensor }): Tensor;
   /** self + weight * (end - self). @torch torch.lerp */
   lerp(options: { end: Tensor; weight: Tensor | Scalar; out?: Tensor }): Tensor;
+  /** self + weight * (end - self). @torch torch.lerp */
+  lerp(end: Tensor, weight: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /**
    * self + weight * (end - self).
    * Writes into the tensor itself, which is also returned.
@@ -2679,11 +2680,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.lerp_
    */
-  lerp_(end: Tensor, weight: Tensor | Scalar): this;
-  /** self + weight * (end - self). @torch torch.lerp_ */
   lerp_(end: Tensor, options: { weight: Tensor | Scalar }): this;
   /** self + weight * (end - self). @torch torch.lerp_ */
   lerp_(options: { end: Tensor; weight: Tensor | Scalar }): this;
+  /** self + weight * (end - self). @torch torch.lerp_ */
+  lerp_(end: Tensor, weight: Tensor | Scalar): this;
   /**
    * True where self is less than other.
    * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -2694,9 +2695,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.lt
    */
-  less(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
-  /** True where self is less than other. @torch torch.lt */
   less(options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
+  /** True where self is less than other. @torch torch.lt */
+  less(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
   /**
    * True where self is less than other.
    * Writes into the tensor itself, which is also returned.
@@ -2707,9 +2708,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.lt_
    */
-  less_(other: Tensor | Scalar): this;
-  /** True where self is less than other. @torch torch.lt_ */
   less_(options: { other: Tensor | Scalar }): this;
+  /** True where self is less than other. @torch torch.lt_ */
+  less_(other: Tensor | Scalar): this;
   /**
    * True where self is less than or equal to other.
    * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -2720,9 +2721,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.le
    */
-  lessEqual(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
-  /** True where self is less than or equal to other. @torch torch.le */
   lessEqual(options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
+  /** True where self is less than or equal to other. @torch torch.le */
+  lessEqual(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
   /**
    * True where self is less than or equal to other.
    * Writes into the tensor itself, which is also returned.
@@ -2733,9 +2734,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.le_
    */
-  lessEqual_(other: Tensor | Scalar): this;
-  /** True where self is less than or equal to other. @torch torch.le_ */
   lessEqual_(options: { other: Tensor | Scalar }): this;
+  /** True where self is less than or equal to other. @torch torch.le_ */
+  lessEqual_(other: Tensor | Scalar): this;
   /**
    * The natural logarithm of the gamma function's size. Integers give the default float dtype.
    * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -2872,9 +2873,9 @@ export interface TensorMethods {
    */
   logSoftmax(dim: number, dtype: DTypeLike | null, options?: { out?: Tensor }): Tensor;
   /** The logarithm of softmax, computed without overflow. @torch torch.log_softmax */
-  logSoftmax(dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
-  /** The logarithm of softmax, computed without overflow. @torch torch.log_softmax */
   logSoftmax(options: A.Either<"dim", "axis", number> & { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** The logarithm of softmax, computed without overflow. @torch torch.log_softmax */
+  logSoftmax(dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /**
    * log(exp(self) + exp(other)), computed without overflow.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -2885,9 +2886,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.logaddexp
    */
-  logaddexp(other: Tensor, options?: { out?: Tensor }): Tensor;
-  /** log(exp(self) + exp(other)), computed without overflow. @torch torch.logaddexp */
   logaddexp(options: { other: Tensor; out?: Tensor }): Tensor;
+  /** log(exp(self) + exp(other)), computed without overflow. @torch torch.logaddexp */
+  logaddexp(other: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The logarithm to base 2 of 2^self + 2^other, computed without overflow.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -2898,9 +2899,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.logaddexp2
    */
-  logaddexp2(other: Tensor, options?: { out?: Tensor }): Tensor;
-  /** The logarithm to base 2 of 2^self + 2^other, computed without overflow. @torch torch.logaddexp2 */
   logaddexp2(options: { other: Tensor; out?: Tensor }): Tensor;
+  /** The logarithm to base 2 of 2^self + 2^other, computed without overflow. @torch torch.logaddexp2 */
+  logaddexp2(other: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The logarithm of the running sum of the exponentials along a dimension, computed without overflow.
    * @throws NotImplementedError for integers and bools
@@ -2911,9 +2912,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.logcumsumexp
    */
-  logcumsumexp(dim: number, options?: { out?: Tensor }): Tensor;
-  /** The logarithm of the running sum of the exponentials along a dimension, computed without overflow. @torch torch.logcumsumexp */
   logcumsumexp(options: A.Either<"dim", "axis", number> & { out?: Tensor }): Tensor;
+  /** The logarithm of the running sum of the exponentials along a dimension, computed without overflow. @torch torch.logcumsumexp */
+  logcumsumexp(dim: number, options?: { out?: Tensor }): Tensor;
   /**
    * True where both elements are nonzero.
    * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -2923,9 +2924,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.logical_and
    */
-  logicalAnd(other: Tensor, options?: { out?: Tensor }): BoolTensor;
-  /** True where both elements are nonzero. @torch torch.logical_and */
   logicalAnd(options: { other: Tensor; out?: Tensor }): BoolTensor;
+  /** True where both elements are nonzero. @torch torch.logical_and */
+  logicalAnd(other: Tensor, options?: { out?: Tensor }): BoolTensor;
   /**
    * True where both elements are nonzero.
    * Writes into the tensor itself, which is also returned.
@@ -2935,9 +2936,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.logical_and_
    */
-  logicalAnd_(other: Tensor): this;
-  /** True where both elements are nonzero. @torch torch.logical_and_ */
   logicalAnd_(options: { other: Tensor }): this;
+  /** True where both elements are nonzero. @torch torch.logical_and_ */
+  logicalAnd_(other: Tensor): this;
   /**
    * True where an element is zero.
    * @returns a tensor of the same shape, of bools
@@ -2967,9 +2968,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.logical_or
    */
-  logicalOr(other: Tensor, options?: { out?: Tensor }): BoolTensor;
-  /** True where either element is nonzero. @torch torch.logical_or */
   logicalOr(options: { other: Tensor; out?: Tensor }): BoolTensor;
+  /** True where either element is nonzero. @torch torch.logical_or */
+  logicalOr(other: Tensor, options?: { out?: Tensor }): BoolTensor;
   /**
    * True where either element is nonzero.
    * Writes into the tensor itself, which is also returned.
@@ -2979,9 +2980,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.logical_or_
    */
-  logicalOr_(other: Tensor): this;
-  /** True where either element is nonzero. @torch torch.logical_or_ */
   logicalOr_(options: { other: Tensor }): this;
+  /** True where either element is nonzero. @torch torch.logical_or_ */
+  logicalOr_(other: Tensor): this;
   /**
    * True where one of the elements is nonzero, and not both.
    * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -2991,9 +2992,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.logical_xor
    */
-  logicalXor(other: Tensor, options?: { out?: Tensor }): BoolTensor;
-  /** True where one of the elements is nonzero, and not both. @torch torch.logical_xor */
   logicalXor(options: { other: Tensor; out?: Tensor }): BoolTensor;
+  /** True where one of the elements is nonzero, and not both. @torch torch.logical_xor */
+  logicalXor(other: Tensor, options?: { out?: Tensor }): BoolTensor;
   /**
    * True where one of the elements is nonzero, and not both.
    * Writes into the tensor itself, which is also returned.
@@ -3003,9 +3004,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.logical_xor_
    */
-  logicalXor_(other: Tensor): this;
-  /** True where one of the elements is nonzero, and not both. @torch torch.logical_xor_ */
   logicalXor_(options: { other: Tensor }): this;
+  /** True where one of the elements is nonzero, and not both. @torch torch.logical_xor_ */
+  logicalXor_(other: Tensor): this;
   /**
    * log(x / (1 - x)), what `sigmoid` gives each element for. With `eps` elements are first brought
    * between that and 1 - eps. Integers give the default float dtype.
@@ -3048,9 +3049,9 @@ export interface TensorMethods {
    */
   logsumexp(dim: number | readonly number[], keepdim: boolean, options?: { out?: Tensor }): Tensor;
   /** The logarithm of the sum of the exponentials over one or several dimensions, computed without overflow. @torch torch.logsumexp */
-  logsumexp(dim: number | readonly number[], options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
-  /** The logarithm of the sum of the exponentials over one or several dimensions, computed without overflow. @torch torch.logsumexp */
   logsumexp(options: A.Either<"dim", "axis", number | readonly number[]> & { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+  /** The logarithm of the sum of the exponentials over one or several dimensions, computed without overflow. @torch torch.logsumexp */
+  logsumexp(dim: number | readonly number[], options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /**
    * The tensor as int64.
    * @example
@@ -3070,9 +3071,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.lt
    */
-  lt(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
-  /** True where self is less than other. @torch torch.lt */
   lt(options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
+  /** True where self is less than other. @torch torch.lt */
+  lt(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
   /**
    * True where self is less than other.
    * Writes into the tensor itself, which is also returned.
@@ -3083,9 +3084,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.lt_
    */
-  lt_(other: Tensor | Scalar): this;
-  /** True where self is less than other. @torch torch.lt_ */
   lt_(options: { other: Tensor | Scalar }): this;
+  /** True where self is less than other. @torch torch.lt_ */
+  lt_(other: Tensor | Scalar): this;
   /**
    * The last two dimensions exchanged.
    * @example
@@ -3105,17 +3106,17 @@ export interface TensorMethods {
    * ```
    * @torch torch.masked_fill
    */
-  maskedFill(mask: Tensor, value: Tensor): Tensor;
-  /** The tensor with a 0-dim tensor's value where the mask is true. @torch torch.masked_fill */
   maskedFill(mask: Tensor, options: { value: Tensor }): Tensor;
   /** The tensor with a 0-dim tensor's value where the mask is true. @torch torch.masked_fill */
   maskedFill(options: { mask: Tensor; value: Tensor }): Tensor;
-  /** The tensor with a number where the mask is true. @torch torch.masked_fill */
-  maskedFill(mask: Tensor, value: Scalar): Tensor;
+  /** The tensor with a 0-dim tensor's value where the mask is true. @torch torch.masked_fill */
+  maskedFill(mask: Tensor, value: Tensor): Tensor;
   /** The tensor with a number where the mask is true. @torch torch.masked_fill */
   maskedFill(mask: Tensor, options: { value: Scalar }): Tensor;
   /** The tensor with a number where the mask is true. @torch torch.masked_fill */
   maskedFill(options: { mask: Tensor; value: Scalar }): Tensor;
+  /** The tensor with a number where the mask is true. @torch torch.masked_fill */
+  maskedFill(mask: Tensor, value: Scalar): Tensor;
   /**
    * The tensor with a 0-dim tensor's value where the mask is true; the mask broadcasts.
    * The tensor with a number where the mask is true; the mask broadcasts.
@@ -3127,17 +3128,17 @@ export interface TensorMethods {
    * ```
    * @torch torch.masked_fill_
    */
-  maskedFill_(mask: Tensor, value: Tensor): this;
-  /** The tensor with a 0-dim tensor's value where the mask is true. @torch torch.masked_fill_ */
   maskedFill_(mask: Tensor, options: { value: Tensor }): this;
   /** The tensor with a 0-dim tensor's value where the mask is true. @torch torch.masked_fill_ */
   maskedFill_(options: { mask: Tensor; value: Tensor }): this;
-  /** The tensor with a number where the mask is true. @torch torch.masked_fill_ */
-  maskedFill_(mask: Tensor, value: Scalar): this;
+  /** The tensor with a 0-dim tensor's value where the mask is true. @torch torch.masked_fill_ */
+  maskedFill_(mask: Tensor, value: Tensor): this;
   /** The tensor with a number where the mask is true. @torch torch.masked_fill_ */
   maskedFill_(mask: Tensor, options: { value: Scalar }): this;
   /** The tensor with a number where the mask is true. @torch torch.masked_fill_ */
   maskedFill_(options: { mask: Tensor; value: Scalar }): this;
+  /** The tensor with a number where the mask is true. @torch torch.masked_fill_ */
+  maskedFill_(mask: Tensor, value: Scalar): this;
   /**
    * The tensor with the elements where the mask is true replaced by those of `source`, one after another.
    * @throws RuntimeError when `source` has too few elements or another dtype
@@ -3147,11 +3148,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.masked_scatter
    */
-  maskedScatter(mask: Tensor, source: Tensor): Tensor;
-  /** The tensor with the elements where the mask is true replaced by those of `source`, one after another. @torch torch.masked_scatter */
   maskedScatter(mask: Tensor, options: { source: Tensor }): Tensor;
   /** The tensor with the elements where the mask is true replaced by those of `source`, one after another. @torch torch.masked_scatter */
   maskedScatter(options: { mask: Tensor; source: Tensor }): Tensor;
+  /** The tensor with the elements where the mask is true replaced by those of `source`, one after another. @torch torch.masked_scatter */
+  maskedScatter(mask: Tensor, source: Tensor): Tensor;
   /**
    * The tensor with the elements where the mask is true replaced by those of `source`, one after another.
    * Writes into the tensor itself, which is also returned.
@@ -3162,11 +3163,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.masked_scatter_
    */
-  maskedScatter_(mask: Tensor, source: Tensor): this;
-  /** The tensor with the elements where the mask is true replaced by those of `source`, one after another. @torch torch.masked_scatter_ */
   maskedScatter_(mask: Tensor, options: { source: Tensor }): this;
   /** The tensor with the elements where the mask is true replaced by those of `source`, one after another. @torch torch.masked_scatter_ */
   maskedScatter_(options: { mask: Tensor; source: Tensor }): this;
+  /** The tensor with the elements where the mask is true replaced by those of `source`, one after another. @torch torch.masked_scatter_ */
+  maskedScatter_(mask: Tensor, source: Tensor): this;
   /**
    * The elements where the mask is true, row by row, as a vector. Tensor and mask broadcast.
    * @throws RuntimeError when the mask is not bool
@@ -3176,9 +3177,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.masked_select
    */
-  maskedSelect(mask: Tensor, options?: { out?: Tensor }): Tensor;
-  /** The elements where the mask is true, row by row, as a vector. @torch torch.masked_select */
   maskedSelect(options: { mask: Tensor; out?: Tensor }): Tensor;
+  /** The elements where the mask is true, row by row, as a vector. @torch torch.masked_select */
+  maskedSelect(mask: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The matrix product: of vectors (dot), matrices, and of batches of matrices, whose batch dimensions
    * broadcast.
@@ -3189,9 +3190,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.matmul
    */
-  matmul(other: Tensor, options?: { out?: Tensor }): Tensor;
-  /** The matrix product: of vectors (dot), matrices, and of batches of matrices, whose batch dimensions broadcast. @torch torch.matmul */
   matmul(options: { other: Tensor; out?: Tensor }): Tensor;
+  /** The matrix product: of vectors (dot), matrices, and of batches of matrices, whose batch dimensions broadcast. @torch torch.matmul */
+  matmul(other: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The largest element; NaN if there is one.
    * The larger of two elements; the same as `maximum`.
@@ -3206,15 +3207,15 @@ export interface TensorMethods {
    */
   max(options?: { out?: Tensor }): Tensor;
   /** The larger of two elements. @torch torch.max */
-  max(other: Tensor, options?: { out?: Tensor }): Tensor;
-  /** The larger of two elements. @torch torch.max */
   max(options: { other: Tensor; out?: Tensor }): Tensor;
+  /** The larger of two elements. @torch torch.max */
+  max(other: Tensor, options?: { out?: Tensor }): Tensor;
   /** The largest elements along a dimension and the positions of the first of them. @torch torch.max */
   max(dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /** The largest elements along a dimension and the positions of the first of them. @torch torch.max */
-  max(dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
-  /** The largest elements along a dimension and the positions of the first of them. @torch torch.max */
   max(options: A.Either<"dim", "axis", number> & { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  /** The largest elements along a dimension and the positions of the first of them. @torch torch.max */
+  max(dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /**
    * The larger of two elements; NaN if either is.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -3225,9 +3226,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.maximum
    */
-  maximum(other: Tensor, options?: { out?: Tensor }): Tensor;
-  /** The larger of two elements. @torch torch.maximum */
   maximum(options: { other: Tensor; out?: Tensor }): Tensor;
+  /** The larger of two elements. @torch torch.maximum */
+  maximum(other: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The mean of all elements, which must be floating or complex.
    * The mean over one or several dimensions.
@@ -3260,9 +3261,9 @@ export interface TensorMethods {
   /** The elements in the middle along a dimension, the lower one of two, and where they are. @torch torch.median */
   median(dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /** The elements in the middle along a dimension, the lower one of two, and where they are. @torch torch.median */
-  median(dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
-  /** The elements in the middle along a dimension, the lower one of two, and where they are. @torch torch.median */
   median(options: A.Either<"dim", "axis", number> & { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  /** The elements in the middle along a dimension, the lower one of two, and where they are. @torch torch.median */
+  median(dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /**
    * The smallest element; NaN if there is one.
    * The smaller of two elements; the same as `minimum`.
@@ -3277,15 +3278,15 @@ export interface TensorMethods {
    */
   min(options?: { out?: Tensor }): Tensor;
   /** The smaller of two elements. @torch torch.min */
-  min(other: Tensor, options?: { out?: Tensor }): Tensor;
-  /** The smaller of two elements. @torch torch.min */
   min(options: { other: Tensor; out?: Tensor }): Tensor;
+  /** The smaller of two elements. @torch torch.min */
+  min(other: Tensor, options?: { out?: Tensor }): Tensor;
   /** The smallest elements along a dimension and the positions of the first of them. @torch torch.min */
   min(dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /** The smallest elements along a dimension and the positions of the first of them. @torch torch.min */
-  min(dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
-  /** The smallest elements along a dimension and the positions of the first of them. @torch torch.min */
   min(options: A.Either<"dim", "axis", number> & { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  /** The smallest elements along a dimension and the positions of the first of them. @torch torch.min */
+  min(dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /**
    * The smaller of two elements; NaN if either is.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -3296,9 +3297,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.minimum
    */
-  minimum(other: Tensor, options?: { out?: Tensor }): Tensor;
-  /** The smaller of two elements. @torch torch.minimum */
   minimum(options: { other: Tensor; out?: Tensor }): Tensor;
+  /** The smaller of two elements. @torch torch.minimum */
+  minimum(other: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The product of two matrices of one dtype.
    * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -3308,9 +3309,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.mm
    */
-  mm(mat2: Tensor, options?: { out?: Tensor }): Tensor;
-  /** The product of two matrices of one dtype. @torch torch.mm */
   mm(options: { mat2: Tensor; out?: Tensor }): Tensor;
+  /** The product of two matrices of one dtype. @torch torch.mm */
+  mm(mat2: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The most frequent element along a dimension, the least of several, and where it is last.
    * @throws NotImplementedError for complex tensors
@@ -3333,11 +3334,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.movedim
    */
-  moveaxis(source: number | readonly number[], destination: number | readonly number[]): Tensor;
-  /** Dimensions moved to other places. @torch torch.movedim */
   moveaxis(source: number | readonly number[], options: { destination: number | readonly number[] }): Tensor;
   /** Dimensions moved to other places. @torch torch.movedim */
   moveaxis(options: { source: number | readonly number[]; destination: number | readonly number[] }): Tensor;
+  /** Dimensions moved to other places. @torch torch.movedim */
+  moveaxis(source: number | readonly number[], destination: number | readonly number[]): Tensor;
   /**
    * Dimensions moved to other places; the others keep their order.
    * @example
@@ -3346,11 +3347,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.movedim
    */
-  movedim(source: number | readonly number[], destination: number | readonly number[]): Tensor;
-  /** Dimensions moved to other places. @torch torch.movedim */
   movedim(source: number | readonly number[], options: { destination: number | readonly number[] }): Tensor;
   /** Dimensions moved to other places. @torch torch.movedim */
   movedim(options: { source: number | readonly number[]; destination: number | readonly number[] }): Tensor;
+  /** Dimensions moved to other places. @torch torch.movedim */
+  movedim(source: number | readonly number[], destination: number | readonly number[]): Tensor;
   /**
    * self * other, with broadcasting and type promotion.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -3361,9 +3362,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.mul
    */
-  mul(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-  /** self * other, with broadcasting and type promotion. @torch torch.mul */
   mul(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+  /** self * other, with broadcasting and type promotion. @torch torch.mul */
+  mul(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /**
    * self * other, with broadcasting and type promotion.
    * Writes into the tensor itself, which is also returned.
@@ -3374,9 +3375,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.mul_
    */
-  mul_(other: Tensor | Scalar): this;
-  /** self * other, with broadcasting and type promotion. @torch torch.mul_ */
   mul_(options: { other: Tensor | Scalar }): this;
+  /** self * other, with broadcasting and type promotion. @torch torch.mul_ */
+  mul_(other: Tensor | Scalar): this;
   /**
    * Positions drawn with the weights of each row, as int64.
    * @throws RuntimeError for weights that are negative, not finite or all zero, and for more samples than positions
@@ -3388,9 +3389,9 @@ export interface TensorMethods {
    */
   multinomial(numSamples: number, replacement: boolean, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
   /** Positions drawn with the weights of each row, as int64. @torch torch.multinomial */
-  multinomial(numSamples: number, options?: { replacement?: boolean; generator?: Generator | null; out?: Tensor }): Tensor;
-  /** Positions drawn with the weights of each row, as int64. @torch torch.multinomial */
   multinomial(options: { numSamples: number; replacement?: boolean; generator?: Generator | null; out?: Tensor }): Tensor;
+  /** Positions drawn with the weights of each row, as int64. @torch torch.multinomial */
+  multinomial(numSamples: number, options?: { replacement?: boolean; generator?: Generator | null; out?: Tensor }): Tensor;
   /**
    * self * other, with broadcasting and type promotion.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -3401,9 +3402,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.mul
    */
-  multiply(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-  /** self * other, with broadcasting and type promotion. @torch torch.mul */
   multiply(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+  /** self * other, with broadcasting and type promotion. @torch torch.mul */
+  multiply(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /**
    * self * other, with broadcasting and type promotion.
    * Writes into the tensor itself, which is also returned.
@@ -3414,9 +3415,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.mul_
    */
-  multiply_(other: Tensor | Scalar): this;
-  /** self * other, with broadcasting and type promotion. @torch torch.mul_ */
   multiply_(options: { other: Tensor | Scalar }): this;
+  /** self * other, with broadcasting and type promotion. @torch torch.mul_ */
+  multiply_(other: Tensor | Scalar): this;
   /**
    * The product of a matrix and a vector.
    * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -3426,9 +3427,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.mv
    */
-  mv(vec: Tensor, options?: { out?: Tensor }): Tensor;
-  /** The product of a matrix and a vector. @torch torch.mv */
   mv(options: { vec: Tensor; out?: Tensor }): Tensor;
+  /** The product of a matrix and a vector. @torch torch.mv */
+  mv(vec: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of
    * the dtype). Integers and bools stay as they are.
@@ -3493,9 +3494,9 @@ export interface TensorMethods {
   /** As `median` along a dimension, of the elements that are numbers. @torch torch.nanmedian */
   nanmedian(dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /** As `median` along a dimension, of the elements that are numbers. @torch torch.nanmedian */
-  nanmedian(dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
-  /** As `median` along a dimension, of the elements that are numbers. @torch torch.nanmedian */
   nanmedian(options: A.Either<"dim", "axis", number> & { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  /** As `median` along a dimension, of the elements that are numbers. @torch torch.nanmedian */
+  nanmedian(dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /**
    * As `quantile` of several shares, without the elements that are no numbers.
    * As `quantile` without the elements that are no numbers, along a dimension, or of all elements.
@@ -3511,17 +3512,17 @@ export interface TensorMethods {
   /** As `quantile` of several shares, without the elements that are no numbers. @torch torch.nanquantile */
   nanquantile(q: Tensor, dim: number | null, options?: { keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
   /** As `quantile` of several shares, without the elements that are no numbers. @torch torch.nanquantile */
-  nanquantile(q: Tensor, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
-  /** As `quantile` of several shares, without the elements that are no numbers. @torch torch.nanquantile */
   nanquantile(options: { q: Tensor; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+  /** As `quantile` of several shares, without the elements that are no numbers. @torch torch.nanquantile */
+  nanquantile(q: Tensor, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
   /** As `quantile` without the elements that are no numbers, along a dimension, or of all elements. @torch torch.nanquantile */
   nanquantile(q: number, dim: number | null, keepdim: boolean, options?: { interpolation?: string; out?: Tensor }): Tensor;
   /** As `quantile` without the elements that are no numbers, along a dimension, or of all elements. @torch torch.nanquantile */
   nanquantile(q: number, dim: number | null, options?: { keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
   /** As `quantile` without the elements that are no numbers, along a dimension, or of all elements. @torch torch.nanquantile */
-  nanquantile(q: number, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
-  /** As `quantile` without the elements that are no numbers, along a dimension, or of all elements. @torch torch.nanquantile */
   nanquantile(options: { q: number; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+  /** As `quantile` without the elements that are no numbers, along a dimension, or of all elements. @torch torch.nanquantile */
+  nanquantile(q: number, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
   /**
    * The sum over one or several dimensions, all of them without a dimension; elements that are no numbers
    * count as 0.
@@ -3546,21 +3547,21 @@ export interface TensorMethods {
    * ```
    * @torch torch.narrow
    */
-  narrow(dim: number, start: number, length: number): Tensor;
-  /** `length` positions of a dimension from `start` on. @torch torch.narrow */
   narrow(dim: number, start: number, options: { length: number }): Tensor;
   /** `length` positions of a dimension from `start` on. @torch torch.narrow */
   narrow(dim: number, options: { start: number; length: number }): Tensor;
   /** `length` positions of a dimension from `start` on. @torch torch.narrow */
   narrow(options: A.Either<"dim", "axis", number> & { start: number; length: number }): Tensor;
-  /** `length` positions of a dimension from a 0-dim tensor's value on. @torch torch.narrow */
-  narrow(dim: number, start: Tensor, length: number): Tensor;
+  /** `length` positions of a dimension from `start` on. @torch torch.narrow */
+  narrow(dim: number, start: number, length: number): Tensor;
   /** `length` positions of a dimension from a 0-dim tensor's value on. @torch torch.narrow */
   narrow(dim: number, start: Tensor, options: { length: number }): Tensor;
   /** `length` positions of a dimension from a 0-dim tensor's value on. @torch torch.narrow */
   narrow(dim: number, options: { start: Tensor; length: number }): Tensor;
   /** `length` positions of a dimension from a 0-dim tensor's value on. @torch torch.narrow */
   narrow(options: A.Either<"dim", "axis", number> & { start: Tensor; length: number }): Tensor;
+  /** `length` positions of a dimension from a 0-dim tensor's value on. @torch torch.narrow */
+  narrow(dim: number, start: Tensor, length: number): Tensor;
   /**
    * True where the elements differ.
    * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -3570,9 +3571,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.ne
    */
-  ne(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
-  /** True where the elements differ. @torch torch.ne */
   ne(options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
+  /** True where the elements differ. @torch torch.ne */
+  ne(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
   /**
    * True where the elements differ.
    * Writes into the tensor itself, which is also returned.
@@ -3582,9 +3583,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.ne_
    */
-  ne_(other: Tensor | Scalar): this;
-  /** True where the elements differ. @torch torch.ne_ */
   ne_(options: { other: Tensor | Scalar }): this;
+  /** True where the elements differ. @torch torch.ne_ */
+  ne_(other: Tensor | Scalar): this;
   /**
    * The negative of each element.
    * @returns a tensor of the same shape, of the promoted dtype
@@ -3650,11 +3651,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.new_empty_strided
    */
-  newEmptyStrided(size: readonly number[], stride: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
-  /** A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set. @torch torch.new_empty_strided */
   newEmptyStrided(size: readonly number[], options: { stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
   /** A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set. @torch torch.new_empty_strided */
   newEmptyStrided(options: { size: readonly number[]; stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+  /** A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set. @torch torch.new_empty_strided */
+  newEmptyStrided(size: readonly number[], stride: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
   /**
    * A tensor filled with one number, of the same dtype and device.
    * @throws RuntimeError when the number does not fit the dtype
@@ -3664,11 +3665,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.new_full
    */
-  newFull(size: readonly number[], fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
-  /** A tensor filled with one number, of the same dtype and device. @torch torch.new_full */
   newFull(size: readonly number[], options: { fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
   /** A tensor filled with one number, of the same dtype and device. @torch torch.new_full */
   newFull(options: { size: readonly number[]; fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+  /** A tensor filled with one number, of the same dtype and device. @torch torch.new_full */
+  newFull(size: readonly number[], fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
   /**
    * A tensor of ones of the same dtype and device.
    * @example
@@ -3705,9 +3706,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.nextafter
    */
-  nextafter(other: Tensor, options?: { out?: Tensor }): Tensor;
-  /** The next number of the dtype from self in the direction of other. @torch torch.nextafter */
   nextafter(options: { other: Tensor; out?: Tensor }): Tensor;
+  /** The next number of the dtype from self in the direction of other. @torch torch.nextafter */
+  nextafter(other: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The next number of the dtype from self in the direction of other.
    * Writes into the tensor itself, which is also returned.
@@ -3718,9 +3719,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.nextafter_
    */
-  nextafter_(other: Tensor): this;
-  /** The next number of the dtype from self in the direction of other. @torch torch.nextafter_ */
   nextafter_(options: { other: Tensor }): this;
+  /** The next number of the dtype from self in the direction of other. @torch torch.nextafter_ */
+  nextafter_(other: Tensor): this;
   /**
    * Coordinates of the elements that are not zero: int64, one row for each.
    * With `asTuple`, the coordinates as one vector for each dimension.
@@ -3759,9 +3760,9 @@ export interface TensorMethods {
   /** "fro" is the order 2. @torch torch.norm */
   norm(p: string, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /** "fro" is the order 2. @torch torch.norm */
-  norm(p: string, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
-  /** "fro" is the order 2. @torch torch.norm */
   norm(options: { p: string; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** "fro" is the order 2. @torch torch.norm */
+  norm(p: string, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /**
    * Fills with normal random numbers.
    * Writes into the tensor itself, which is also returned.
@@ -3787,9 +3788,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.ne
    */
-  notEqual(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
-  /** True where the elements differ. @torch torch.ne */
   notEqual(options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
+  /** True where the elements differ. @torch torch.ne */
+  notEqual(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
   /**
    * True where the elements differ.
    * Writes into the tensor itself, which is also returned.
@@ -3799,9 +3800,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.ne_
    */
-  notEqual_(other: Tensor | Scalar): this;
-  /** True where the elements differ. @torch torch.ne_ */
   notEqual_(options: { other: Tensor | Scalar }): this;
+  /** True where the elements differ. @torch torch.ne_ */
+  notEqual_(other: Tensor | Scalar): this;
   /**
    * The products of all pairs of two vectors' elements.
    * @throws RuntimeError unless both have one dimension
@@ -3812,9 +3813,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.outer
    */
-  outer(vec2: Tensor, options?: { out?: Tensor }): Tensor;
-  /** The products of all pairs of two vectors' elements. @torch torch.outer */
   outer(options: { vec2: Tensor; out?: Tensor }): Tensor;
+  /** The products of all pairs of two vectors' elements. @torch torch.outer */
+  outer(vec2: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The dimensions in another order.
    * A view: it shares the memory of the tensor.
@@ -3839,9 +3840,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.polygamma
    */
-  polygamma(n: number): Tensor;
-  /** The derivative of order `n` of `digamma`, which the order 0 gives itself. @torch torch.polygamma */
   polygamma(options: { n: number }): Tensor;
+  /** The derivative of order `n` of `digamma`, which the order 0 gives itself. @torch torch.polygamma */
+  polygamma(n: number): Tensor;
   /**
    * The derivative of order `n` of `digamma`, which the order 0 gives itself.
    * Writes into the tensor itself, which is also returned.
@@ -3853,9 +3854,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.polygamma_
    */
-  polygamma_(n: number): this;
-  /** The derivative of order `n` of `digamma`, which the order 0 gives itself. @torch torch.polygamma_ */
   polygamma_(options: { n: number }): this;
+  /** The derivative of order `n` of `digamma`, which the order 0 gives itself. @torch torch.polygamma_ */
+  polygamma_(n: number): this;
   /**
    * self to the power of a tensor, with broadcasting and type promotion.
    * self to the power of a number.
@@ -3867,13 +3868,13 @@ export interface TensorMethods {
    * ```
    * @torch torch.pow
    */
-  pow(exponent: Tensor, options?: { out?: Tensor }): Tensor;
-  /** self to the power of a tensor, with broadcasting and type promotion. @torch torch.pow */
   pow(options: { exponent: Tensor; out?: Tensor }): Tensor;
-  /** self to the power of a number. @torch torch.pow */
-  pow(exponent: Scalar, options?: { out?: Tensor }): Tensor;
+  /** self to the power of a tensor, with broadcasting and type promotion. @torch torch.pow */
+  pow(exponent: Tensor, options?: { out?: Tensor }): Tensor;
   /** self to the power of a number. @torch torch.pow */
   pow(options: { exponent: Scalar; out?: Tensor }): Tensor;
+  /** self to the power of a number. @torch torch.pow */
+  pow(exponent: Scalar, options?: { out?: Tensor }): Tensor;
   /**
    * self to the power of a tensor, with broadcasting and type promotion.
    * self to the power of a number.
@@ -3885,13 +3886,13 @@ export interface TensorMethods {
    * ```
    * @torch torch.pow_
    */
-  pow_(exponent: Tensor): this;
-  /** self to the power of a tensor, with broadcasting and type promotion. @torch torch.pow_ */
   pow_(options: { exponent: Tensor }): this;
-  /** self to the power of a number. @torch torch.pow_ */
-  pow_(exponent: Scalar): this;
+  /** self to the power of a tensor, with broadcasting and type promotion. @torch torch.pow_ */
+  pow_(exponent: Tensor): this;
   /** self to the power of a number. @torch torch.pow_ */
   pow_(options: { exponent: Scalar }): this;
+  /** self to the power of a number. @torch torch.pow_ */
+  pow_(exponent: Scalar): this;
   /**
    * The product of all elements. Integers and bools are multiplied in int64.
    * The product over one dimension.
@@ -3905,9 +3906,9 @@ export interface TensorMethods {
   /** The product over one dimension. @torch torch.prod */
   prod(dim: number, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /** The product over one dimension. @torch torch.prod */
-  prod(dim: number, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
-  /** The product over one dimension. @torch torch.prod */
   prod(options: A.Either<"dim", "axis", number> & { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** The product over one dimension. @torch torch.prod */
+  prod(dim: number, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /**
    * The tensor with the elements at positions of it read row by row replaced by those of `source`, or
    * added to with `accumulate`.
@@ -3918,13 +3919,13 @@ export interface TensorMethods {
    * ```
    * @torch torch.put
    */
-  put(index: Tensor | readonly number[], source: Tensor, accumulate: boolean): Tensor;
+  put(index: Tensor | A.IndexList, source: Tensor, accumulate: boolean): Tensor;
   /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put */
-  put(index: Tensor | readonly number[], source: Tensor, options?: { accumulate?: boolean }): Tensor;
+  put(index: Tensor | A.IndexList, options: { source: Tensor; accumulate?: boolean }): Tensor;
   /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put */
-  put(index: Tensor | readonly number[], options: { source: Tensor; accumulate?: boolean }): Tensor;
+  put(options: { index: Tensor | A.IndexList; source: Tensor; accumulate?: boolean }): Tensor;
   /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put */
-  put(options: { index: Tensor | readonly number[]; source: Tensor; accumulate?: boolean }): Tensor;
+  put(index: Tensor | A.IndexList, source: Tensor, options?: { accumulate?: boolean }): Tensor;
   /**
    * The tensor with the elements at positions of it read row by row replaced by those of `source`, or
    * added to with `accumulate`.
@@ -3936,13 +3937,13 @@ export interface TensorMethods {
    * ```
    * @torch torch.put_
    */
-  put_(index: Tensor | readonly number[], source: Tensor, accumulate: boolean): this;
+  put_(index: Tensor | A.IndexList, source: Tensor, accumulate: boolean): this;
   /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put_ */
-  put_(index: Tensor | readonly number[], source: Tensor, options?: { accumulate?: boolean }): this;
+  put_(index: Tensor | A.IndexList, options: { source: Tensor; accumulate?: boolean }): this;
   /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put_ */
-  put_(index: Tensor | readonly number[], options: { source: Tensor; accumulate?: boolean }): this;
+  put_(options: { index: Tensor | A.IndexList; source: Tensor; accumulate?: boolean }): this;
   /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put_ */
-  put_(options: { index: Tensor | readonly number[]; source: Tensor; accumulate?: boolean }): this;
+  put_(index: Tensor | A.IndexList, source: Tensor, options?: { accumulate?: boolean }): this;
   /**
    * Quantiles for each of several shares, along a new first dimension.
    * The element below which the share `q` of the elements lies, along a dimension, or of all elements.
@@ -3958,17 +3959,17 @@ export interface TensorMethods {
   /** Quantiles for each of several shares, along a new first dimension. @torch torch.quantile */
   quantile(q: Tensor, dim: number | null, options?: { keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
   /** Quantiles for each of several shares, along a new first dimension. @torch torch.quantile */
-  quantile(q: Tensor, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
-  /** Quantiles for each of several shares, along a new first dimension. @torch torch.quantile */
   quantile(options: { q: Tensor; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+  /** Quantiles for each of several shares, along a new first dimension. @torch torch.quantile */
+  quantile(q: Tensor, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
   /** The element below which the share `q` of the elements lies, along a dimension, or of all elements. @torch torch.quantile */
   quantile(q: number, dim: number | null, keepdim: boolean, options?: { interpolation?: string; out?: Tensor }): Tensor;
   /** The element below which the share `q` of the elements lies, along a dimension, or of all elements. @torch torch.quantile */
   quantile(q: number, dim: number | null, options?: { keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
   /** The element below which the share `q` of the elements lies, along a dimension, or of all elements. @torch torch.quantile */
-  quantile(q: number, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
-  /** The element below which the share `q` of the elements lies, along a dimension, or of all elements. @torch torch.quantile */
   quantile(options: { q: number; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
+  /** The element below which the share `q` of the elements lies, along a dimension, or of all elements. @torch torch.quantile */
+  quantile(q: number, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
   /**
    * Radians in degrees. Integers give the default float dtype.
    * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -4008,15 +4009,15 @@ export interface TensorMethods {
    */
   random_(options?: { generator?: Generator | null }): this;
   /** Fills with random integers from 0 to `to`, which is left out. @torch torch.random_ */
-  random_(to: Scalar, options?: { generator?: Generator | null }): this;
-  /** Fills with random integers from 0 to `to`, which is left out. @torch torch.random_ */
   random_(options: { to: Scalar; generator?: Generator | null }): this;
+  /** Fills with random integers from 0 to `to`, which is left out. @torch torch.random_ */
+  random_(to: Scalar, options?: { generator?: Generator | null }): this;
   /** Fills with random integers from `from` to `to`, which is left out. @torch torch.random_ */
   random_(from: Scalar, to: Scalar | null, options?: { generator?: Generator | null }): this;
   /** Fills with random integers from `from` to `to`, which is left out. @torch torch.random_ */
-  random_(from: Scalar, options?: { to?: Scalar | null; generator?: Generator | null }): this;
-  /** Fills with random integers from `from` to `to`, which is left out. @torch torch.random_ */
   random_(options: { from: Scalar; to?: Scalar | null; generator?: Generator | null }): this;
+  /** Fills with random integers from `from` to `to`, which is left out. @torch torch.random_ */
+  random_(from: Scalar, options?: { to?: Scalar | null; generator?: Generator | null }): this;
   /**
    * All elements in one dimension.
    * A view of the same memory where the strides allow it, else a copy.
@@ -4089,9 +4090,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.remainder
    */
-  remainder(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-  /** The remainder of the division, with the sign of the divisor (Python's %). @torch torch.remainder */
   remainder(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+  /** The remainder of the division, with the sign of the divisor (Python's %). @torch torch.remainder */
+  remainder(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /**
    * The remainder of the division, with the sign of the divisor (Python's %).
    * Writes into the tensor itself, which is also returned.
@@ -4102,9 +4103,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.remainder_
    */
-  remainder_(other: Tensor | Scalar): this;
-  /** The remainder of the division, with the sign of the divisor (Python's %). @torch torch.remainder_ */
   remainder_(options: { other: Tensor | Scalar }): this;
+  /** The remainder of the division, with the sign of the divisor (Python's %). @torch torch.remainder_ */
+  remainder_(other: Tensor | Scalar): this;
   /**
    * A copy of the tensor repeated along each dimension; more numbers than dimensions add dimensions in
    * front.
@@ -4133,15 +4134,15 @@ export interface TensorMethods {
    */
   repeatInterleave(repeats: number, dim: number | null, options?: { outputSize?: number | null }): Tensor;
   /** Each part along a dimension several times in a row. @torch torch.repeat_interleave */
-  repeatInterleave(repeats: number, options?: { dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
-  /** Each part along a dimension several times in a row. @torch torch.repeat_interleave */
   repeatInterleave(options: { repeats: number; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
+  /** Each part along a dimension several times in a row. @torch torch.repeat_interleave */
+  repeatInterleave(repeats: number, options?: { dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
   /** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
-  repeatInterleave(repeats: Tensor | readonly number[], dim: number | null, options?: { outputSize?: number | null }): Tensor;
+  repeatInterleave(repeats: Tensor | A.IndexList, dim: number | null, options?: { outputSize?: number | null }): Tensor;
   /** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
-  repeatInterleave(repeats: Tensor | readonly number[], options?: { dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
+  repeatInterleave(options: { repeats: Tensor | A.IndexList; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
   /** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
-  repeatInterleave(options: { repeats: Tensor | readonly number[]; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
+  repeatInterleave(repeats: Tensor | A.IndexList, options?: { dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
   /**
    * The same elements with another shape.
    * A view of the same memory where the strides allow it, else a copy.
@@ -4165,9 +4166,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.reshape_as
    */
-  reshapeAs(other: Tensor): Tensor;
-  /** The same elements with the shape of another tensor. @torch torch.reshape_as */
   reshapeAs(options: { other: Tensor }): Tensor;
+  /** The same elements with the shape of another tensor. @torch torch.reshape_as */
+  reshapeAs(other: Tensor): Tensor;
   /**
    * Changes the shape; the storage grows when it must, new bytes are not cleared.
    * Writes into the tensor itself, which is also returned.
@@ -4193,9 +4194,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.resize_as_
    */
-  resizeAs_(theTemplate: Tensor, options?: { memoryFormat?: MemoryFormat | null }): this;
-  /** Changes the shape to another tensor's. @torch torch.resize_as_ */
   resizeAs_(options: { theTemplate: Tensor; memoryFormat?: MemoryFormat | null }): this;
+  /** Changes the shape to another tensor's. @torch torch.resize_as_ */
+  resizeAs_(theTemplate: Tensor, options?: { memoryFormat?: MemoryFormat | null }): this;
   /**
    * A copy without the conjugate bit; the tensor itself when it has none.
    * @example
@@ -4227,9 +4228,9 @@ export interface TensorMethods {
    */
   roll(shifts: number | readonly number[], dims: number | readonly number[] | null): Tensor;
   /** The elements moved on by `shifts` places along the dimensions, those beyond the end to the beginning. @torch torch.roll */
-  roll(shifts: number | readonly number[], options?: { dims?: number | readonly number[] | null }): Tensor;
-  /** The elements moved on by `shifts` places along the dimensions, those beyond the end to the beginning. @torch torch.roll */
   roll(options: { shifts: number | readonly number[]; dims?: number | readonly number[] | null }): Tensor;
+  /** The elements moved on by `shifts` places along the dimensions, those beyond the end to the beginning. @torch torch.roll */
+  roll(shifts: number | readonly number[], options?: { dims?: number | readonly number[] | null }): Tensor;
   /**
    * A new tensor turned by `k` quarters in the plane of two dimensions (the first two unless given), from
    * the first towards the second.
@@ -4310,37 +4311,37 @@ export interface TensorMethods {
    * ```
    * @torch torch.scatter
    */
-  scatter(dim: number, index: Tensor | readonly number[], src: Tensor, options?: { out?: Tensor }): Tensor;
+  scatter(dim: number, index: Tensor | A.IndexList, options: { src: Tensor; out?: Tensor }): Tensor;
   /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter */
-  scatter(dim: number, index: Tensor | readonly number[], options: { src: Tensor; out?: Tensor }): Tensor;
+  scatter(dim: number, options: { index: Tensor | A.IndexList; src: Tensor; out?: Tensor }): Tensor;
   /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter */
-  scatter(dim: number, options: { index: Tensor | readonly number[]; src: Tensor; out?: Tensor }): Tensor;
+  scatter(options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; src: Tensor; out?: Tensor }): Tensor;
   /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter */
-  scatter(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; src: Tensor; out?: Tensor }): Tensor;
+  scatter(dim: number, index: Tensor | A.IndexList, src: Tensor, options?: { out?: Tensor }): Tensor;
   /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter */
-  scatter(dim: number, index: Tensor | readonly number[], value: Scalar, options?: { out?: Tensor }): Tensor;
+  scatter(dim: number, index: Tensor | A.IndexList, options: { value: Scalar; out?: Tensor }): Tensor;
   /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter */
-  scatter(dim: number, index: Tensor | readonly number[], options: { value: Scalar; out?: Tensor }): Tensor;
+  scatter(dim: number, options: { index: Tensor | A.IndexList; value: Scalar; out?: Tensor }): Tensor;
   /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter */
-  scatter(dim: number, options: { index: Tensor | readonly number[]; value: Scalar; out?: Tensor }): Tensor;
+  scatter(options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; value: Scalar; out?: Tensor }): Tensor;
   /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter */
-  scatter(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Scalar; out?: Tensor }): Tensor;
+  scatter(dim: number, index: Tensor | A.IndexList, value: Scalar, options?: { out?: Tensor }): Tensor;
   /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter */
-  scatter(dim: number, index: Tensor | readonly number[], src: Tensor, options: { reduce: string; out?: Tensor }): Tensor;
+  scatter(dim: number, index: Tensor | A.IndexList, options: { src: Tensor; reduce: string; out?: Tensor }): Tensor;
   /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter */
-  scatter(dim: number, index: Tensor | readonly number[], options: { src: Tensor; reduce: string; out?: Tensor }): Tensor;
+  scatter(dim: number, options: { index: Tensor | A.IndexList; src: Tensor; reduce: string; out?: Tensor }): Tensor;
   /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter */
-  scatter(dim: number, options: { index: Tensor | readonly number[]; src: Tensor; reduce: string; out?: Tensor }): Tensor;
+  scatter(options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; src: Tensor; reduce: string; out?: Tensor }): Tensor;
   /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter */
-  scatter(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; src: Tensor; reduce: string; out?: Tensor }): Tensor;
+  scatter(dim: number, index: Tensor | A.IndexList, src: Tensor, options: { reduce: string; out?: Tensor }): Tensor;
   /** As with a tensor, for one number. @torch torch.scatter */
-  scatter(dim: number, index: Tensor | readonly number[], value: Scalar, options: { reduce: string; out?: Tensor }): Tensor;
+  scatter(dim: number, index: Tensor | A.IndexList, options: { value: Scalar; reduce: string; out?: Tensor }): Tensor;
   /** As with a tensor, for one number. @torch torch.scatter */
-  scatter(dim: number, index: Tensor | readonly number[], options: { value: Scalar; reduce: string; out?: Tensor }): Tensor;
+  scatter(dim: number, options: { index: Tensor | A.IndexList; value: Scalar; reduce: string; out?: Tensor }): Tensor;
   /** As with a tensor, for one number. @torch torch.scatter */
-  scatter(dim: number, options: { index: Tensor | readonly number[]; value: Scalar; reduce: string; out?: Tensor }): Tensor;
+  scatter(options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; value: Scalar; reduce: string; out?: Tensor }): Tensor;
   /** As with a tensor, for one number. @torch torch.scatter */
-  scatter(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Scalar; reduce: string; out?: Tensor }): Tensor;
+  scatter(dim: number, index: Tensor | A.IndexList, value: Scalar, options: { reduce: string; out?: Tensor }): Tensor;
   /**
    * The tensor with the elements that `index` names along `dim` replaced by those of `src`. Where an
    * element is named more than once, the last one stays.
@@ -4356,37 +4357,37 @@ export interface TensorMethods {
    * ```
    * @torch torch.scatter_
    */
-  scatter_(dim: number, index: Tensor | readonly number[], src: Tensor): this;
+  scatter_(dim: number, index: Tensor | A.IndexList, options: { src: Tensor }): this;
   /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter_ */
-  scatter_(dim: number, index: Tensor | readonly number[], options: { src: Tensor }): this;
+  scatter_(dim: number, options: { index: Tensor | A.IndexList; src: Tensor }): this;
   /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter_ */
-  scatter_(dim: number, options: { index: Tensor | readonly number[]; src: Tensor }): this;
+  scatter_(options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; src: Tensor }): this;
   /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter_ */
-  scatter_(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; src: Tensor }): this;
+  scatter_(dim: number, index: Tensor | A.IndexList, src: Tensor): this;
   /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter_ */
-  scatter_(dim: number, index: Tensor | readonly number[], value: Scalar): this;
+  scatter_(dim: number, index: Tensor | A.IndexList, options: { value: Scalar }): this;
   /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter_ */
-  scatter_(dim: number, index: Tensor | readonly number[], options: { value: Scalar }): this;
+  scatter_(dim: number, options: { index: Tensor | A.IndexList; value: Scalar }): this;
   /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter_ */
-  scatter_(dim: number, options: { index: Tensor | readonly number[]; value: Scalar }): this;
+  scatter_(options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; value: Scalar }): this;
   /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter_ */
-  scatter_(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Scalar }): this;
+  scatter_(dim: number, index: Tensor | A.IndexList, value: Scalar): this;
   /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter_ */
-  scatter_(dim: number, index: Tensor | readonly number[], src: Tensor, options: { reduce: string }): this;
+  scatter_(dim: number, index: Tensor | A.IndexList, options: { src: Tensor; reduce: string }): this;
   /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter_ */
-  scatter_(dim: number, index: Tensor | readonly number[], options: { src: Tensor; reduce: string }): this;
+  scatter_(dim: number, options: { index: Tensor | A.IndexList; src: Tensor; reduce: string }): this;
   /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter_ */
-  scatter_(dim: number, options: { index: Tensor | readonly number[]; src: Tensor; reduce: string }): this;
+  scatter_(options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; src: Tensor; reduce: string }): this;
   /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter_ */
-  scatter_(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; src: Tensor; reduce: string }): this;
+  scatter_(dim: number, index: Tensor | A.IndexList, src: Tensor, options: { reduce: string }): this;
   /** As with a tensor, for one number. @torch torch.scatter_ */
-  scatter_(dim: number, index: Tensor | readonly number[], value: Scalar, options: { reduce: string }): this;
+  scatter_(dim: number, index: Tensor | A.IndexList, options: { value: Scalar; reduce: string }): this;
   /** As with a tensor, for one number. @torch torch.scatter_ */
-  scatter_(dim: number, index: Tensor | readonly number[], options: { value: Scalar; reduce: string }): this;
+  scatter_(dim: number, options: { index: Tensor | A.IndexList; value: Scalar; reduce: string }): this;
   /** As with a tensor, for one number. @torch torch.scatter_ */
-  scatter_(dim: number, options: { index: Tensor | readonly number[]; value: Scalar; reduce: string }): this;
+  scatter_(options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; value: Scalar; reduce: string }): this;
   /** As with a tensor, for one number. @torch torch.scatter_ */
-  scatter_(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Scalar; reduce: string }): this;
+  scatter_(dim: number, index: Tensor | A.IndexList, value: Scalar, options: { reduce: string }): this;
   /**
    * The tensor with each element of `src` added to the element that `index` names along `dim`.
    * @throws RuntimeError for an index outside the dimension, or shapes or dtypes that do not match
@@ -4396,13 +4397,13 @@ export interface TensorMethods {
    * ```
    * @torch torch.scatter_add
    */
-  scatterAdd(dim: number, index: Tensor | readonly number[], src: Tensor, options?: { out?: Tensor }): Tensor;
+  scatterAdd(dim: number, index: Tensor | A.IndexList, options: { src: Tensor; out?: Tensor }): Tensor;
   /** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add */
-  scatterAdd(dim: number, index: Tensor | readonly number[], options: { src: Tensor; out?: Tensor }): Tensor;
+  scatterAdd(dim: number, options: { index: Tensor | A.IndexList; src: Tensor; out?: Tensor }): Tensor;
   /** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add */
-  scatterAdd(dim: number, options: { index: Tensor | readonly number[]; src: Tensor; out?: Tensor }): Tensor;
+  scatterAdd(options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; src: Tensor; out?: Tensor }): Tensor;
   /** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add */
-  scatterAdd(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; src: Tensor; out?: Tensor }): Tensor;
+  scatterAdd(dim: number, index: Tensor | A.IndexList, src: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The tensor with each element of `src` added to the element that `index` names along `dim`.
    * Writes into the tensor itself, which is also returned.
@@ -4413,13 +4414,13 @@ export interface TensorMethods {
    * ```
    * @torch torch.scatter_add_
    */
-  scatterAdd_(dim: number, index: Tensor | readonly number[], src: Tensor): this;
+  scatterAdd_(dim: number, index: Tensor | A.IndexList, options: { src: Tensor }): this;
   /** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add_ */
-  scatterAdd_(dim: number, index: Tensor | readonly number[], options: { src: Tensor }): this;
+  scatterAdd_(dim: number, options: { index: Tensor | A.IndexList; src: Tensor }): this;
   /** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add_ */
-  scatterAdd_(dim: number, options: { index: Tensor | readonly number[]; src: Tensor }): this;
+  scatterAdd_(options: A.Either<"dim", "axis", number> & { index: Tensor | A.IndexList; src: Tensor }): this;
   /** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add_ */
-  scatterAdd_(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; src: Tensor }): this;
+  scatterAdd_(dim: number, index: Tensor | A.IndexList, src: Tensor): this;
   /**
    * One position of a dimension, which goes away.
    * A view: it shares the memory of the tensor.
@@ -4430,11 +4431,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.select
    */
-  select(dim: number, index: number): Tensor;
-  /** One position of a dimension, which goes away. @torch torch.select */
   select(dim: number, options: { index: number }): Tensor;
   /** One position of a dimension, which goes away. @torch torch.select */
   select(options: A.Either<"dim", "axis", number> & { index: number }): Tensor;
+  /** One position of a dimension, which goes away. @torch torch.select */
+  select(dim: number, index: number): Tensor;
   /**
    * Makes the tensor a region of another storage or tensor; without arguments, an empty one.
    * Writes into the tensor itself, which is also returned.
@@ -4633,9 +4634,9 @@ export interface TensorMethods {
    */
   softmax(dim: number, dtype: DTypeLike | null, options?: { out?: Tensor }): Tensor;
   /** exp(x) divided by its sum along a dimension. @torch torch.softmax */
-  softmax(dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
-  /** exp(x) divided by its sum along a dimension. @torch torch.softmax */
   softmax(options: A.Either<"dim", "axis", number> & { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** exp(x) divided by its sum along a dimension. @torch torch.softmax */
+  softmax(dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /**
    * The elements in order along a dimension, and where each was. NaN is the greatest value. Equal
    * elements keep their order.
@@ -4666,15 +4667,15 @@ export interface TensorMethods {
    */
   split(splitSize: number, dim: number): Tensor[];
   /** Consecutive parts of a size. @torch torch.split */
-  split(splitSize: number, options?: { dim?: number; axis?: number }): Tensor[];
-  /** Consecutive parts of a size. @torch torch.split */
   split(options: { splitSize: number; dim?: number; axis?: number }): Tensor[];
+  /** Consecutive parts of a size. @torch torch.split */
+  split(splitSize: number, options?: { dim?: number; axis?: number }): Tensor[];
   /** Consecutive parts of the given sizes. @torch torch.split */
   split(splitSize: readonly number[], dim: number): Tensor[];
   /** Consecutive parts of the given sizes. @torch torch.split */
-  split(splitSize: readonly number[], options?: { dim?: number; axis?: number }): Tensor[];
-  /** Consecutive parts of the given sizes. @torch torch.split */
   split(options: { splitSize: readonly number[]; dim?: number; axis?: number }): Tensor[];
+  /** Consecutive parts of the given sizes. @torch torch.split */
+  split(splitSize: readonly number[], options?: { dim?: number; axis?: number }): Tensor[];
   /**
    * Consecutive parts of the given sizes.
    * A view: it shares the memory of the tensor.
@@ -4687,9 +4688,9 @@ export interface TensorMethods {
    */
   splitWithSizes(splitSizes: readonly number[], dim: number): Tensor[];
   /** Consecutive parts of the given sizes. @torch torch.split_with_sizes */
-  splitWithSizes(splitSizes: readonly number[], options?: { dim?: number; axis?: number }): Tensor[];
-  /** Consecutive parts of the given sizes. @torch torch.split_with_sizes */
   splitWithSizes(options: { splitSizes: readonly number[]; dim?: number; axis?: number }): Tensor[];
+  /** Consecutive parts of the given sizes. @torch torch.split_with_sizes */
+  splitWithSizes(splitSizes: readonly number[], options?: { dim?: number; axis?: number }): Tensor[];
   /**
    * The square root of each element. Integers give the default float dtype.
    * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -4743,13 +4744,13 @@ export interface TensorMethods {
    */
   squeeze(): Tensor;
   /** Without one dimension, if its size is one. @torch torch.squeeze */
-  squeeze(dim: number): Tensor;
-  /** Without one dimension, if its size is one. @torch torch.squeeze */
   squeeze(options: A.Either<"dim", "axis", number>): Tensor;
-  /** Without the named dimensions whose size is one. @torch torch.squeeze */
-  squeeze(dim: number | readonly number[]): Tensor;
+  /** Without one dimension, if its size is one. @torch torch.squeeze */
+  squeeze(dim: number): Tensor;
   /** Without the named dimensions whose size is one. @torch torch.squeeze */
   squeeze(options: A.Either<"dim", "axis", number | readonly number[]>): Tensor;
+  /** Without the named dimensions whose size is one. @torch torch.squeeze */
+  squeeze(dim: number | readonly number[]): Tensor;
   /**
    * Without its dimensions of size one.
    * Without one dimension, if its size is one.
@@ -4764,13 +4765,13 @@ export interface TensorMethods {
    */
   squeeze_(): this;
   /** Without one dimension, if its size is one. @torch torch.squeeze_ */
-  squeeze_(dim: number): this;
-  /** Without one dimension, if its size is one. @torch torch.squeeze_ */
   squeeze_(options: A.Either<"dim", "axis", number>): this;
-  /** Without the named dimensions whose size is one. @torch torch.squeeze_ */
-  squeeze_(dim: number | readonly number[]): this;
+  /** Without one dimension, if its size is one. @torch torch.squeeze_ */
+  squeeze_(dim: number): this;
   /** Without the named dimensions whose size is one. @torch torch.squeeze_ */
   squeeze_(options: A.Either<"dim", "axis", number | readonly number[]>): this;
+  /** Without the named dimensions whose size is one. @torch torch.squeeze_ */
+  squeeze_(dim: number | readonly number[]): this;
   /**
    * The standard deviation over one or several dimensions; `unbiased: false` divides by the count itself.
    * The standard deviation, with the count less `correction` (1 unless given) as the divisor.
@@ -4807,9 +4808,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.sub
    */
-  sub(other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
-  /** self - alpha * other, with broadcasting and type promotion. @torch torch.sub */
   sub(options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+  /** self - alpha * other, with broadcasting and type promotion. @torch torch.sub */
+  sub(other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
   /**
    * self - alpha * other, with broadcasting and type promotion.
    * Writes into the tensor itself, which is also returned.
@@ -4820,9 +4821,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.sub_
    */
-  sub_(other: Tensor | Scalar, options?: { alpha?: Scalar }): this;
-  /** self - alpha * other, with broadcasting and type promotion. @torch torch.sub_ */
   sub_(options: { other: Tensor | Scalar; alpha?: Scalar }): this;
+  /** self - alpha * other, with broadcasting and type promotion. @torch torch.sub_ */
+  sub_(other: Tensor | Scalar, options?: { alpha?: Scalar }): this;
   /**
    * self - alpha * other, with broadcasting and type promotion.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -4833,9 +4834,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.sub
    */
-  subtract(other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
-  /** self - alpha * other, with broadcasting and type promotion. @torch torch.sub */
   subtract(options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+  /** self - alpha * other, with broadcasting and type promotion. @torch torch.sub */
+  subtract(other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
   /**
    * self - alpha * other, with broadcasting and type promotion.
    * Writes into the tensor itself, which is also returned.
@@ -4846,9 +4847,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.sub_
    */
-  subtract_(other: Tensor | Scalar, options?: { alpha?: Scalar }): this;
-  /** self - alpha * other, with broadcasting and type promotion. @torch torch.sub_ */
   subtract_(options: { other: Tensor | Scalar; alpha?: Scalar }): this;
+  /** self - alpha * other, with broadcasting and type promotion. @torch torch.sub_ */
+  subtract_(other: Tensor | Scalar, options?: { alpha?: Scalar }): this;
   /**
    * The sum of all elements. Integers and bools are summed in int64; `dtype` converts the elements first.
    * The sum over one or several dimensions; all of them without a dimension.
@@ -4889,11 +4890,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.transpose
    */
-  swapaxes(dim0: number, dim1: number): Tensor;
-  /** Two dimensions exchanged. @torch torch.transpose */
   swapaxes(dim0: number, options: { dim1: number }): Tensor;
   /** Two dimensions exchanged. @torch torch.transpose */
   swapaxes(options: { dim0: number; dim1: number }): Tensor;
+  /** Two dimensions exchanged. @torch torch.transpose */
+  swapaxes(dim0: number, dim1: number): Tensor;
   /**
    * Two dimensions exchanged.
    * A view: it shares the memory of the tensor.
@@ -4904,11 +4905,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.transpose_
    */
-  swapaxes_(dim0: number, dim1: number): this;
-  /** Two dimensions exchanged. @torch torch.transpose_ */
   swapaxes_(dim0: number, options: { dim1: number }): this;
   /** Two dimensions exchanged. @torch torch.transpose_ */
   swapaxes_(options: { dim0: number; dim1: number }): this;
+  /** Two dimensions exchanged. @torch torch.transpose_ */
+  swapaxes_(dim0: number, dim1: number): this;
   /**
    * Two dimensions exchanged.
    * A view: it shares the memory of the tensor.
@@ -4918,11 +4919,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.transpose
    */
-  swapdims(dim0: number, dim1: number): Tensor;
-  /** Two dimensions exchanged. @torch torch.transpose */
   swapdims(dim0: number, options: { dim1: number }): Tensor;
   /** Two dimensions exchanged. @torch torch.transpose */
   swapdims(options: { dim0: number; dim1: number }): Tensor;
+  /** Two dimensions exchanged. @torch torch.transpose */
+  swapdims(dim0: number, dim1: number): Tensor;
   /**
    * Two dimensions exchanged.
    * A view: it shares the memory of the tensor.
@@ -4933,11 +4934,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.transpose_
    */
-  swapdims_(dim0: number, dim1: number): this;
-  /** Two dimensions exchanged. @torch torch.transpose_ */
   swapdims_(dim0: number, options: { dim1: number }): this;
   /** Two dimensions exchanged. @torch torch.transpose_ */
   swapdims_(options: { dim0: number; dim1: number }): this;
+  /** Two dimensions exchanged. @torch torch.transpose_ */
+  swapdims_(dim0: number, dim1: number): this;
   /**
    * A matrix transposed; vectors and scalars as they are.
    * A view: it shares the memory of the tensor.
@@ -4970,9 +4971,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.take
    */
-  take(index: Tensor | readonly number[], options?: { out?: Tensor }): Tensor;
+  take(options: { index: Tensor | A.IndexList; out?: Tensor }): Tensor;
   /** The elements at positions of the tensor read row by row. @torch torch.take */
-  take(options: { index: Tensor | readonly number[]; out?: Tensor }): Tensor;
+  take(index: Tensor | A.IndexList, options?: { out?: Tensor }): Tensor;
   /**
    * The elements at the places that `indices` names along a dimension, the other dimensions broadcasting;
    * without a dimension, of the tensor read row by row.
@@ -4983,11 +4984,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.take_along_dim
    */
-  takeAlongDim(indices: Tensor | readonly number[], dim: number | null, options?: { out?: Tensor }): Tensor;
+  takeAlongDim(indices: Tensor | A.IndexList, dim: number | null, options?: { out?: Tensor }): Tensor;
   /** The elements at the places that `indices` names along a dimension, the other dimensions broadcasting. @torch torch.take_along_dim */
-  takeAlongDim(indices: Tensor | readonly number[], options?: { dim?: number | null; axis?: number | null; out?: Tensor }): Tensor;
+  takeAlongDim(options: { indices: Tensor | A.IndexList; dim?: number | null; axis?: number | null; out?: Tensor }): Tensor;
   /** The elements at the places that `indices` names along a dimension, the other dimensions broadcasting. @torch torch.take_along_dim */
-  takeAlongDim(options: { indices: Tensor | readonly number[]; dim?: number | null; axis?: number | null; out?: Tensor }): Tensor;
+  takeAlongDim(indices: Tensor | A.IndexList, options?: { dim?: number | null; axis?: number | null; out?: Tensor }): Tensor;
   /**
    * The tangent of each element, in radians. Integers give the default float dtype.
    * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -5042,21 +5043,21 @@ export interface TensorMethods {
    */
   tensorSplit(sections: number, dim: number): Tensor[];
   /** So many parts. @torch torch.tensor_split */
-  tensorSplit(sections: number, options?: { dim?: number; axis?: number }): Tensor[];
-  /** So many parts. @torch torch.tensor_split */
   tensorSplit(options: { sections: number; dim?: number; axis?: number }): Tensor[];
+  /** So many parts. @torch torch.tensor_split */
+  tensorSplit(sections: number, options?: { dim?: number; axis?: number }): Tensor[];
   /** Parts cut at the given positions. @torch torch.tensor_split */
   tensorSplit(indices: readonly number[], dim: number): Tensor[];
   /** Parts cut at the given positions. @torch torch.tensor_split */
-  tensorSplit(indices: readonly number[], options?: { dim?: number; axis?: number }): Tensor[];
-  /** Parts cut at the given positions. @torch torch.tensor_split */
   tensorSplit(options: { indices: readonly number[]; dim?: number; axis?: number }): Tensor[];
+  /** Parts cut at the given positions. @torch torch.tensor_split */
+  tensorSplit(indices: readonly number[], options?: { dim?: number; axis?: number }): Tensor[];
   /** Parts given by a tensor: a count or positions. @torch torch.tensor_split */
   tensorSplit(tensorIndicesOrSections: Tensor, dim: number): Tensor[];
   /** Parts given by a tensor: a count or positions. @torch torch.tensor_split */
-  tensorSplit(tensorIndicesOrSections: Tensor, options?: { dim?: number; axis?: number }): Tensor[];
-  /** Parts given by a tensor: a count or positions. @torch torch.tensor_split */
   tensorSplit(options: { tensorIndicesOrSections: Tensor; dim?: number; axis?: number }): Tensor[];
+  /** Parts given by a tensor: a count or positions. @torch torch.tensor_split */
+  tensorSplit(tensorIndicesOrSections: Tensor, options?: { dim?: number; axis?: number }): Tensor[];
   /**
    * A copy of the tensor repeated along its last dimensions.
    * @example
@@ -5084,9 +5085,9 @@ export interface TensorMethods {
   /** The tensor in another dtype. @torch torch.to */
   to<const D extends DTypeLike>(dtype: D, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): OfDType<D>;
   /** The tensor in another dtype. @torch torch.to */
-  to<const D extends DTypeLike>(dtype: D, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): OfDType<D>;
-  /** The tensor in another dtype. @torch torch.to */
   to<const D extends DTypeLike>(options: { dtype: D; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): OfDType<D>;
+  /** The tensor in another dtype. @torch torch.to */
+  to<const D extends DTypeLike>(dtype: D, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): OfDType<D>;
   /** The tensor on another device, and in another dtype. @torch torch.to */
   to<const D extends DTypeLike | null = null>(device: DeviceLike | null, dtype: D, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null }): OfDType<D>;
   /** The tensor on another device, and in another dtype. @torch torch.to */
@@ -5102,9 +5103,9 @@ export interface TensorMethods {
   /** The tensor with the device and dtype of another. @torch torch.to */
   to(other: Tensor, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
   /** The tensor with the device and dtype of another. @torch torch.to */
-  to(other: Tensor, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
-  /** The tensor with the device and dtype of another. @torch torch.to */
   to(options: { other: Tensor; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+  /** The tensor with the device and dtype of another. @torch torch.to */
+  to(other: Tensor, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * The `k` largest (or smallest) elements along a dimension in order, and where they are; of equal ones
    * the first.
@@ -5122,9 +5123,9 @@ export interface TensorMethods {
   /** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
   topk(k: number, dim: number, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
-  topk(k: number, options?: { dim?: number; axis?: number; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
-  /** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
   topk(options: { k: number; dim?: number; axis?: number; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  /** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
+  topk(k: number, options?: { dim?: number; axis?: number; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /**
    * Two dimensions exchanged.
    * A view: it shares the memory of the tensor.
@@ -5134,11 +5135,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.transpose
    */
-  transpose(dim0: number, dim1: number): Tensor;
-  /** Two dimensions exchanged. @torch torch.transpose */
   transpose(dim0: number, options: { dim1: number }): Tensor;
   /** Two dimensions exchanged. @torch torch.transpose */
   transpose(options: { dim0: number; dim1: number }): Tensor;
+  /** Two dimensions exchanged. @torch torch.transpose */
+  transpose(dim0: number, dim1: number): Tensor;
   /**
    * Two dimensions exchanged.
    * A view: it shares the memory of the tensor.
@@ -5149,11 +5150,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.transpose_
    */
-  transpose_(dim0: number, dim1: number): this;
-  /** Two dimensions exchanged. @torch torch.transpose_ */
   transpose_(dim0: number, options: { dim1: number }): this;
   /** Two dimensions exchanged. @torch torch.transpose_ */
   transpose_(options: { dim0: number; dim1: number }): this;
+  /** Two dimensions exchanged. @torch torch.transpose_ */
+  transpose_(dim0: number, dim1: number): this;
   /**
    * self / other as real numbers; the same as `div` without a rounding mode.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
@@ -5164,9 +5165,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.true_divide
    */
-  trueDivide(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-  /** self / other as real numbers. @torch torch.true_divide */
   trueDivide(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+  /** self / other as real numbers. @torch torch.true_divide */
+  trueDivide(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /**
    * self / other as real numbers; the same as `div` without a rounding mode.
    * Writes into the tensor itself, which is also returned.
@@ -5176,9 +5177,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.true_divide_
    */
-  trueDivide_(other: Tensor | Scalar): this;
-  /** self / other as real numbers. @torch torch.true_divide_ */
   trueDivide_(options: { other: Tensor | Scalar }): this;
+  /** self / other as real numbers. @torch torch.true_divide_ */
+  trueDivide_(other: Tensor | Scalar): this;
   /**
    * Each element without its fraction. Integers stay as they are.
    * @returns a tensor of the same shape, of the same dtype
@@ -5207,9 +5208,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.type
    */
-  type<const D extends DTypeLike>(dtype: D): OfDType<D>;
-  /** The tensor in another dtype. @torch torch.type */
   type<const D extends DTypeLike>(options: { dtype: D }): OfDType<D>;
+  /** The tensor in another dtype. @torch torch.type */
+  type<const D extends DTypeLike>(dtype: D): OfDType<D>;
   /**
    * The tensor in the dtype of another.
    * @example
@@ -5218,9 +5219,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.type_as
    */
-  typeAs(other: Tensor): Tensor;
-  /** The tensor in the dtype of another. @torch torch.type_as */
   typeAs(options: { other: Tensor }): Tensor;
+  /** The tensor in the dtype of another. @torch torch.type_as */
+  typeAs(other: Tensor): Tensor;
   /**
    * All positions of a dimension, as a list of views.
    * A view: it shares the memory of the tensor.
@@ -5259,13 +5260,13 @@ export interface TensorMethods {
    * ```
    * @torch torch.unfold
    */
-  unfold(dimension: number, size: number, step: number): Tensor;
-  /** All windows of a size along a dimension, `step` apart, as a new last dimension. @torch torch.unfold */
   unfold(dimension: number, size: number, options: { step: number }): Tensor;
   /** All windows of a size along a dimension, `step` apart, as a new last dimension. @torch torch.unfold */
   unfold(dimension: number, options: { size: number; step: number }): Tensor;
   /** All windows of a size along a dimension, `step` apart, as a new last dimension. @torch torch.unfold */
   unfold(options: { dimension: number; size: number; step: number }): Tensor;
+  /** All windows of a size along a dimension, `step` apart, as a new last dimension. @torch torch.unfold */
+  unfold(dimension: number, size: number, step: number): Tensor;
   /**
    * Fills with uniform random numbers in [from, to).
    * Writes into the tensor itself, which is also returned.
@@ -5307,9 +5308,9 @@ export interface TensorMethods {
   /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
   unique(sorted: boolean, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
   /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
-  unique(sorted: boolean, options: { returnInverse: boolean; returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
-  /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
   unique(options: { sorted?: boolean; returnInverse: boolean; returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
+  /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
+  unique(sorted: boolean, options: { returnInverse: boolean; returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
   /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
   unique(sorted: boolean, options: { returnCounts: boolean; dim?: number | null; axis?: number | null }): Tensor[];
   /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique */
@@ -5335,9 +5336,9 @@ export interface TensorMethods {
   /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique_consecutive */
   uniqueConsecutive(returnInverse: boolean, returnCounts: boolean, options?: { dim?: number | null; axis?: number | null }): Tensor[];
   /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique_consecutive */
-  uniqueConsecutive(returnInverse: boolean, options?: { returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
-  /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique_consecutive */
   uniqueConsecutive(options: { returnInverse: boolean; returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
+  /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique_consecutive */
+  uniqueConsecutive(returnInverse: boolean, options?: { returnCounts?: boolean; dim?: number | null; axis?: number | null }): Tensor[];
   /** The same in a list, with where each element of the tensor is among them (`returnInverse`) and how often each of them occurs (`returnCounts`). @torch torch.unique_consecutive */
   uniqueConsecutive(options: { returnCounts: boolean; dim?: number | null; axis?: number | null }): Tensor[];
   /**
@@ -5349,9 +5350,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.unsqueeze
    */
-  unsqueeze(dim: number): Tensor;
-  /** With a new dimension of size one. @torch torch.unsqueeze */
   unsqueeze(options: A.Either<"dim", "axis", number>): Tensor;
+  /** With a new dimension of size one. @torch torch.unsqueeze */
+  unsqueeze(dim: number): Tensor;
   /**
    * With a new dimension of size one.
    * A view: it shares the memory of the tensor.
@@ -5362,9 +5363,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.unsqueeze_
    */
-  unsqueeze_(dim: number): this;
-  /** With a new dimension of size one. @torch torch.unsqueeze_ */
   unsqueeze_(options: A.Either<"dim", "axis", number>): this;
+  /** With a new dimension of size one. @torch torch.unsqueeze_ */
+  unsqueeze_(dim: number): this;
   /**
    * The variance over one or several dimensions; `unbiased: false` divides by the count itself.
    * The variance, with the count less `correction` (1 unless given) as the divisor.
@@ -5426,9 +5427,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.vdot
    */
-  vdot(other: Tensor, options?: { out?: Tensor }): Tensor;
-  /** The dot product of the first vector's conjugate and the second. @torch torch.vdot */
   vdot(options: { other: Tensor; out?: Tensor }): Tensor;
+  /** The dot product of the first vector's conjugate and the second. @torch torch.vdot */
+  vdot(other: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The same elements with another shape; one size may be -1. No copy is made.
    * The same bytes read as another dtype; the last dimension grows or shrinks with the element size.
@@ -5448,9 +5449,9 @@ export interface TensorMethods {
   /** The same elements with another shape. @torch torch.view */
   view(options: { size: readonly number[] }): Tensor;
   /** The same bytes read as another dtype. @torch torch.view */
-  view<const D extends DTypeLike>(dtype: D): OfDType<D>;
-  /** The same bytes read as another dtype. @torch torch.view */
   view<const D extends DTypeLike>(options: { dtype: D }): OfDType<D>;
+  /** The same bytes read as another dtype. @torch torch.view */
+  view<const D extends DTypeLike>(dtype: D): OfDType<D>;
   /**
    * A view with the shape of another tensor.
    * @example
@@ -5459,9 +5460,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.view_as
    */
-  viewAs(other: Tensor): Tensor;
-  /** A view with the shape of another tensor. @torch torch.view_as */
   viewAs(options: { other: Tensor }): Tensor;
+  /** A view with the shape of another tensor. @torch torch.view_as */
+  viewAs(other: Tensor): Tensor;
   /**
    * Pairs of reals in the last dimension as complex numbers.
    * A view: it shares the memory of the tensor.
@@ -5495,13 +5496,13 @@ export interface TensorMethods {
    * ```
    * @torch torch.xlogy
    */
-  xlogy(other: Tensor, options?: { out?: Tensor }): Tensor;
-  /** self * log(other), and 0 where self is 0. @torch torch.xlogy */
   xlogy(options: { other: Tensor; out?: Tensor }): Tensor;
-  /** Each element times the logarithm of a number. @torch torch.xlogy */
-  xlogy(other: Scalar, options?: { out?: Tensor }): Tensor;
+  /** self * log(other), and 0 where self is 0. @torch torch.xlogy */
+  xlogy(other: Tensor, options?: { out?: Tensor }): Tensor;
   /** Each element times the logarithm of a number. @torch torch.xlogy */
   xlogy(options: { other: Scalar; out?: Tensor }): Tensor;
+  /** Each element times the logarithm of a number. @torch torch.xlogy */
+  xlogy(other: Scalar, options?: { out?: Tensor }): Tensor;
   /**
    * self * log(other), and 0 where self is 0. Integers give the default float dtype.
    * Each element times the logarithm of a number.
@@ -5513,13 +5514,13 @@ export interface TensorMethods {
    * ```
    * @torch torch.xlogy_
    */
-  xlogy_(other: Tensor): this;
-  /** self * log(other), and 0 where self is 0. @torch torch.xlogy_ */
   xlogy_(options: { other: Tensor }): this;
-  /** Each element times the logarithm of a number. @torch torch.xlogy_ */
-  xlogy_(other: Scalar): this;
+  /** self * log(other), and 0 where self is 0. @torch torch.xlogy_ */
+  xlogy_(other: Tensor): this;
   /** Each element times the logarithm of a number. @torch torch.xlogy_ */
   xlogy_(options: { other: Scalar }): this;
+  /** Each element times the logarithm of a number. @torch torch.xlogy_ */
+  xlogy_(other: Scalar): this;
   /**
    * Every element set to zero.
    * Writes into the tensor itself, which is also returned.

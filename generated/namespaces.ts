@@ -11,7 +11,8 @@ import type { DTypeLike } from "../src/tensor/dtype.ts";
 import type { OfDType } from "../src/tensor/of-dtype.ts";
 import type { UntypedStorage } from "../src/tensor/storage.ts";
 import type { Td } from "../src/tensordict/core/state.ts";
-import { type BoolTensor, Tensor, type TypedStorageLike } from "../src/tensor/tensor.ts";
+import type { TypedStorageLike } from "../src/tensor/storage-types.ts";
+import { type BoolTensor, Tensor } from "../src/tensor/tensor.ts";
 import * as O from "./ops.ts";
 
 const REQUIRED = A.REQUIRED;
@@ -34,9 +35,9 @@ export function nn_functional_dropout(input: Tensor, p: number, training: boolea
 /** Zeroes each element with probability p and divides the others by 1 - p, when `training`. @torch torch.nn.functional.dropout */
 export function nn_functional_dropout(input: Tensor, p: number, options?: { training?: boolean; inplace?: boolean }): Tensor;
 /** Zeroes each element with probability p and divides the others by 1 - p, when `training`. @torch torch.nn.functional.dropout */
-export function nn_functional_dropout(input: Tensor, options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
-/** Zeroes each element with probability p and divides the others by 1 - p, when `training`. @torch torch.nn.functional.dropout */
 export function nn_functional_dropout(options: { input: Tensor; p?: number; training?: boolean; inplace?: boolean }): Tensor;
+/** Zeroes each element with probability p and divides the others by 1 - p, when `training`. @torch torch.nn.functional.dropout */
+export function nn_functional_dropout(input: Tensor, options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
 export function nn_functional_dropout(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_dropout(args[0], 0.5, true, false);
   return A.call<Tensor>("dropout", T_nn_functional_dropout, args);
@@ -62,15 +63,15 @@ export function nn_functional_huberLoss(input: Tensor, target: Tensor, reduction
 /** Half of the squared distances of input and target up to `delta`, straight on beyond it. @torch torch.nn.functional.huber_loss */
 export function nn_functional_huberLoss(input: Tensor, target: Tensor, reduction: string, options?: { delta?: number; weight?: Tensor | null }): Tensor;
 /** Half of the squared distances of input and target up to `delta`, straight on beyond it. @torch torch.nn.functional.huber_loss */
-export function nn_functional_huberLoss(input: Tensor, target: Tensor, options?: { reduction?: string; delta?: number; weight?: Tensor | null }): Tensor;
-/** Half of the squared distances of input and target up to `delta`, straight on beyond it. @torch torch.nn.functional.huber_loss */
 export function nn_functional_huberLoss(input: Tensor, options: { target: Tensor; reduction?: string; delta?: number; weight?: Tensor | null }): Tensor;
+/** Half of the squared distances of input and target up to `delta`, straight on beyond it. @torch torch.nn.functional.huber_loss */
+export function nn_functional_huberLoss(options: { input: Tensor; target: Tensor; reduction?: string; delta?: number; weight?: Tensor | null }): Tensor;
 /** Of a collection. */
 export function nn_functional_huberLoss<C extends Td>(input: C, ...rest: [target: C, options?: { reduction?: "mean" | "sum" | "none" }] | [options: { target: C; reduction?: "mean" | "sum" | "none" }]): C;
 /** Of a collection. */
 export function nn_functional_huberLoss<C extends Td>(options: { input: C; target: C; reduction?: "mean" | "sum" | "none" }): C;
 /** Half of the squared distances of input and target up to `delta`, straight on beyond it. @torch torch.nn.functional.huber_loss */
-export function nn_functional_huberLoss(options: { input: Tensor; target: Tensor; reduction?: string; delta?: number; weight?: Tensor | null }): Tensor;
+export function nn_functional_huberLoss(input: Tensor, target: Tensor, options?: { reduction?: string; delta?: number; weight?: Tensor | null }): Tensor;
 export function nn_functional_huberLoss(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_huber_loss(args[0], args[1], "mean", 1, null);
   return A.call<Tensor>("huberLoss", T_nn_functional_huberLoss, args);
@@ -97,15 +98,15 @@ export function nn_functional_l1Loss(input: Tensor, target: Tensor, sizeAverage:
 /** The distances of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.l1_loss */
 export function nn_functional_l1Loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
 /** The distances of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.l1_loss */
-export function nn_functional_l1Loss(input: Tensor, target: Tensor, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
-/** The distances of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.l1_loss */
 export function nn_functional_l1Loss(input: Tensor, options: { target: Tensor; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
+/** The distances of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.l1_loss */
+export function nn_functional_l1Loss(options: { input: Tensor; target: Tensor; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
 /** Of a collection. */
 export function nn_functional_l1Loss<C extends Td>(input: C, ...rest: [target: C, options?: { reduction?: "mean" | "sum" | "none" }] | [options: { target: C; reduction?: "mean" | "sum" | "none" }]): C;
 /** Of a collection. */
 export function nn_functional_l1Loss<C extends Td>(options: { input: C; target: C; reduction?: "mean" | "sum" | "none" }): C;
 /** The distances of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.l1_loss */
-export function nn_functional_l1Loss(options: { input: Tensor; target: Tensor; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
+export function nn_functional_l1Loss(input: Tensor, target: Tensor, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
 export function nn_functional_l1Loss(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_l1_loss(args[0], args[1], null, null, "mean", null);
   return A.call<Tensor>("l1Loss", T_nn_functional_l1Loss, args);
@@ -129,11 +130,11 @@ export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly
 /** Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts. @torch torch.nn.functional.layer_norm */
 export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, options?: { bias?: Tensor | null; eps?: number }): Tensor;
 /** Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts. @torch torch.nn.functional.layer_norm */
-export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], options?: { weight?: Tensor | null; bias?: Tensor | null; eps?: number }): Tensor;
-/** Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts. @torch torch.nn.functional.layer_norm */
 export function nn_functional_layerNorm(input: Tensor, options: { normalizedShape: readonly number[]; weight?: Tensor | null; bias?: Tensor | null; eps?: number }): Tensor;
 /** Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts. @torch torch.nn.functional.layer_norm */
 export function nn_functional_layerNorm(options: { input: Tensor; normalizedShape: readonly number[]; weight?: Tensor | null; bias?: Tensor | null; eps?: number }): Tensor;
+/** Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts. @torch torch.nn.functional.layer_norm */
+export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], options?: { weight?: Tensor | null; bias?: Tensor | null; eps?: number }): Tensor;
 export function nn_functional_layerNorm(...args: unknown[]): Tensor {
   return A.call<Tensor>("layerNorm", T_nn_functional_layerNorm, args);
 }
@@ -152,11 +153,11 @@ const T_nn_functional_linear: A.Overload[] = [
  */
 export function nn_functional_linear(input: Tensor, weight: Tensor, bias: Tensor | null): Tensor;
 /** input @ weight^T + bias, for a weight of shape (out, in) or (in). @torch torch.nn.functional.linear */
-export function nn_functional_linear(input: Tensor, weight: Tensor, options?: { bias?: Tensor | null }): Tensor;
-/** input @ weight^T + bias, for a weight of shape (out, in) or (in). @torch torch.nn.functional.linear */
 export function nn_functional_linear(input: Tensor, options: { weight: Tensor; bias?: Tensor | null }): Tensor;
 /** input @ weight^T + bias, for a weight of shape (out, in) or (in). @torch torch.nn.functional.linear */
 export function nn_functional_linear(options: { input: Tensor; weight: Tensor; bias?: Tensor | null }): Tensor;
+/** input @ weight^T + bias, for a weight of shape (out, in) or (in). @torch torch.nn.functional.linear */
+export function nn_functional_linear(input: Tensor, weight: Tensor, options?: { bias?: Tensor | null }): Tensor;
 export function nn_functional_linear(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_linear(args[0], args[1], null);
   return A.call<Tensor>("linear", T_nn_functional_linear, args);
@@ -175,9 +176,9 @@ const T_nn_functional_logSoftmax: A.Overload[] = [
  */
 export function nn_functional_logSoftmax(input: Tensor, dim: number | null, options?: { dtype?: DTypeLike | null }): Tensor;
 /** The logarithm of softmax along `dim`. @torch torch.nn.functional.log_softmax */
-export function nn_functional_logSoftmax(input: Tensor, options?: { dim?: number | null; axis?: number | null; dtype?: DTypeLike | null }): Tensor;
-/** The logarithm of softmax along `dim`. @torch torch.nn.functional.log_softmax */
 export function nn_functional_logSoftmax(options: { input: Tensor; dim?: number | null; axis?: number | null; dtype?: DTypeLike | null }): Tensor;
+/** The logarithm of softmax along `dim`. @torch torch.nn.functional.log_softmax */
+export function nn_functional_logSoftmax(input: Tensor, options?: { dim?: number | null; axis?: number | null; dtype?: DTypeLike | null }): Tensor;
 export function nn_functional_logSoftmax(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_log_softmax(args[0], null, null);
   return A.call<Tensor>("logSoftmax", T_nn_functional_logSoftmax, args);
@@ -205,15 +206,15 @@ export function nn_functional_mseLoss(input: Tensor, target: Tensor, sizeAverage
 /** The squared differences of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.mse_loss */
 export function nn_functional_mseLoss(input: Tensor, target: Tensor, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
 /** The squared differences of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.mse_loss */
-export function nn_functional_mseLoss(input: Tensor, target: Tensor, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
-/** The squared differences of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.mse_loss */
 export function nn_functional_mseLoss(input: Tensor, options: { target: Tensor; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
+/** The squared differences of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.mse_loss */
+export function nn_functional_mseLoss(options: { input: Tensor; target: Tensor; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
 /** Of a collection. */
 export function nn_functional_mseLoss<C extends Td>(input: C, ...rest: [target: C, options?: { reduction?: "mean" | "sum" | "none" }] | [options: { target: C; reduction?: "mean" | "sum" | "none" }]): C;
 /** Of a collection. */
 export function nn_functional_mseLoss<C extends Td>(options: { input: C; target: C; reduction?: "mean" | "sum" | "none" }): C;
 /** The squared differences of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.mse_loss */
-export function nn_functional_mseLoss(options: { input: Tensor; target: Tensor; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
+export function nn_functional_mseLoss(input: Tensor, target: Tensor, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
 export function nn_functional_mseLoss(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_mse_loss(args[0], args[1], null, null, "mean", null);
   return A.call<Tensor>("mseLoss", T_nn_functional_mseLoss, args);
@@ -232,9 +233,9 @@ const T_nn_functional_relu: A.Overload[] = [
  */
 export function nn_functional_relu(input: Tensor, inplace: boolean): Tensor;
 /** Each element, or zero where it is negative. @torch torch.nn.functional.relu */
-export function nn_functional_relu(input: Tensor, options?: { inplace?: boolean }): Tensor;
-/** Each element, or zero where it is negative. @torch torch.nn.functional.relu */
 export function nn_functional_relu(options: { input: Tensor; inplace?: boolean }): Tensor;
+/** Each element, or zero where it is negative. @torch torch.nn.functional.relu */
+export function nn_functional_relu(input: Tensor, options?: { inplace?: boolean }): Tensor;
 export function nn_functional_relu(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_relu(args[0], false);
   if (args.length === 2 && args[0] instanceof Tensor && typeof args[1] === "boolean") return O.nn_functional_relu(args[0], args[1]);
@@ -252,9 +253,9 @@ const T_nn_functional_relu_: A.Overload[] = [
  * ```
  * @torch torch.nn.functional.relu_
  */
-export function nn_functional_relu_(input: Tensor): Tensor;
-/** Replaces the negative elements of a tensor by zero. @torch torch.nn.functional.relu_ */
 export function nn_functional_relu_(options: { input: Tensor }): Tensor;
+/** Replaces the negative elements of a tensor by zero. @torch torch.nn.functional.relu_ */
+export function nn_functional_relu_(input: Tensor): Tensor;
 export function nn_functional_relu_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_relu_(args[0]);
   return A.call<Tensor>("relu_", T_nn_functional_relu_, args);
@@ -282,15 +283,15 @@ export function nn_functional_smoothL1Loss(input: Tensor, target: Tensor, sizeAv
 /** The distances of input and target, less half of `beta`. @torch torch.nn.functional.smooth_l1_loss */
 export function nn_functional_smoothL1Loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: string; beta?: number }): Tensor;
 /** The distances of input and target, less half of `beta`. @torch torch.nn.functional.smooth_l1_loss */
-export function nn_functional_smoothL1Loss(input: Tensor, target: Tensor, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; beta?: number }): Tensor;
-/** The distances of input and target, less half of `beta`. @torch torch.nn.functional.smooth_l1_loss */
 export function nn_functional_smoothL1Loss(input: Tensor, options: { target: Tensor; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; beta?: number }): Tensor;
+/** The distances of input and target, less half of `beta`. @torch torch.nn.functional.smooth_l1_loss */
+export function nn_functional_smoothL1Loss(options: { input: Tensor; target: Tensor; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; beta?: number }): Tensor;
 /** Of a collection. */
 export function nn_functional_smoothL1Loss<C extends Td>(input: C, ...rest: [target: C, options?: { reduction?: "mean" | "sum" | "none" }] | [options: { target: C; reduction?: "mean" | "sum" | "none" }]): C;
 /** Of a collection. */
 export function nn_functional_smoothL1Loss<C extends Td>(options: { input: C; target: C; reduction?: "mean" | "sum" | "none" }): C;
 /** The distances of input and target, less half of `beta`. @torch torch.nn.functional.smooth_l1_loss */
-export function nn_functional_smoothL1Loss(options: { input: Tensor; target: Tensor; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; beta?: number }): Tensor;
+export function nn_functional_smoothL1Loss(input: Tensor, target: Tensor, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; beta?: number }): Tensor;
 export function nn_functional_smoothL1Loss(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_smooth_l1_loss(args[0], args[1], null, null, "mean", 1);
   return A.call<Tensor>("smoothL1Loss", T_nn_functional_smoothL1Loss, args);
@@ -309,13 +310,13 @@ const T_nn_functional_softmax: A.Overload[] = [
  */
 export function nn_functional_softmax(input: Tensor, dim: number | null, options?: { dtype?: DTypeLike | null }): Tensor;
 /** exp(x) divided by its sum along `dim`. @torch torch.nn.functional.softmax */
-export function nn_functional_softmax(input: Tensor, options?: { dim?: number | null; axis?: number | null; dtype?: DTypeLike | null }): Tensor;
+export function nn_functional_softmax(options: { input: Tensor; dim?: number | null; axis?: number | null; dtype?: DTypeLike | null }): Tensor;
 /** Of a collection. */
 export function nn_functional_softmax<C extends Td>(input: C, ...rest: [dim: number, dtype: DTypeLike | null] | [dim: number, options?: { dtype?: DTypeLike | null }] | [options: { dim: number; dtype?: DTypeLike | null }]): C;
 /** Of a collection. */
 export function nn_functional_softmax<C extends Td>(options: { input: C; dim: number; dtype?: DTypeLike | null }): C;
 /** exp(x) divided by its sum along `dim`. @torch torch.nn.functional.softmax */
-export function nn_functional_softmax(options: { input: Tensor; dim?: number | null; axis?: number | null; dtype?: DTypeLike | null }): Tensor;
+export function nn_functional_softmax(input: Tensor, options?: { dim?: number | null; axis?: number | null; dtype?: DTypeLike | null }): Tensor;
 export function nn_functional_softmax(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_softmax(args[0], null, null);
   return A.call<Tensor>("softmax", T_nn_functional_softmax, args);
@@ -334,9 +335,9 @@ const T_nn_functional_softmin: A.Overload[] = [
  */
 export function nn_functional_softmin(input: Tensor, dim: number | null, options?: { dtype?: DTypeLike | null }): Tensor;
 /** Softmax of the negated input along `dim`. @torch torch.nn.functional.softmin */
-export function nn_functional_softmin(input: Tensor, options?: { dim?: number | null; axis?: number | null; dtype?: DTypeLike | null }): Tensor;
-/** Softmax of the negated input along `dim`. @torch torch.nn.functional.softmin */
 export function nn_functional_softmin(options: { input: Tensor; dim?: number | null; axis?: number | null; dtype?: DTypeLike | null }): Tensor;
+/** Softmax of the negated input along `dim`. @torch torch.nn.functional.softmin */
+export function nn_functional_softmin(input: Tensor, options?: { dim?: number | null; axis?: number | null; dtype?: DTypeLike | null }): Tensor;
 export function nn_functional_softmin(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_softmin(args[0], null, null);
   return A.call<Tensor>("softmin", T_nn_functional_softmin, args);
@@ -363,9 +364,9 @@ export function linalg_vectorNorm(self: Tensor, ord: Scalar, dim: number | reado
 /** The norm of order `ord` of the elements, as of one vector, over one or several dimensions, all of them without a dimension: the root of that order of the sum of the powers of their sizes. @torch torch.linalg.vector_norm */
 export function linalg_vectorNorm(self: Tensor, ord: Scalar, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The norm of order `ord` of the elements, as of one vector, over one or several dimensions, all of them without a dimension: the root of that order of the sum of the powers of their sizes. @torch torch.linalg.vector_norm */
-export function linalg_vectorNorm(self: Tensor, options?: { ord?: Scalar; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
-/** The norm of order `ord` of the elements, as of one vector, over one or several dimensions, all of them without a dimension: the root of that order of the sum of the powers of their sizes. @torch torch.linalg.vector_norm */
 export function linalg_vectorNorm(options: { input: Tensor; ord?: Scalar; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The norm of order `ord` of the elements, as of one vector, over one or several dimensions, all of them without a dimension: the root of that order of the sum of the powers of their sizes. @torch torch.linalg.vector_norm */
+export function linalg_vectorNorm(self: Tensor, options?: { ord?: Scalar; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function linalg_vectorNorm(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.linalg_vector_norm(args[0], 2, null, false, null);
   return A.call<Tensor>("vectorNorm", T_linalg_vectorNorm, args);

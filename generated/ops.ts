@@ -44,7 +44,8 @@ import type { Scalar } from "../src/tensor/complex.ts";
 import type { Device } from "../src/tensor/device.ts";
 import type { DType } from "../src/tensor/dtype.ts";
 import type { UntypedStorage } from "../src/tensor/storage.ts";
-import type { Tensor, TypedStorageLike } from "../src/tensor/tensor.ts";
+import type { TypedStorageLike } from "../src/tensor/storage-types.ts";
+import type { Tensor } from "../src/tensor/tensor.ts";
 import { K as $K } from "./kernels.ts";
 import * as $N from "./nodes.ts";
 

@@ -94,11 +94,11 @@ function optionType(a: Arg): string {
 function inputType(a: Arg): string {
   switch (a.role) {
     case "Tensor|Index":
-      return "Tensor | readonly number[]";
+      return "Tensor | A.IndexList";
     case "Ints":
       return "number | readonly number[]";
     case "Tensor?[]":
-      return "readonly (Tensor | readonly number[] | null)[]";
+      return "readonly (Tensor | A.IndexList | null)[]";
     case "DType":
       return "DTypeLike";
     case "DType?":
@@ -148,6 +148,10 @@ function byName(op: Op, positional: readonly Arg[], named: readonly Arg[], most:
     const options = rest.length > 0 || has(op, "out") ? [`options${mark}: ${type}`] : [];
     out.push(`${open}${[...given, ...options].join(", ")}): ${made}`);
   }
+  // The form that most calls have comes last: of an overloaded function that is handed on (`vmap(dot)`) TypeScript
+  // takes the last one, and of it the compiler speaks when none fits.
+  const required = positional.filter((a) => a.fallback === undefined).length;
+  if (required > 0 && required <= most) out.push(...out.splice(most - required, 1));
   return out;
 }
 
@@ -324,7 +328,8 @@ const HEAD = [
   'import type { OfDType } from "../src/tensor/of-dtype.ts";',
   'import type { UntypedStorage } from "../src/tensor/storage.ts";',
   'import type { Td } from "../src/tensordict/core/state.ts";',
-  'import { type BoolTensor, Tensor, type TypedStorageLike } from "../src/tensor/tensor.ts";',
+  'import type { TypedStorageLike } from "../src/tensor/storage-types.ts";',
+  'import { type BoolTensor, Tensor } from "../src/tensor/tensor.ts";',
   'import * as O from "./ops.ts";',
   "",
   "const REQUIRED = A.REQUIRED;",
@@ -421,7 +426,8 @@ export function emitMethods(model: Model): string {
     'import type { DTypeLike } from "../src/tensor/dtype.ts";',
     'import type { OfDType } from "../src/tensor/of-dtype.ts";',
     'import type { UntypedStorage } from "../src/tensor/storage.ts";',
-    'import type { BoolTensor, Tensor, TypedStorageLike } from "../src/tensor/tensor.ts";',
+    'import type { TypedStorageLike } from "../src/tensor/storage-types.ts";',
+    'import type { BoolTensor, Tensor } from "../src/tensor/tensor.ts";',
     'import * as F from "./functional.ts";',
     'import * as M from "./method-functions.ts";',
     "",

@@ -1,5 +1,6 @@
 /** The members of Tensor that this room implements; the registration file installs them. */
-import type { Tensor, TypedStorageLike } from "../tensor/tensor.ts";
+import type { TypedStorageLike } from "../tensor/storage-types.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 import { repr } from "./printing.ts";
 import { newTensor, type TensorData, type TensorOptions } from "./tensor-data.ts";
 import { storage } from "./typed-storage.ts";

@@ -3,6 +3,7 @@
 import type { Complex } from "../tensor/complex.ts";
 import { type DType, toDType } from "../tensor/dtype.ts";
 import { checkedIndex, type Storage, UntypedStorage } from "../tensor/storage.ts";
+import type { TypedStorageLike } from "../tensor/storage-types.ts";
 import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
 import type { Value } from "../tensor/value-types.ts";
 import { readNumbers } from "../tensor/values.ts";
@@ -20,7 +21,7 @@ const INSPECT = Symbol.for("nodejs.util.inspect.custom");
  * ```
  * @torch torch.TypedStorage
  */
-export class TypedStorage {
+export class TypedStorage implements TypedStorageLike {
   /** The dtype of the elements. */
   readonly dtype: DType;
   private readonly bytes: Storage;

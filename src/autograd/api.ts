@@ -294,7 +294,7 @@ function registerHook(t: Tensor, hook: (grad: Tensor) => Tensor | null | undefin
  * @example
  * ```ts
  * const x = ones(2, { requiresGrad: true });
- * autograd.registerPostAccumulateGradHook(x, (leaf) => void leaf.data.sub_(leaf.grad.mul(0.1)));
+ * autograd.registerPostAccumulateGradHook(x, ({ data, grad }) => void (grad && data.sub_(grad.mul(0.1))));
  * x.mul(2).sum().backward();
  * x // tensor([0.8000, 0.8000], requires_grad=True)
  * ```

@@ -13,7 +13,8 @@ import type { DType } from "../tensor/dtype.ts";
 import * as dtypes from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
 import type { UntypedStorage } from "../tensor/storage.ts";
-import { Tensor, type TypedStorageLike } from "../tensor/tensor.ts";
+import type { TypedStorageLike } from "../tensor/storage-types.ts";
+import { Tensor } from "../tensor/tensor.ts";
 
 export function contiguous(self: Tensor, format: MemoryFormat | null): Tensor {
   const f = format ?? contiguousFormat;

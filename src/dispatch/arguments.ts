@@ -60,6 +60,9 @@ function toList(x: unknown, one: (value: unknown) => unknown): unknown {
   return list.includes(MISMATCH) ? MISMATCH : list;
 }
 
+/** A tensor of integers as lists, nested as deep as it has dimensions. */
+export type IndexList = readonly (number | IndexList)[];
+
 const toInts = (x: unknown): unknown => toList(x, toInt);
 
 const toTensor = (x: unknown): unknown => (x instanceof Tensor ? x : MISMATCH);

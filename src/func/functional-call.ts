@@ -151,7 +151,7 @@ function stacked(name: string, list: readonly Tensor[]): Tensor {
  * ```ts
  * const layers = [0, 1, 2].map(() => new nn.Linear(3, 2));
  * const [parameters] = func.stackModuleState(layers);
- * const run = func.vmap((p, x) => func.functionalCall(layers[0], p, x), [0, null]);
+ * const run = func.vmap((p: typeof parameters, x: Tensor) => func.functionalCall(layers[0], p, x), [0, null]);
  * run(parameters, ones(5, 3)).shape // torch.Size([3, 5, 2])
  * ```
  * @throws RuntimeError without a module, and when modules differ in class, mode or what requires gradients

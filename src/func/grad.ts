@@ -96,19 +96,19 @@ function differentiated(fn: Fn, { argnums, hasAux }: Settings, args: readonly un
  * @param hasAux `fn` gives a list of the number and anything else with tensors, and so does the new function
  * @example
  * ```ts
- * const cube = (x) => x.pow(3).sum();
+ * const cube = (x: Tensor) => x.pow(3).sum();
  * [func.grad(cube)(tensor([1, 2])).tolist(), func.grad(func.grad(cube))(tensor(2)).item()] // [[3, 12], 12]
  * ```
  * @throws RuntimeError when the result is not one number, and for `argnums` that are not there; ValueError for an
  * argument that is no tensor
  * @torch torch.func.grad
  */
-export function grad<A extends readonly unknown[], N extends Argnums = 0>(
+export function grad<A extends readonly unknown[] = Tensor[], N extends Argnums = 0>(
   fn: (...args: A) => Tensor,
   argnums?: N | GradOptions<N, false>,
   hasAux?: false | GradOptions<N, false>,
 ): (...args: A) => GradientsOf<A, N>;
-export function grad<A extends readonly unknown[], X, N extends Argnums = 0>(
+export function grad<A extends readonly unknown[] = Tensor[], X = unknown, N extends Argnums = 0>(
   fn: (...args: A) => readonly [Tensor, X],
   argnums: N | GradOptions<N, true>,
   hasAux?: true | GradOptions<N, true>,
@@ -132,12 +132,12 @@ export function grad(...given: unknown[]): Fn {
  * @throws RuntimeError, ValueError as `grad`
  * @torch torch.func.grad_and_value
  */
-export function gradAndValue<A extends readonly unknown[], N extends Argnums = 0>(
+export function gradAndValue<A extends readonly unknown[] = Tensor[], N extends Argnums = 0>(
   fn: (...args: A) => Tensor,
   argnums?: N | GradOptions<N, false>,
   hasAux?: false | GradOptions<N, false>,
 ): (...args: A) => [gradient: GradientsOf<A, N>, value: Tensor];
-export function gradAndValue<A extends readonly unknown[], X, N extends Argnums = 0>(
+export function gradAndValue<A extends readonly unknown[] = Tensor[], X = unknown, N extends Argnums = 0>(
   fn: (...args: A) => readonly [Tensor, X],
   argnums: N | GradOptions<N, true>,
   hasAux?: true | GradOptions<N, true>,

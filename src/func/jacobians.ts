@@ -148,12 +148,12 @@ function arranged(output: unknown, wanted: unknown, piece: (i: number, k: number
  * for a `chunkSize` that is not greater than 0; NotImplementedError for TensorDicts
  * @torch torch.func.jacrev
  */
-export function jacrev<A extends readonly unknown[], R, N extends Argnums = 0>(
+export function jacrev<A extends readonly unknown[] = Tensor[], R = unknown, N extends Argnums = 0>(
   fn: (...args: A) => R,
   argnums?: N | JacrevOptions<N, false>,
   options?: JacrevOptions<N, false>,
 ): (...args: A) => JacobianOf<R, GradientsOf<A, N>>;
-export function jacrev<A extends readonly unknown[], R, X, N extends Argnums = 0>(
+export function jacrev<A extends readonly unknown[] = Tensor[], R = unknown, X = unknown, N extends Argnums = 0>(
   fn: (...args: A) => readonly [R, X],
   argnums: N | JacrevOptions<N, true>,
   options?: JacrevOptions<N, true>,
@@ -218,13 +218,13 @@ function columns(fn: Fn, args: readonly unknown[], argnums: unknown, hasAux: boo
  * numbers without `randomness`; ValueError for arguments of integers; NotImplementedError for TensorDicts
  * @torch torch.func.jacfwd
  */
-export function jacfwd<A extends readonly unknown[], R, N extends Argnums = 0>(
+export function jacfwd<A extends readonly unknown[] = Tensor[], R = unknown, N extends Argnums = 0>(
   fn: (...args: A) => R,
   argnums?: N | JacfwdOptions<N, false>,
   hasAux?: false | JacfwdOptions<N, false>,
   options?: JacfwdOptions<N, false>,
 ): (...args: A) => JacobianOf<R, GradientsOf<A, N>>;
-export function jacfwd<A extends readonly unknown[], R, X, N extends Argnums = 0>(
+export function jacfwd<A extends readonly unknown[] = Tensor[], R = unknown, X = unknown, N extends Argnums = 0>(
   fn: (...args: A) => readonly [R, X],
   argnums: N | JacfwdOptions<N, true>,
   hasAux?: true | JacfwdOptions<N, true>,
@@ -267,7 +267,7 @@ export function jacfwd(...given: unknown[]): Fn {
  * @throws as `jacrev` and `jacfwd`
  * @torch torch.func.hessian
  */
-export function hessian<A extends readonly unknown[], R, N extends Argnums = 0>(
+export function hessian<A extends readonly unknown[] = Tensor[], R = unknown, N extends Argnums = 0>(
   fn: (...args: A) => R,
   argnums?: N | { argnums?: N },
 ): (...args: A) => JacobianOf<R, JacobianOf<GradientsOf<A, N>, GradientsOf<A, N>>>;

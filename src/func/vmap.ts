@@ -57,7 +57,7 @@ const nameOf = (fn: unknown): string => {
  * for what cannot be done with many examples at once
  * @torch torch.func.vmap
  */
-export function vmap<A extends readonly unknown[], R>(
+export function vmap<A extends readonly unknown[] = Tensor[], R = unknown>(
   fn: (...args: A) => R,
   inDims?: Dims | VmapOptions,
   outDims?: Dims | VmapOptions,

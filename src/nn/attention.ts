@@ -60,7 +60,7 @@ function makeProjections(module: MultiheadAttention, o: Placement): void {
  *   a.addZeroAttn];
  * const apart = [a.q_proj_weight, a.k_proj_weight, a.v_proj_weight, a.bias_k,
  *   a.bias_v].map((p) => p === null);
- * [sizes, apart, [a.in_proj_weight, a.in_proj_bias, a.out_proj.weight].map((p) => p.numel())]
+ * [sizes, apart, [a.in_proj_weight, a.in_proj_bias, a.out_proj.weight].map((p) => p?.numel())]
  * // [[8, 2, 4, 8, 8, 0, false, false], [true, true, true, true, true], [192, 24, 64]]
  * ```
  * @torch torch.nn.MultiheadAttention

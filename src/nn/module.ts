@@ -99,7 +99,7 @@ export interface Module {
  * @example
  * ```ts
  * class Twice extends nn.Module {
- *   forward(x) {
+ *   override forward(x: Tensor) {
  *     return x.mul(2);
  *   }
  * }

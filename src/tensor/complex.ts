@@ -4,7 +4,7 @@
  * A complex number: `complex(1, 2)` is 1+2j.
  * @example
  * ```ts
- * const z = tensor([new Complex(1, -2)]).item();
+ * const z = tensor([new Complex(1, -2)]).item() as Complex;
  * [z, z.re, z.im] // [(1-2j), 1, -2]
  * ```
  * @torch complex (the Python scalar)

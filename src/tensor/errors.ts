@@ -32,8 +32,8 @@ function brand(error: Error, name: string, fallback: string, details: Details | 
  * try {
  *   zeros(2).add(zeros(3));
  * } catch (error) {
- *   [error instanceof errors.ZensorError, error.code, error.op]
- * } // [true, shape_mismatch, add]
+ *   if (error instanceof errors.ZensorError) [error.code, error.op]
+ * } // [shape_mismatch, add]
  * ```
  */
 export class ZensorError extends Error {
@@ -111,7 +111,7 @@ export class OutOfMemoryError extends RuntimeError {
  * try {
  *   zeros(2).at(5);
  * } catch (error) {
- *   `${error.name}: ${error.message}`
+ *   String(error)
  * } // IndexError: index 5 is out of bounds for dimension 0 with size 2
  * ```
  * @torch IndexError
@@ -130,7 +130,7 @@ export class IndexError extends ZensorError {
  * try {
  *   nn.functional.dropout(ones(1), 2);
  * } catch (error) {
- *   `${error.name}: ${error.message}`
+ *   String(error)
  * } // ValueError: dropout probability has to be between 0 and 1, but got 2
  * ```
  * @torch ValueError
@@ -216,9 +216,9 @@ export class DisposedError extends RuntimeError {
  * @example
  * ```ts
  * try {
- *   zeros("a");
+ *   zeros(JSON.parse('"a"'));
  * } catch (error) {
- *   [error instanceof TypeError, error.code, error.op]
+ *   if (error instanceof errors.TypeError) [error instanceof TypeError, error.code, error.op]
  * } // [true, type, zeros]
  * ```
  * @torch TypeError

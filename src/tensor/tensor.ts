@@ -11,6 +11,7 @@ import type { ArrayOf, DType, DTypeLike, DTypeName } from "./dtype.ts";
 import { scopeState } from "./scope-state.ts";
 import { contiguousStrides, numelOf, Size } from "./size.ts";
 import { DISPOSED, type Storage, UntypedStorage } from "./storage.ts";
+import type { TypedStorageLike } from "./storage-types.ts";
 import type { NestedList, Value } from "./value-types.ts";
 
 /** Counts writes to a family of views; shared by base, views and `detach()`, not by `.data`. */
@@ -398,16 +399,6 @@ export class Tensor {
   /** Gives its memory back now; using it afterwards is an error. */ dispose(): void {
     this[Symbol.dispose]();
   }
-}
-
-/** What `Tensor.storage()` gives. */
-export interface TypedStorageLike {
-  readonly dtype: DType;
-  readonly length: number;
-  at(index: number): Value;
-  tolist(): Value[];
-  size(): number;
-  dataPtr(): number;
 }
 
 /** Autograd's rare state of a tensor, made when first needed. */

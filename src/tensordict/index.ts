@@ -1,6 +1,7 @@
 // The TensorDict room: what other rooms and programs use of it.
 
 import type { BackgroundOptions } from "../io/disk/file-jobs.ts";
+import type { LazyOf } from "./core/path-types.ts";
 import "./install.ts";
 import { inOrder } from "../tensor/checks.ts";
 import { TensorDictBase } from "./classes/base.ts";
@@ -83,7 +84,7 @@ export type { MemmapOptions } from "./disk/memmap-save.ts";
 export type { FromH5Options, Hdf5Group, PersistentOptions } from "./disk/persistent-options.ts";
 export { loadRemote, type RemoteLoadOptions, type RemoteSaveOptions, saveRemote } from "./disk/remote.ts";
 export { fromSafetensors, toSafetensors, toSafetensorsAsync } from "./disk/safetensors.ts";
-export { fromShared, type Shared, toShared } from "./disk/sharing.ts";
+export { fromShared, type Shared, type SharedTensor, toShared } from "./disk/sharing.ts";
 export { type PickleChoice, PickledData, PythonClass } from "./disk/tree-load.ts";
 export { fromAny, fromDataclass, fromDict, fromNamedtuple, fromPytree, fromStructArray, fromTuple } from "./makers.ts";
 export * as nn from "./nn/index.ts";
@@ -133,9 +134,10 @@ function checked(op: keyof typeof FUNCTIONS, args: ArrayLike<unknown>): any[] {
  * ```
  * @torch tensordict.lazy_stack
  */
-export function lazyStack<C extends Td>(list: readonly C[], dim = 0, options: LazyStackOptions = {}): C {
+export function lazyStack<C extends Td>(list: readonly C[], dim?: number, options?: LazyStackOptions): LazyOf<C>;
+export function lazyStack(list: readonly Td[], dim = 0, options: LazyStackOptions = {}): Td {
   [list, dim = 0, options = {}] = checked("lazyStack", arguments);
-  return lazyStackOrInto(list, dim, options) as C;
+  return lazyStackOrInto(list, dim, options);
 }
 
 /**

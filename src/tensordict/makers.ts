@@ -1,5 +1,7 @@
 // The functions that make TensorDicts of what programs have: TensorDict has the same ones as class methods.
+
 import { inOrder } from "../tensor/checks.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 import { FUNCTIONS } from "./core/signatures.ts";
 import type { Td } from "./core/state.ts";
 import type { Entry } from "./core/types.ts";
@@ -46,7 +48,8 @@ export function fromDict(inputDict: DictSource | Td, options: MakeOptions = {}):
  * ```
  * @torch tensordict.from_any
  */
-export function fromAny(obj: unknown, options: MakeOptions = {}): unknown {
+// biome-ignore lint/suspicious/noExplicitAny: the value decides what it becomes
+export function fromAny(obj: unknown, options: MakeOptions = {}): any {
   [obj, options = {}] = checked("fromAny", arguments);
   return fromAnyValue(obj, options);
 }
@@ -105,6 +108,8 @@ export function fromDataclass(dataclass: object, options: MakeOptions = {}): Td 
  * ```
  * @torch tensordict.from_pytree
  */
+export function fromPytree(pytree: Tensor | number, options?: MakeOptions): Tensor;
+export function fromPytree(pytree: object, options?: MakeOptions): Td;
 export function fromPytree(pytree: unknown, options: MakeOptions = {}): Entry {
   [pytree, options = {}] = checked("fromPytree", arguments);
   return fromPytreeTd(pytree, options);

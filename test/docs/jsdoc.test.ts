@@ -1,26 +1,16 @@
 // Runs the `@example` of every generated function and of every source, and the examples of docs/members: the text of
 // the last expression is what the comment behind it says.
 import { afterAll, afterEach, beforeEach, expect, spyOn, test } from "bun:test";
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
-import { examplesUnder } from "../../scripts/docs/member-examples.ts";
+import { join } from "node:path";
 import * as zensor from "../../src/index.ts";
 import { rememberClasses } from "../../src/tensordict/core/class-registry.ts";
-import { type Example, examplesOf, splitExample } from "./fences.ts";
+import { allExamples, root } from "./all-examples.ts";
 import { startStore } from "./store.ts";
 
-const root = join(import.meta.dir, "..", "..");
-const GENERATED = ["functional.ts", "method-functions.ts", "methods.ts", "namespaces.ts"].map((name) =>
-  join(root, "generated", name),
-);
-
-function sourcesUnder(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".ts"))
-    .map((name) => join(folder, name))
-    .sort();
-}
+/** Examples are TypeScript. */
+const typeless = new Bun.Transpiler({ loader: "ts", target: "bun", deadCodeElimination: false });
 
 // Sloppy code, because `with` puts all names of the package in reach and eval gives the last expression's value.
 const evaluate = new Function("names", "code", "with (names) return eval(code);") as (
@@ -70,6 +60,7 @@ afterEach(() => {
 async function given(code: string): Promise<string> {
   const log = spyOn(console, "log").mockImplementation(() => {});
   try {
+    code = typeless.transformSync(code);
     const value = /\bawait /.test(code) ? await evaluateLater(names, code) : evaluate(names, code);
     return value === undefined && log.mock.calls.length > 0 ? log.mock.calls.map(String).join("\n") : shown(value);
   } finally {
@@ -81,21 +72,11 @@ async function given(code: string): Promise<string> {
 const needsHdf5 = (code: string) => /Hdf5File|[tT]oH5|fromH5|Persistent/.test(code);
 const withHdf5 = zensor.io.hdf5Engine() !== null;
 
-const seen = new Set<string>();
-function check(file: string, { line, code, result }: Example): void {
-  // Aliases carry the example of what they stand for.
-  if (seen.has(code)) return;
-  seen.add(code);
+const all = allExamples();
+for (const { file, line, code, result } of all) {
   test.skipIf(!withHdf5 && needsHdf5(code))(`${file}:${line}: ${code}`, async () => {
     expect(await given(code)).toBe(result);
   });
 }
 
-for (const file of [...GENERATED, ...sourcesUnder(join(root, "src"))]) {
-  for (const example of examplesOf(readFileSync(file, "utf8"))) check(relative(root, file), example);
-}
-for (const { file, line, code } of examplesUnder(join(root, "docs", "members"))) {
-  check(`docs/members/${file}`, splitExample(code.split("\n"), line));
-}
-
-test("there are examples", () => expect(seen.size).toBeGreaterThan(200));
+test("there are examples", () => expect(all.length).toBeGreaterThan(200));

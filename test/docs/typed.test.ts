@@ -1,10 +1,11 @@
-// The programs of the README and of the guide are TypeScript that compiles.
+// The programs of the README and of the guide, and all examples of the API, are TypeScript that compiles.
 import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import * as zensor from "../../src/index.ts";
+import { allExamples, root } from "./all-examples.ts";
 import { fencesOf } from "./fences.ts";
 
-const root = join(import.meta.dir, "..", "..");
 const place = join(root, "build", "doc-types", String(process.pid));
 mkdirSync(place, { recursive: true });
 afterAll(() => rmSync(place, { recursive: true, force: true }));
@@ -15,7 +16,7 @@ const documents = ["README.md", ...readdirSync(join(root, "docs", "guide")).map(
 function complaints(programs: Readonly<Record<string, string>>): string[] {
   for (const [name, code] of Object.entries(programs))
     writeFileSync(join(place, `${name}.ts`), `${code}\nexport {};\n`);
-  const compilerOptions = { incremental: false, tsBuildInfoFile: null };
+  const compilerOptions = { incremental: false, tsBuildInfoFile: null, noUnusedLocals: false };
   const config = { extends: join(root, "tsconfig.json"), compilerOptions, include: ["./*.ts"] };
   writeFileSync(join(place, "tsconfig.json"), JSON.stringify(config));
   const tsc = join(root, "node_modules", "typescript", "lib", "tsc.js");
@@ -28,6 +29,17 @@ function complaints(programs: Readonly<Record<string, string>>): string[] {
     .filter((line) => /error TS/.test(line));
 }
 
+const NAMES = new Set(Object.keys(zensor));
+
+/** An example as a program: what it uses and does not declare comes from the package. */
+function programOf(code: string): string {
+  const declared = new Set([...code.matchAll(/\b(?:const|let|class|function) (\w+)/g)].map(([, name]) => name));
+  const words = new Set(code.match(/(?<![\w$.])[A-Za-z_$][\w$]*/g) ?? []);
+  const used = [...words].filter((name) => NAMES.has(name) && !declared.has(name));
+  const imports = used.length > 0 ? `import { ${used.join(", ")} } from "zensor";\n` : "";
+  return `import type { S3Client } from "bun";\n${imports}declare const client: S3Client;\n${code}`;
+}
+
 test("they compile, and a wrong call would not", () => {
   const programs: Record<string, string> = {};
   for (const document of documents) {
@@ -36,6 +48,8 @@ test("they compile, and a wrong call would not", () => {
       programs[`${name}-${line}`] = code;
   }
   expect(Object.keys(programs).length).toBeGreaterThan(30);
+  for (const { file, line, code } of allExamples()) programs[`${file.replace(/\W/g, "-")}-${line}`] = programOf(code);
+  expect(Object.keys(programs).length).toBeGreaterThan(1000);
   programs.wrong = 'import { ones } from "zensor";\nones(2).summ();';
   const found = complaints(programs);
   expect(found.filter((line) => !line.startsWith("wrong.ts"))).toEqual([]);

@@ -79,7 +79,7 @@ function wrongWith(row: Row): string | null {
       // Truth values leave the tensors.
       return (tensorsIn(found) ?? found) as Tensor[];
     };
-    got = Z.func.vmap(run as Any, row.inDims as number[])(...row.tensors.map(decoded)) as Tensor[];
+    got = Z.func.vmap(run as Any, row.inDims as number[])(...row.tensors.map(decoded)) as unknown as Tensor[];
   } catch (e) {
     const { name, message } = e as Error;
     if (row.error === undefined) return `${name}: ${message.split("\n")[0]}`;

@@ -85,7 +85,7 @@ const CASES: Record<string, [() => Td, (td: Td) => unknown, string]> = {
   "a stack: setAt": [stack, (td) => td.setAt(["...", 1], { a: ones(2), b: ones(7, 7) }), ""],
   "a stack: a locked member": [
     () => {
-      const td = stack() as Td & { members: Td[] };
+      const td = stack() as Td & { members: readonly Td[] };
       td.members[1]?.lock_();
       return td;
     },
@@ -257,7 +257,7 @@ describe("a part of a lazy stack", () => {
   });
 
   test("of members that differ in shape", () => {
-    const td = lazyStack([make({ a: zeros(2) }, []), make({ a: zeros(3) }, [])]) as Td & { members: Td[] };
+    const td = lazyStack([make({ a: zeros(2) }, []), make({ a: zeros(3) }, [])]) as Td & { members: readonly Td[] };
     td.setAt_("a", 1, [1, 0]);
     td.setAt_("a", 2, 0);
     expect(td.members.map((one) => one.get("a").tolist())).toEqual([

@@ -108,7 +108,7 @@ describe("an entry that does not fit any more", () => {
   });
 
   test("a member of a stack with another batch size", () => {
-    const td = lazyStack([sample(), sample()]) as Td & { members: Td[] };
+    const td = lazyStack([sample(), sample()]) as Td & { members: readonly Td[] };
     (td.members[1] as Td).batchSize = [];
     expect(() => td.memmap(join(folder.fresh(), "x"))).toThrow("the TensorDict 1 has shape torch.Size([])");
   });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { native } from "../../src/ffi/library.ts";
 import { arange, fromShared, lazyStack, ones, type Tensor, TensorDict, toShared } from "../../src/index.ts";
 import type { Td } from "../../src/tensordict/core/state.ts";
-import { MemoryMappedTensor, type Shared } from "../../src/tensordict/index.ts";
+import { MemoryMappedTensor, type Shared, type SharedTensor } from "../../src/tensordict/index.ts";
 import { temporaryDirectory } from "./helpers.ts";
 
 const room = temporaryDirectory();
@@ -107,7 +107,7 @@ for (const [where, send] of [
 describe("references", () => {
   test("are JSON", () => {
     const kept = memory();
-    const other = fromShared(JSON.parse(JSON.stringify(toShared(kept)))) as Tensor;
+    const other = fromShared(JSON.parse(JSON.stringify(toShared(kept))) as SharedTensor);
     expect(other).toBeInstanceOf(MemoryMappedTensor);
     expect(other.tolist()).toEqual(kept.tolist());
   });

@@ -11,8 +11,8 @@ import { asSaid } from "./paths.ts";
  * try {
  *   io.loadNpy("nothing.npy");
  * } catch (error) {
- *   [error instanceof io.OSError, error.errno, error.path.endsWith("nothing.npy")]
- * } // [true, 2, true]
+ *   if (error instanceof io.OSError) [error.errno, error.path?.endsWith("nothing.npy")]
+ * } // [2, true]
  * ```
  * @torch OSError
  */
@@ -36,8 +36,8 @@ export class OSError extends RuntimeError {
  * try {
  *   io.loadNpy("nothing.npy");
  * } catch (error) {
- *   [error instanceof io.FileNotFoundError, error.code, error.errno]
- * } // [true, ENOENT, 2]
+ *   if (error instanceof io.FileNotFoundError) [error.code, error.errno]
+ * } // [ENOENT, 2]
  * ```
  * @torch FileNotFoundError
  */
@@ -61,8 +61,8 @@ export class FileNotFoundError extends OSError {
  * try {
  *   io.loadNpy("a.npy");
  * } catch (error) {
- *   [error instanceof io.FormatError, error.path.endsWith("a.npy")]
- * } // [true, true]
+ *   if (error instanceof io.FormatError) error.path?.endsWith("a.npy")
+ * } // true
  * ```
  */
 export class FormatError extends RuntimeError {

@@ -56,7 +56,7 @@ function engine(): Hdf5Engine {
  * The engine that reads HDF5 files here, as "libhdf5 1.10.8 (libhdf5_serial.so.103)"; null when there is none.
  * @example
  * ```ts
- * io.hdf5Engine() === null || io.hdf5Engine().includes("hdf5") // true
+ * io.hdf5Engine()?.includes("hdf5") ?? true // true
  * ```
  */
 export function hdf5Engine(): string | null {

@@ -30,7 +30,7 @@ import {
  * @example
  * ```ts
  * saveSafetensors({ a: zeros(2, 3) }, "a.safetensors");
- * io.readSafetensorsHeader("a.safetensors").entries.get("a").shape // [2, 3]
+ * io.readSafetensorsHeader("a.safetensors").entries.get("a")?.shape // [2, 3]
  * ```
  */
 export function readSafetensorsHeader(path: string): SafetensorsHeader {

@@ -28,6 +28,8 @@ export interface ExtremeOptions extends ReduceOptions {
   returnIndices?: boolean;
 }
 
+type WithPlaces = ExtremeOptions & { returnIndices?: true; reduce?: false };
+
 /** How much the product or the quotient counts. */
 export interface ScaleOptions {
   value?: Scalar;
@@ -48,6 +50,7 @@ export abstract class ElementMethods<in out S = Schema> extends MathMethods<S> {
    * @torch TensorDict.min
    */
   min(): Td;
+  min(dim: number, keepdim?: boolean | WithPlaces, options?: WithPlaces): Extremes;
   min(dim: ReduceDim | ExtremeOptions, keepdim?: boolean | ExtremeOptions, options?: ExtremeOptions): Extremes | Td;
   min(dim?: unknown, keepdim?: unknown, options: ExtremeOptions = {}): unknown {
     return extremes(this._td, "min", dim as ReduceDim | undefined, keepdim as boolean | undefined, options);
@@ -61,6 +64,7 @@ export abstract class ElementMethods<in out S = Schema> extends MathMethods<S> {
    * @torch TensorDict.max
    */
   max(): Td;
+  max(dim: number, keepdim?: boolean | WithPlaces, options?: WithPlaces): Extremes;
   max(dim: ReduceDim | ExtremeOptions, keepdim?: boolean | ExtremeOptions, options?: ExtremeOptions): Extremes | Td;
   max(dim?: unknown, keepdim?: unknown, options: ExtremeOptions = {}): unknown {
     return extremes(this._td, "max", dim as ReduceDim | undefined, keepdim as boolean | undefined, options);

@@ -1,4 +1,5 @@
 // Methods that sort, join, replace and choose entries.
+
 import type { Scalar } from "../../tensor/complex.ts";
 import type { DeviceLike } from "../../tensor/device.ts";
 import type { DTypeLike } from "../../tensor/dtype.ts";
@@ -6,10 +7,11 @@ import { RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { keyPath } from "../core/keys.ts";
 import { applyNames } from "../core/names.ts";
+
 import { dictOf } from "../core/plain.ts";
 import { entriesOf, isNonTensor, isTensorCollection, type Td } from "../core/state.ts";
 import { catTensors, stackTensors, tensor } from "../core/tensor-ops.ts";
-import type { IndexPart, NestedKey, Schema } from "../core/types.ts";
+import type { IndexPart, Inner, NestedKey, Schema } from "../core/types.ts";
 import { tensorsOf } from "../ops/access.ts";
 import { type Alternative, type WhereOptions, whereTd } from "../ops/choosing.ts";
 import { withOptions } from "../ops/key-ops.ts";
@@ -120,10 +122,10 @@ export abstract class EntryMethods<in out S = Schema> extends PlainMethods<S> {
    * ```
    * @torch TensorDict.stack_tensors
    */
-  stackTensors(...keys: (NestedKey | JoinOptions)[]): this {
+  stackTensors(...keys: (NestedKey | JoinOptions)[]): Td {
     const [given, options] = withOptions<NestedKey, JoinOptions>(keys);
     joinEntries(this._td, given, options, stackTensors);
-    return this;
+    return this._td;
   }
   /**
    * Several entries concatenated to one, which takes their place.
@@ -135,10 +137,10 @@ export abstract class EntryMethods<in out S = Schema> extends PlainMethods<S> {
    * ```
    * @torch TensorDict.cat_tensors
    */
-  catTensors(...keys: (NestedKey | JoinOptions)[]): this {
+  catTensors(...keys: (NestedKey | JoinOptions)[]): Td {
     const [given, options] = withOptions<NestedKey, JoinOptions>(keys);
     joinEntries(this._td, given, options, catTensors);
-    return this;
+    return this._td;
   }
   /**
    * All tensors one after the other, along a dimension of theirs.
@@ -241,7 +243,7 @@ export abstract class EntryMethods<in out S = Schema> extends PlainMethods<S> {
    * ```ts
    * const td = new TensorDict({ a: ones(2, { requiresGrad: true }) }, []);
    * td.get("a").sum().backward();
-   * td.grad.get("a") // tensor([1., 1.])
+   * td.grad?.get("a") // tensor([1., 1.])
    * ```
    * @torch TensorDict.grad
    */
@@ -257,7 +259,8 @@ export abstract class EntryMethods<in out S = Schema> extends PlainMethods<S> {
    * ```
    * @torch TensorDict.to_namedtuple
    */
-  toNamedtuple(): Record<string, unknown> {
+  // biome-ignore lint/suspicious/noExplicitAny: what the values are is known at run time
+  toNamedtuple(): Record<string, any> {
     return dictOf(this._td, {});
   }
   /**

@@ -69,7 +69,7 @@ function expanded(list: readonly Td[]): Td {
  * ```ts
  * const layers = [0, 1, 2].map(() => new nn.Linear(3, 2));
  * const params = tensordict.fromModules(...layers);
- * const run = func.vmap((x, p) => {
+ * const run = func.vmap((x: Tensor, p: typeof params) => {
  *   using _ = p.toModule(layers[0]);
  *   return layers[0](x);
  * }, [null, 0]);

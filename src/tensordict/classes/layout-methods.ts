@@ -1,4 +1,5 @@
 // Collections in other forms: one tensor of all, records, what tensors are; and where their memory is.
+
 import type { DeviceLike } from "../../tensor/device.ts";
 import { RuntimeError, ValueError } from "../../tensor/errors.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
@@ -16,7 +17,7 @@ import {
   stateOf,
   type Td,
 } from "../core/state.ts";
-import type { Entry, Schema } from "../core/types.ts";
+import type { Classes, Entry, Schema } from "../core/types.ts";
 import { MemoryMappedTensor } from "../disk/mapped-tensor.ts";
 import { hasNoTensors, tensorsOf } from "../ops/access.ts";
 import { densifyTd, type NestedLayout } from "../ops/densify.ts";
@@ -149,6 +150,7 @@ export abstract class LayoutMethods<in out S = Schema> extends ScanMethods<S> {
    * ```
    * @torch TensorDict.to_lazystack
    */
+  toLazystack(dim?: number): Classes<S>["lazy"];
   toLazystack(dim = 0): Td {
     const at = dim < 0 ? dim + this._batchSize.length : dim;
     const self = this._td;

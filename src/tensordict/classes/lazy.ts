@@ -9,6 +9,7 @@ import { typeName } from "../../tensor/type-name.ts";
 import { memberBatch } from "../core/batch.ts";
 import { keyPath, pythonString } from "../core/keys.ts";
 import { noNested } from "../core/nested.ts";
+import type { LazyOf } from "../core/path-types.ts";
 import { CONSTRUCTORS } from "../core/signatures.ts";
 import {
   isLazy,
@@ -178,6 +179,7 @@ export class LazyStackedTensorDict<in out S extends Schema = Schema> extends Ten
    * ```
    * @torch LazyStackedTensorDict.lazy_stack
    */
+  static lazyStack<C extends Td>(list: readonly C[], dim?: number, options?: LazyStackOptions): LazyOf<C>;
   static lazyStack(list: readonly Td[], dim = 0, options: LazyStackOptions = {}): Td {
     return lazyStackOrInto(list, dim, options);
   }

@@ -81,7 +81,7 @@ function contentOf(args: readonly unknown[]): Content {
  * @example
  * ```ts
  * const stack = new NonTensorStack("a", "b");
- * [stack.tolist(), stack.stackDim, stack.tensordicts.length, stack.members[1].data] // [[a, b], 0, 2, b]
+ * [stack.tolist(), stack.stackDim, stack.tensordicts.length, stack.members[1]?.tolist()] // [[a, b], 0, 2, b]
  * ```
  * @torch tensordict.NonTensorStack
  */
@@ -260,6 +260,7 @@ export class NonTensorStack<V = unknown> extends Values {
    * ```
    * @torch NonTensorStack.maybe_to_stack
    */
+  maybeToStack(): NonTensorStack<unknown>;
   maybeToStack(): Td {
     const parts = this._members.map((part) => part.maybeToStack() as ValueTd);
     return new NonTensorStack<unknown>(...parts, { stackDim: this._stackDim }) as Td;

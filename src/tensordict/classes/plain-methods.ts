@@ -30,7 +30,8 @@ export abstract class PlainMethods<in out S = Schema> extends LayoutMethods<S> {
    * ```
    * @torch TensorDict.to_dict
    */
-  toDict(options: PlainOptions = {}): Record<string, unknown> {
+  // biome-ignore lint/suspicious/noExplicitAny: what the values are is known at run time
+  toDict(options: PlainOptions = {}): Record<string, any> {
     return dictOf(this._td, options);
   }
   /**

@@ -1,10 +1,13 @@
 // The dense TensorDict: a dictionary of tensors and collections that share their leading dimensions.
+
 import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
 import { checkOptions } from "../../tensor/checks.ts";
 import { take } from "../../tensor/scope-state.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
 import { badSource, entryIn, initialEntries, isSource, putValue } from "../core/convert.ts";
 import { lockTd } from "../core/locking.ts";
 import { adoptNames } from "../core/names.ts";
+import type { LazyOf } from "../core/path-types.ts";
 import { CONSTRUCTOR, MAKE } from "../core/signatures.ts";
 import {
   Collection,
@@ -200,7 +203,8 @@ class DenseTensorDict<in out S extends Schema = Schema> extends TensorDictBase<S
    * ```
    * @torch TensorDict.from_any
    */
-  static fromAny(obj: unknown, options: MakeOptions = {}): unknown {
+  // biome-ignore lint/suspicious/noExplicitAny: the value decides what it becomes
+  static fromAny(obj: unknown, options: MakeOptions = {}): any {
     return fromAnyValue(obj, options);
   }
   /**
@@ -255,6 +259,8 @@ class DenseTensorDict<in out S extends Schema = Schema> extends TensorDictBase<S
    * ```
    * @torch TensorDict.from_pytree
    */
+  static fromPytree(pytree: Tensor | number, options?: MakeOptions): Tensor;
+  static fromPytree(pytree: object, options?: MakeOptions): Td;
   static fromPytree(pytree: unknown, options: MakeOptions = {}): Entry {
     return fromPytreeTd(pytree, options);
   }
@@ -291,8 +297,9 @@ class DenseTensorDict<in out S extends Schema = Schema> extends TensorDictBase<S
     return stack(list, dim, options) as C;
   }
   /** TensorDicts side by side along a new batch dimension, without a copy. @torch TensorDict.lazy_stack */
-  static lazyStack<C extends Td>(list: readonly C[], dim = 0, options: LazyStackOptions = {}): C {
-    return lazyStackOrInto(list, dim, options) as C;
+  static lazyStack<C extends Td>(list: readonly C[], dim?: number, options?: LazyStackOptions): LazyOf<C>;
+  static lazyStack(list: readonly Td[], dim = 0, options: LazyStackOptions = {}): Td {
+    return lazyStackOrInto(list, dim, options);
   }
   /** A stack in tensors of its own where all entries fit, else without a copy. @torch TensorDict.maybe_dense_stack */
   static maybeDenseStack<C extends Td>(list: readonly C[], dim = 0, options: IntoOptions = {}): C {

@@ -8,7 +8,7 @@ import type { NestedKey } from "./types.ts";
  * A key went through a tensor, which has no entries.
  * @example
  * ```ts
- * const td = new TensorDict({ a: ones(2) }, []);
+ * const td: TensorDict = new TensorDict({ a: ones(2) }, []);
  * try {
  *   td.at(["a", "b"]);
  * } catch (error) {

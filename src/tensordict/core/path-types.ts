@@ -73,5 +73,8 @@ export type Renamed<S, A, B> =
 export type Changed<T, N> =
   IsOpen<Inner<T>> extends true ? T : T extends Classes<Inner<T>>["tensorclass"] ? T : BaseOf<N>;
 
+/** The lazy stack of such collections: of tensorclasses it shows as one. */
+export type LazyOf<C> = C extends Classes<Inner<C>>["tensorclass"] ? C : Classes<Inner<C>>["lazy"];
+
 /** A collection with these keys. */
 export type BaseOf<S> = Classes<S>["base"];

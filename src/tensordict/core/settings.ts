@@ -190,7 +190,7 @@ export function captureNonTensorStack(): boolean {
  * try {
  *   new TensorDict({}, []).get("a");
  * } catch (e) {
- *   error = e.name;
+ *   error = (e as Error).name;
  * }
  * change.restore();
  * [error, new TensorDict({}, []).get("a")] // [KeyError, null]

@@ -36,9 +36,17 @@ interface SharedLevel {
   names: (string | null)[] | null;
 }
 
+/** What `toShared` gives of a tensor. */
+export interface SharedTensor {
+  /** Tells it from what is a collection. */
+  kind: "tensor";
+  /** Where its memory is. */
+  tensor: TensorReference;
+}
+
 /** What `toShared` gives: numbers, strings, arrays and objects only, for `postMessage` and for IPC. */
 export type Shared =
-  | { kind: "tensor"; tensor: TensorReference }
+  | SharedTensor
   | ({ kind: "tensordict"; entries: [string, Shared][] } & SharedLevel)
   | ({ kind: "tensorclass"; qualified: string; entries: [string, Shared][] } & SharedLevel)
   | { kind: "lazy"; members: Shared[]; stackDim: number; name: string | null }
@@ -67,6 +75,9 @@ function levelOf(td: Td): SharedLevel {
  * fromShared(shared) // MemoryMappedTensor([1., 2., 3.])
  * ```
  */
+export function toShared(value: Tensor): SharedTensor;
+export function toShared(value: Td): Exclude<Shared, SharedTensor>;
+export function toShared(value: Tensor | Td): Shared;
 export function toShared(value: Tensor | Td): Shared {
   [value] = inOrder<Parameters<typeof toShared>>("toShared", FUNCTIONS.toShared, arguments);
   if (isTensorCollection(value)) requireFit(value, "shared");
@@ -212,6 +223,9 @@ export class Opener {
  * here.get("a") // MemoryMappedTensor([1., 1.])
  * ```
  */
+export function fromShared(shared: Exclude<Shared, SharedTensor>): Td;
+export function fromShared(shared: SharedTensor): Tensor;
+export function fromShared(shared: Shared): Tensor | Td;
 export function fromShared(shared: Shared): Tensor | Td {
   [shared] = inOrder<[Shared]>("fromShared", FUNCTIONS.fromShared, arguments);
   const tensors = new ReferenceOpener();

@@ -82,7 +82,7 @@ function argumentsOf(td: Td): Record<string, unknown> {
  * const sample = dist.sample([4]);
  * print(dist.get("cont"), dist.length, dist.logProbKey, dist.entropyKey);
  * print(sample.batchSize, sample.get(["nested", "disc"]).shape);
- * print(dist.logProb(sample).get(["nested", "disc_log_prob"]).shape);
+ * print((dist.logProb(sample) as TensorDict).get(["nested", "disc_log_prob"]).shape);
  * // Normal(loc: torch.Size([3, 4]), scale: torch.Size([3, 4])) 2 sample_log_prob entropy
  * // torch.Size([4, 3]) torch.Size([4, 3])
  * // torch.Size([4, 3])

@@ -95,7 +95,7 @@ export function callDispatched(
  *     this.outKeys = ["sum"];
  *     this.forward = tensordict.nn.dispatch(this.forward);
  *   }
- *   forward(td) {
+ *   override forward(td: TensorDict) {
  *     return td.set("sum", td.get("a").add(td.get(["b", "c"])));
  *   }
  * }

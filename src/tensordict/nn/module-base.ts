@@ -1,7 +1,9 @@
 /** What all modules have that read and write TensorDicts. */
+
 import { Module } from "../../nn/module.ts";
 import { inOrder } from "../../tensor/checks.ts";
 import { RuntimeError, ValueError, warn } from "../../tensor/errors.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
 import { isTensorCollection, type Td } from "../core/state.ts";
 import type { NestedKey } from "../core/types.ts";
 import { type ModuleLike, toModule } from "../ops/module.ts";
@@ -29,6 +31,8 @@ interface Selection {
 
 export interface TensorDictModuleBase {
   (tensordict: Unchecked<this>, ...rest: Any[]): Td;
+  /** Of modules whose `forward` takes the entries themselves, in their order or by name. */
+  (...entries: [Tensor, ...Any[]] | [Readonly<Record<string, Tensor>>]): Any;
 }
 
 /**
@@ -42,7 +46,7 @@ export interface TensorDictModuleBase {
  *     this.inKeys = ["a"];
  *     this.outKeys = ["b"];
  *   }
- *   forward(td) {
+ *   override forward(td: TensorDict) {
  *     return td.set("b", td.get("a").mul(2));
  *   }
  * }

@@ -69,6 +69,9 @@ export function requireInplace(inplace: unknown): void {
   );
 }
 
+/** What a module may call: a function, a module, or an object one of whose methods is named. */
+export type Callee = ((...inputs: Any[]) => unknown) | object;
+
 // Called with a collection; the other calls are those of `forward`.
 export interface TensorDictModule<I, O> {
   <T extends Td>(tensordict: T & Having<Inner<T>, I>, options?: ForwardOptions): With<T, O>;
@@ -112,26 +115,30 @@ export class TensorDictModule<
   /** @internal The names of arguments, where they are passed by name. */ declare _kwargs: string[] | null;
 
   constructor(
-    module: Any,
+    module: Callee,
     inKeys: readonly I[] | (I & string) | Readonly<Record<string, I>>,
     outKeys: readonly O[] | (O & string),
     options?: TensorDictModuleOptions & { inplace?: true; outToInMap?: true },
   );
   constructor(
     options: {
-      module: Any;
+      module: Callee;
       inKeys: readonly I[] | (I & string) | Readonly<Record<string, I>>;
       outKeys: readonly O[] | (O & string);
     } & TensorDictModuleOptions & { inplace?: true; outToInMap?: true },
   );
   constructor(
-    module: Any,
+    module: Callee,
     inKeys: KeyList | Record<string, NestedKey>,
     outKeys: KeyList,
     options?: TensorDictModuleOptions,
   );
   constructor(
-    options: { module: Any; inKeys: KeyList | Record<string, NestedKey>; outKeys: KeyList } & TensorDictModuleOptions,
+    options: {
+      module: Callee;
+      inKeys: KeyList | Record<string, NestedKey>;
+      outKeys: KeyList;
+    } & TensorDictModuleOptions,
   );
   /** @internal What subclasses set themselves. */
   constructor();
@@ -264,13 +271,13 @@ const functionSource = (value: unknown): string =>
  * @example
  * ```ts
  * class Loud extends tensordict.nn.TensorDictModuleWrapper {
- *   forward(td) {
+ *   override forward(td: TensorDict) {
  *     return super.forward(td).set("loud", ones(1));
  *   }
  * }
  * const loud = new Loud(new tensordict.nn.TensorDictModule((x) => x.add(1), ["a"], ["b"]));
- * [loud.inKeys, loud.outKeys, loud(new TensorDict({ a: ones(1) }, [])).keys(), loud.tdModule.strict]
- * // [[a], [b], [a, b, loud], false]
+ * [loud.inKeys, loud.outKeys, loud(new TensorDict({ a: ones(1) }, [])).keys(), loud.tdModule.outKeys]
+ * // [[a], [b], [a, b, loud], [b]]
  * ```
  * @torch tensordict.nn.TensorDictModuleWrapper
  */

@@ -53,7 +53,7 @@ const isProbabilistic = (module: unknown): module is Probabilistic =>
  *   }),
  * );
  * const td = policy(new TensorDict({ observation: ones(2, 3) }, [2]));
- * print(td.get("action").shape, policy.getDist(td), policy.logProb(td).equal(td.get("action_log_prob")));
+ * print(td.get("action").shape, policy.getDist(td), equal(policy.logProb(td) as Tensor, td.get("action_log_prob")));
  * print(policy.distSampleKeys, policy.distParamsKeys, policy.logProbKey, policy.logProbKeys);
  * print(policy.defaultInteractionType, policy.returnComposite, policy.numSamples);
  * // torch.Size([2, 2]) Normal(loc: torch.Size([2, 2]), scale: torch.Size([2, 2])) True

@@ -68,8 +68,8 @@ interface Source {
  * });
  * const td = new TensorDict({ loc: zeros(3), scale: ones(3) }, [3]);
  * manualSeed(0);
- * setInteractionType(InteractionType.RANDOM, () => policy(td));
- * print(td.get("action"), td.get("action_log_prob"));
+ * const out = setInteractionType(InteractionType.RANDOM, () => policy(td));
+ * print(out.get("action"), out.get("action_log_prob"));
  * print(policy.getDist(td), policy.outKeys, policy.distSampleKeys, policy.distParamsKeys);
  * print(policy.defaultInteractionType, policy.returnLogProb, policy.numSamples, policy.nEmpiricalEstimate);
  * print(policy.distKeys, policy.distributionClass === distributions.Normal, policy.distributionKwargs);

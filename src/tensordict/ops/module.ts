@@ -84,7 +84,7 @@ export interface ToModuleOptions {
  * const layer = new nn.Linear(2, 1);
  * const zeros_ = TensorDict.fromModule(layer).clone().zero_();
  * const swap = tensordict.toModule(zeros_, layer);
- * const inside = layer.bias.item();
+ * const inside = layer.bias?.item();
  * swap[Symbol.dispose]();
  * inside // 0
  * ```

@@ -53,7 +53,8 @@ export function expandAsRight(t: Tensor | Td, dest: Tensor | Td): Tensor | Td {
 }
 
 /** Makes one value of those that all tensordicts have under a key. */
-export type MergeCallback = (...values: Entry[]) => unknown;
+// biome-ignore lint/suspicious/noExplicitAny: the key decides what its values are
+export type MergeCallback = (...values: any[]) => unknown;
 
 /** What is called for a path. */
 function callbacksOf(given: MergeOptions["callbackExist"]): (path: readonly string[]) => MergeCallback | undefined {
@@ -76,7 +77,7 @@ export interface MergeOptions {
  * @example
  * ```ts
  * const [a, b] = [new TensorDict({ x: zeros(1) }, []), new TensorDict({ x: ones(1), y: ones(1) }, [])];
- * const sum = (first, second) => first.add(second).add(5);
+ * const sum = (first: Tensor, second: Tensor) => first.add(second).add(5);
  * [tensordict.mergeTensordicts(a, b).get("x"), tensordict.mergeTensordicts(a, b, { callbackExist: sum }).get("x")]
  * // [tensor([0.]), tensor([6.])]
  * ```

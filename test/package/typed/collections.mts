@@ -1,6 +1,15 @@
 // What the compiler says of programs with TensorDicts; compiled and run as tensors.mts.
 import * as torch from "zensor";
-import { load as loadFile, type NonTensorData, ones, Tensor, TensorDict, tensorclass, zeros } from "zensor";
+import {
+  type LazyStackedTensorDict,
+  load as loadFile,
+  type NonTensorData,
+  ones,
+  Tensor,
+  TensorDict,
+  tensorclass,
+  zeros,
+} from "zensor";
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 function same<A, B>(..._proof: Equal<A, B> extends true ? [] : [never]): void {}
@@ -195,13 +204,10 @@ check("inner of functions", alike.every((one) => one.get(["b", "c"]) instanceof 
 check("several", unbound.length === 2 && columns.length === 3 && cut.every((parts) => parts.length === 2));
 const stacked = TensorDict.stack([pair, pair]).get(["b", "c"]);
 same<typeof stacked, Tensor>();
-const joined = [
-  TensorDict.cat([pair]),
-  TensorDict.lazyStack([pair]),
-  torch.lazyStack([pair]),
-  TensorDict.maybeDenseStack([pair]),
-];
+const joined = [TensorDict.cat([pair]), TensorDict.maybeDenseStack([pair])];
 same<typeof joined, Pair[]>();
+const lazily = [TensorDict.lazyStack([pair]), torch.lazyStack([pair])];
+same<typeof lazily, LazyStackedTensorDict<Pair extends { readonly _schema: infer S } ? S : never>[]>();
 const applied = pair.apply((t) => t.add(1)).get(["b", "c"]);
 same<typeof applied, Tensor>();
 check("schemas", stacked.ndim === 3 && joined.length === 4 && applied.at(0, 0).item() === 1);
