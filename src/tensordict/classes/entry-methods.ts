@@ -11,7 +11,7 @@ import { applyNames } from "../core/names.ts";
 import { dictOf } from "../core/plain.ts";
 import { entriesOf, isNonTensor, isTensorCollection, type Td } from "../core/state.ts";
 import { catTensors, stackTensors, tensor } from "../core/tensor-ops.ts";
-import type { IndexPart, Inner, NestedKey, Schema } from "../core/types.ts";
+import type { IndexPart, NestedKey, Schema } from "../core/types.ts";
 import { tensorsOf } from "../ops/access.ts";
 import { type Alternative, type WhereOptions, whereTd } from "../ops/choosing.ts";
 import { withOptions } from "../ops/key-ops.ts";

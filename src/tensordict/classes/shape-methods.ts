@@ -17,7 +17,7 @@ import {
   type Td,
 } from "../core/state.ts";
 
-import type { Classes, Entry, IndexPart, NestedKey, Schema, SizeLike } from "../core/types.ts";
+import type { Entry, IndexPart, NestedKey, Schema, SizeLike } from "../core/types.ts";
 import { likeEntry } from "../core/unbatched.ts";
 import { deleteEntry, findEntry, requireEntry, tensorsOf } from "../ops/access.ts";
 import { withoutValues } from "../ops/key-ops.ts";
