@@ -9,6 +9,7 @@ import { Complex, scalarKind, scalarValue } from "../tensor/complex.ts";
 import { CPU, type Device } from "../tensor/device.ts";
 import { type DType, int64 } from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
+import type { Storage } from "../tensor/storage.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { broadcastShapes, empty, emptyCopy, emptyWith, preservedStrides } from "./allocate.ts";
 import { backendOf, hasWork } from "./backend.ts";
@@ -72,7 +73,27 @@ export function sameElements(a: Tensor, b: Tensor): boolean {
 
 /** As `copyInto` for a destination that is known to be fresh. */
 export function transfer(dst: Tensor, src: Tensor): void {
-  if (dst._numel > 0) transferPart(dst, dst._shape, dst._strides, 0, src);
+  if (dst._numel === 0) return;
+  if (dst._contiguous && sameSizes(dst._shape, src._shape) && copyBlock(dst, 0, src)) return;
+  transferPart(dst, dst._shape, dst._strides, 0, src);
+}
+
+/** Bytes up to which the call of a kernel takes longer than moving them. */
+const BLOCK_BYTES = 16 * 1024;
+
+const inMemory = ({ kind, device }: Storage): boolean => (kind === "tiny" || kind === "heap") && device === CPU;
+
+/**
+ * Copies a small row-major tensor to where as many elements of the same dtype lie in one block, so many behind the
+ * first one of `dst`; false for any other tensor, of which nothing was copied.
+ */
+export function copyBlock(dst: Tensor, skipped: number, src: Tensor): boolean {
+  const { itemsize } = src.dtype;
+  const nbytes = src._numel * itemsize;
+  if (nbytes > BLOCK_BYTES || !src._contiguous || src.dtype !== dst.dtype || src._bits !== dst._bits) return false;
+  if (!inMemory(src._storage) || !inMemory(dst._storage)) return false;
+  copyBytes(dst._address() + skipped * itemsize, src._address(), nbytes);
+  return true;
 }
 
 /** `transfer` into a part of a tensor, which begins so many elements behind the tensor's first one and is not empty. */

@@ -16,7 +16,6 @@ import { viewStrides } from "./view-geometry.ts";
 import { asView } from "./views.ts";
 
 /** One-dimensional empty tensors are left out, whatever the others' shape: an old habit that programs rely on. */
-/** One-dimensional empty tensors are left out, whatever the others' shape: an old habit that programs rely on. */
 const isSkipped = (t: Tensor): boolean => t._shape.length === 1 && t._shape[0] === 0;
 
 function checkParts(tensors: readonly Tensor[], first: number, d: number): void {
@@ -94,11 +93,21 @@ function nothing(tensors: readonly Tensor[], dtype: DType, out?: Tensor): Tensor
 function fillParts(target: Tensor, tensors: readonly Tensor[], d: number): void {
   let at = 0;
   const step = target._strides[d] as number;
+  const blocks = inBlocks(target, d);
   for (const t of tensors) {
     if (isSkipped(t)) continue;
-    if (t._numel > 0) copy.transferPart(target, t._shape, target._strides, at * step, t);
+    if (t._numel > 0 && !(blocks && copy.copyBlock(target, at * step, t))) {
+      copy.transferPart(target, t._shape, target._strides, at * step, t);
+    }
     at += t._shape[d] as number;
   }
+}
+
+/** Whether parts along a dimension lie one behind the other. */
+function inBlocks(target: Tensor, d: number): boolean {
+  if (!target._contiguous) return false;
+  for (let k = 0; k < d; k++) if (target._shape[k] !== 1) return false;
+  return true;
 }
 
 /** A part of a tensor that is being read or written, without ties to it. */
@@ -126,19 +135,21 @@ export function stack(tensors: readonly Tensor[], dim: number, out?: Tensor): Te
   if (tensors.length === 0) throw texts.stackOfNothing(op);
   const shape = (tensors[0] as Tensor)._shape;
   const d = wrapDim(dim, shape.length + 1);
-  tensors.forEach((t, i) => {
-    if (!sameSizes(t._shape, shape)) throw texts.stackSizes(op, shape, t._shape, i);
-  });
+  for (let i = 0; i < tensors.length; i++) {
+    const other = (tensors[i] as Tensor)._shape;
+    if (!sameSizes(other, shape)) throw texts.stackSizes(op, shape, other, i);
+  }
   const size = [...shape.slice(0, d), tensors.length, ...shape.slice(d)];
   const dtype = sameDtype(tensors) ?? resultType(tensors);
   if (out !== undefined) outFor(out, size, dtype, tensors, false);
   const target = out ?? freshStack(size, d, dtype, tensors);
-  if (!target._storage.device.computes) return target;
+  if (!target._storage.device.computes || target._numel === 0) return target;
   const strides = target._strides.filter((_, k) => k !== d);
   const step = target._strides[d] as number;
-  if (target._numel === 0) return target;
+  const blocks = inBlocks(target, d);
   for (let i = 0; i < tensors.length; i++) {
-    copy.transferPart(target, shape, strides, i * step, tensors[i] as Tensor);
+    const t = tensors[i] as Tensor;
+    if (!(blocks && copy.copyBlock(target, i * step, t))) copy.transferPart(target, shape, strides, i * step, t);
   }
   return target;
 }

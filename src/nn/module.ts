@@ -387,7 +387,7 @@ function adopt(module: Module): void {
   }
   for (const name of Object.keys(module)) {
     const value = attribute(module, name);
-    const child = moduleOf(value);
+    const child = typeof value === "number" || typeof value === "boolean" ? null : moduleOf(value);
     if (value instanceof Parameter) parameters.set(name, value);
     else if (value instanceof Buffer) {
       buffers.set(name, value);

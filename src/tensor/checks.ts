@@ -18,6 +18,10 @@ interface Parameter {
   optional: boolean;
   /** Null is of the kind, too. */
   orNone: boolean;
+  /** The words that it may be; null for another kind. */
+  words: readonly string[] | null;
+  /** What the kind is, found at the first call. */
+  found: Kind | undefined;
 }
 
 interface Signature {
@@ -42,7 +46,9 @@ function parse(text: string): Signature {
   const parameter = (word: string, optional: boolean): Parameter => {
     const [name, kind] = word.split(":") as [string, string];
     const bare = name.replace(/^\.\.\.|[?!]$/g, "");
-    return { name: bare, kind: kind.replace("?", ""), optional, orNone: kind.endsWith("?") };
+    const known = kind.replace("?", "");
+    const words = known.startsWith("=") ? known.slice(1).split(",") : null;
+    return { name: bare, kind: known, optional, orNone: kind.endsWith("?"), words, found: undefined };
   };
   const [listed, rest] = [words(before), words(before).find((word) => word.startsWith("..."))];
   const named = words(after).filter((word) => !word.startsWith("**"));
@@ -132,13 +138,15 @@ export function registerKinds({ table, alsoObjects = [] }: RoomKinds): void {
   for (const name of alsoObjects) objects.add(name);
 }
 
-function checkKind(op: string, { name, kind, orNone }: Parameter, value: unknown): void {
+function checkKind(op: string, parameter: Parameter, value: unknown): void {
+  const { name, kind, orNone } = parameter;
   if (orNone && value === null) return;
-  if (kind.startsWith("=")) {
-    checkWord(op, name, kind.slice(1).split(","), value);
+  if (parameter.words !== null) {
+    checkWord(op, name, parameter.words, value);
     return;
   }
-  const found = kinds[kind] as Kind;
+  parameter.found ??= kinds[kind] as Kind;
+  const { found } = parameter;
   if (typeof found === "function") {
     found(op, name, value);
     return;

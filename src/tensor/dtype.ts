@@ -199,7 +199,7 @@ export type ArrayOf<N extends DTypeName> = Arrays[OwnNameOf<N> & OwnName];
 /** Accepts a dtype or its name; anything else is an error. */
 export function toDType(value: DType | string): DType {
   if (value instanceof DType) return value;
-  const found = typeof value === "string" ? byName.get(value.replace(/^torch\./, "")) : undefined;
+  const found = typeof value === "string" ? dtypeByName(value) : undefined;
   if (found !== undefined) return found;
   if (typeof value === "function") refuseFunction(value);
   const plain = value === null || ["string", "number", "boolean"].includes(typeof value);

@@ -40,7 +40,7 @@ import {
   STATICS,
   VALUE_METHODS,
 } from "./core/signatures.ts";
-import { isNonTensor, loader, make } from "./core/state.ts";
+import { Collection, isNonTensor, loader, make } from "./core/state.ts";
 import { explainDepth } from "./core/too-deep.ts";
 import { offerServe } from "./disk/map-serve.ts";
 import { MemoryMappedTensor } from "./disk/mapped-tensor.ts";
@@ -48,6 +48,11 @@ import { loadTree } from "./disk/memmap-load.ts";
 import { PackLayout } from "./ops/packing.ts";
 import { ON_COLLECTIONS } from "./ops/torch-functions.ts";
 import { batchedCollections } from "./ops/vmap.ts";
+
+// The classes between these have no constructors of their own, nothing private and nothing static: making a collection
+// need not call each of them.
+Object.setPrototypeOf(TensorDictBase, TableMethods);
+Object.setPrototypeOf(TableMethods, Collection);
 
 const ALL = {
   ...METHODS,

@@ -303,7 +303,7 @@ export abstract class TensorDictBase<in out S extends Schema = Schema> extends K
     _nonBlocking?: boolean | ToOptions,
     options: ToOptions = {},
   ): this {
-    return convertTd(this, target, { ...options, ...(dtype ? { dtype: dtype as DTypeLike } : {}) }) as this;
+    return convertTd(this, target, dtype ? { ...options, dtype: dtype as DTypeLike } : options) as this;
   }
   /** On the CPU. @torch TensorDict.cpu */ cpu(): this {
     return this.to("cpu");

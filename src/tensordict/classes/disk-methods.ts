@@ -64,6 +64,90 @@ export interface EarlyOptions extends MemmapOptions {
 /** Options of `memmap_`: the entries lie in a folder, never in an archive. */
 export type FolderOptions = Omit<EarlyOptions, "archive" | "compression">;
 
+/** `memmap` in all of its forms. */
+function saveTo<T extends Td>(
+  td: T,
+  prefix: string | null | undefined,
+  options: EarlyOptions,
+  mode: { like: boolean; inplace: boolean },
+): T | TensorDictFuture<T> {
+  if (!mode.inplace && wantsArchive(prefix, options)) {
+    if (options.returnEarly) {
+      throw new NotImplementedError("return_early is not supported when writing a memmap archive.");
+    }
+    return new ArchiveSave(td, prefix, options, mode.like).run() as T;
+  }
+  const background = options.returnEarly === true;
+  const save = new Save(td, prefix, options, { ...mode, background });
+  if (background) return new TensorDictFuture(save.runInBackground({}) as Promise<T>);
+  return save.run() as T;
+}
+
+/** Adds a mapped entry, or takes it back with its file. */
+function adoptEntry(holder: Td, key: string, value: Tensor): void {
+  holder._put(key, value);
+  holder._disk?.late.add(key);
+  try {
+    rewriteLevel(holder);
+  } catch (error) {
+    holder._drop(key);
+    holder._disk?.late.delete(key);
+    const filename = leafFile(holder, key);
+    if (filename !== null) discardPath(filename);
+    throw error;
+  }
+}
+
+/** The file of an entry; null without a directory. */
+function leafFile(holder: Td, key: string): string | null {
+  const problem = keyProblem(key, ".memmap");
+  if (LOST_KEYS.has(key) || problem !== null) {
+    throw new KeyError(`The key '${key}' cannot be saved: ${problem ?? "meta.json uses this name itself"}.`);
+  }
+  const path = levelPath(holder);
+  return path === null ? null : join(path, `${encodeKey(key)}.memmap`);
+}
+
+/** The collection that gets a new entry, and its last key; levels that are missing are made. */
+function levelFor(td: Td, path: readonly string[], shape: readonly number[]): [Td, string] {
+  let at: Td = td;
+  if (!at.isMemmap()) throw new RuntimeError("Can only make a memmap tensor within a memory-mapped tensordict.");
+  for (const part of path.slice(0, -1)) {
+    requirePlace(at, part);
+    let next = at._own(part);
+    if (next === undefined) {
+      next = make.tensordict(new Map(), stateOf(at));
+      const above = levelPath(at);
+      const directory = above === null ? null : join(above, encodeKey(part));
+      if (directory !== null) guarded(directory, () => mkdirSync(directory));
+      next._disk = { path: directory, late: new Set(), robustKey: true };
+      at._put(part, next);
+      at._disk?.late.add(part);
+      rewriteLevel(next as Td);
+      rewriteLevel(at);
+      lockUnderParent(next as Td, at);
+    }
+    if (next instanceof Tensor) throw new KeyError(`'${part}' is a Tensor, not a tensordict.`);
+    at = next as Td;
+  }
+  const last = path.at(-1) as string;
+  requirePlace(at, last);
+  if (at._own(last) !== undefined) {
+    throw new RuntimeError(
+      `The key ${keyText(path)} already exists within the target tensordict. Delete that entry ` +
+        "before overwriting it.",
+    );
+  }
+  if (!startsWith(shape, at._batchSize)) {
+    throw new RuntimeError(
+      `batch dimension mismatch, got self.batch_size=${at._batchSize} and ` +
+        `value.shape=torch.Size([${shape.join(", ")}]) ` +
+        `for key '${last}'. The leading dimensions of a value must match the batch size.`,
+    );
+  }
+  return [at, last];
+}
+
 /** Saving and loading. */
 export abstract class DiskMethods<in out S extends Schema = Schema> extends Collection<S> {
   /** @internal This collection with the methods of the classes above, which are written for all of them. */
@@ -93,19 +177,19 @@ export abstract class DiskMethods<in out S extends Schema = Schema> extends Coll
   memmap(prefix: string | null | undefined, options: EarlyOptions & { returnEarly: true }): TensorDictFuture<this>;
   memmap(prefix?: string | null, options?: MemmapOptions): this;
   memmap(prefix?: string | null, options: EarlyOptions = {}): this | TensorDictFuture<this> {
-    return this.#save(prefix, options, { like: false, inplace: false });
+    return saveTo(this._td, prefix, options, { like: false, inplace: false });
   }
 
   /** Like `memmap`, but the entries of this collection are replaced by the mapped ones. @torch TensorDict.memmap_ */
   memmap_(prefix: string | null | undefined, options: FolderOptions & { returnEarly: true }): TensorDictFuture<this>;
   memmap_(prefix?: string | null, options?: Omit<FolderOptions, "returnEarly">): this;
   memmap_(prefix?: string | null, options: FolderOptions = {}): this | TensorDictFuture<this> {
-    return this.#save(prefix, options, { like: false, inplace: true });
+    return saveTo(this._td, prefix, options, { like: false, inplace: true });
   }
 
   /** Files of the same shapes and dtypes, zero-filled and sparse; nothing is copied. @torch TensorDict.memmap_like */
   memmapLike(prefix?: string | null, options: MemmapOptions = {}): this {
-    return this.#save(prefix, options, { like: true, inplace: false }) as this;
+    return saveTo(this._td, prefix, options, { like: true, inplace: false }) as this;
   }
 
   /**
@@ -131,7 +215,7 @@ export abstract class DiskMethods<in out S extends Schema = Schema> extends Coll
 
   /** Saves to a directory, or to an archive when the name ends with ".tdz". @torch TensorDict.save */
   save(prefix: string, options: MemmapOptions = {}): this {
-    return this.#save(prefix, { existsok: true, ...options }, { like: false, inplace: false }) as this;
+    return saveTo(this._td, prefix, { existsok: true, ...options }, { like: false, inplace: false }) as this;
   }
 
   /** The older name of `save`. @torch TensorDict.dumps */
@@ -167,23 +251,6 @@ export abstract class DiskMethods<in out S extends Schema = Schema> extends Coll
    */
   async toH5Async(filename: string, options: Hdf5Layout & BackgroundOptions = {}): Promise<Classes<S>["persistent"]> {
     return await loader.toH5Async(this._td, filename, options);
-  }
-
-  #save(
-    prefix: string | null | undefined,
-    options: EarlyOptions,
-    mode: { like: boolean; inplace: boolean },
-  ): this | TensorDictFuture<this> {
-    if (!mode.inplace && wantsArchive(prefix, options)) {
-      if (options.returnEarly) {
-        throw new NotImplementedError("return_early is not supported when writing a memmap archive.");
-      }
-      return new ArchiveSave(this._td, prefix, options, mode.like).run() as this & Td;
-    }
-    const background = options.returnEarly === true;
-    const save = new Save(this._td, prefix, options, { ...mode, background });
-    if (background) return new TensorDictFuture(save.runInBackground({}) as Promise<this & Td>);
-    return save.run() as this & Td;
   }
 
   /**
@@ -265,17 +332,17 @@ export abstract class DiskMethods<in out S extends Schema = Schema> extends Coll
 
   /** Adds a zero-filled tensor to a memory-mapped TensorDict, on disk too. @torch TensorDict.make_memmap */
   makeMemmap(key: NestedKey, shape: readonly number[], options: { dtype?: DTypeLike } = {}): MemoryMappedTensor {
-    const [holder, last] = this.#levelFor(keyPath(key), shape);
-    const filename = this.#leafFile(holder, last);
+    const [holder, last] = levelFor(this._td, keyPath(key), shape);
+    const filename = leafFile(holder, last);
     const made = MemoryMappedTensor.empty(shape, { ...options, ...(filename === null ? {} : { filename }) });
-    this.#adopt(holder, last, made);
+    adoptEntry(holder, last, made);
     return made;
   }
 
   /** Adds a copy of a tensor to a memory-mapped TensorDict, on disk too. @torch TensorDict.make_memmap_from_tensor */
   makeMemmapFromTensor(key: NestedKey, tensor: Tensor, options: { copyData?: boolean } = {}): MemoryMappedTensor {
-    const [holder, last] = this.#levelFor(keyPath(key), tensor.shape);
-    const filename = this.#leafFile(holder, last);
+    const [holder, last] = levelFor(this._td, keyPath(key), tensor.shape);
+    const filename = leafFile(holder, last);
     if (filename === null || options.copyData === false) {
       const made = this.makeMemmap(key, tensor.shape, { dtype: tensor.dtype });
       if (options.copyData !== false) made.copy_(tensor.detach());
@@ -283,7 +350,7 @@ export abstract class DiskMethods<in out S extends Schema = Schema> extends Coll
     }
     // Written, not filled: then a full disk is an error before there is an entry.
     const made = MemoryMappedTensor.fromTensor(tensor.detach(), { filename, copyExisting: true });
-    this.#adopt(holder, last, made);
+    adoptEntry(holder, last, made);
     return made;
   }
 
@@ -305,8 +372,8 @@ export abstract class DiskMethods<in out S extends Schema = Schema> extends Coll
     }
     storage.dataPtr();
     const whole = MemoryMappedTensor._over(storage.storage, [...shape], dtype);
-    const [holder, last] = this.#levelFor(keyPath(key), shape);
-    const filename = this.#leafFile(holder, last);
+    const [holder, last] = levelFor(this._td, keyPath(key), shape);
+    const filename = leafFile(holder, last);
     const own = mappedFileOf(storage.storage)?.path ?? null;
     if (filename !== null && own !== null && own !== filename) {
       throw new RuntimeError(
@@ -318,70 +385,8 @@ export abstract class DiskMethods<in out S extends Schema = Schema> extends Coll
       filename === null || own === filename
         ? whole
         : MemoryMappedTensor.fromTensor(whole.clone(), { filename, existsok: true });
-    this.#adopt(holder, last, made);
+    adoptEntry(holder, last, made);
     return made;
-  }
-
-  #adopt(holder: Td, key: string, value: Tensor): void {
-    holder._put(key, value);
-    holder._disk?.late.add(key);
-    try {
-      rewriteLevel(holder);
-    } catch (error) {
-      holder._drop(key);
-      holder._disk?.late.delete(key);
-      const filename = this.#leafFile(holder, key);
-      if (filename !== null) discardPath(filename);
-      throw error;
-    }
-  }
-
-  #leafFile(holder: Td, key: string): string | null {
-    const problem = keyProblem(key, ".memmap");
-    if (LOST_KEYS.has(key) || problem !== null) {
-      throw new KeyError(`The key '${key}' cannot be saved: ${problem ?? "meta.json uses this name itself"}.`);
-    }
-    const path = levelPath(holder);
-    return path === null ? null : join(path, `${encodeKey(key)}.memmap`);
-  }
-
-  #levelFor(path: readonly string[], shape: readonly number[]): [Td, string] {
-    let at: Td = this._td;
-    if (!at.isMemmap()) throw new RuntimeError("Can only make a memmap tensor within a memory-mapped tensordict.");
-    for (const part of path.slice(0, -1)) {
-      requirePlace(at, part);
-      let next = at._own(part);
-      if (next === undefined) {
-        next = make.tensordict(new Map(), stateOf(at));
-        const above = levelPath(at);
-        const directory = above === null ? null : join(above, encodeKey(part));
-        if (directory !== null) guarded(directory, () => mkdirSync(directory));
-        next._disk = { path: directory, late: new Set(), robustKey: true };
-        at._put(part, next);
-        at._disk?.late.add(part);
-        rewriteLevel(next as Td);
-        rewriteLevel(at);
-        lockUnderParent(next as Td, at);
-      }
-      if (next instanceof Tensor) throw new KeyError(`'${part}' is a Tensor, not a tensordict.`);
-      at = next as Td;
-    }
-    const last = path.at(-1) as string;
-    requirePlace(at, last);
-    if (at._own(last) !== undefined) {
-      throw new RuntimeError(
-        `The key ${keyText(path)} already exists within the target tensordict. Delete that entry ` +
-          "before overwriting it.",
-      );
-    }
-    if (!startsWith(shape, at._batchSize)) {
-      throw new RuntimeError(
-        `batch dimension mismatch, got self.batch_size=${at._batchSize} and ` +
-          `value.shape=torch.Size([${shape.join(", ")}]) ` +
-          `for key '${last}'. The leading dimensions of a value must match the batch size.`,
-      );
-    }
-    return [at, last];
   }
 }
 

@@ -3,7 +3,7 @@
 import { checkedArguments } from "../../tensor/checks.ts";
 import type { DeviceLike } from "../../tensor/device.ts";
 import { RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
-import { Size, sameSizes } from "../../tensor/size.ts";
+import { plainSizes, Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { typeName } from "../../tensor/type-name.ts";
 import { memberBatch } from "../core/batch.ts";
@@ -35,7 +35,7 @@ import { allOrNothing, planSet } from "../ops/writes.ts";
 import { TensorDictBase } from "./base.ts";
 
 function insertAt<T>(list: readonly T[], at: number, value: T): T[] {
-  return [...list.slice(0, at), value, ...list.slice(at)];
+  return list.toSpliced(at, 0, value);
 }
 
 /** How a ragged entry is read. */
@@ -78,7 +78,7 @@ function lazyState(members: readonly Td[], options: LazyOptions): NewState {
   if (at < 0) {
     throw new RuntimeError(`Couldn't infer stack dim from negative value, got stack_dim=${stackDim}`);
   }
-  const batchSize = Size.fromList(insertAt(inner, at, members.length));
+  const batchSize = Size.fromList(insertAt(plainSizes(inner), at, members.length));
   if (!Number.isInteger(at) || at > rank) {
     throw new RuntimeError(`Stack dim ${stackDim} is too big for batch size ${batchSize}.`);
   }
@@ -95,13 +95,11 @@ function lazyState(members: readonly Td[], options: LazyOptions): NewState {
 
 /** Options of a stack whose members an operation made: the constructor takes both as they are. */
 class CheckedOptions {
-  constructor(options: LazyOptions) {
-    Object.assign(this, options);
-  }
+  constructor(readonly given: LazyOptions) {}
 }
 
 function lazyArguments(args: readonly unknown[]): [readonly Td[], LazyOptions] {
-  if (args[1] instanceof CheckedOptions) return [args[0] as readonly Td[], args[1]];
+  if (args[1] instanceof CheckedOptions) return [args[0] as readonly Td[], args[1].given];
   const members = args.filter(isTensorCollection);
   const places = checkedArguments(
     "LazyStackedTensorDict",
@@ -293,7 +291,9 @@ export class LazyStackedTensorDict<in out S extends Schema = Schema> extends Ten
 
   /** @internal The batch size that its members give it. */
   _resize(): void {
-    this._batchSize = Size.fromList(insertAt(memberBatch(this._members), this.stackDim, this._members.length));
+    this._batchSize = Size.fromList(
+      insertAt(plainSizes(memberBatch(this._members)), this.stackDim, this._members.length),
+    );
   }
 
   /** Sets the same entry in every member. */
@@ -306,7 +306,7 @@ export class LazyStackedTensorDict<in out S extends Schema = Schema> extends Ten
 
 /** A lazy stack of what operations made. */
 export function lazyOf(members: readonly Td[], options: LazyOptions): LazyStackedTensorDict {
-  return new LazyStackedTensorDict(members, new CheckedOptions(options));
+  return new LazyStackedTensorDict(members, new CheckedOptions(options) as LazyOptions);
 }
 
 declare module "../core/types.ts" {

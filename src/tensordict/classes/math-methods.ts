@@ -295,14 +295,22 @@ install(
       return compareTd(this, other, binary(name), equal) as Td;
     },
 );
+/** What a tensor's reduction is told besides the dimensions; null for nothing, which takes the short way. */
+function reduceOptions(dtype: SumOptions["dtype"], correction: SpreadOptions["correction"]): object | null {
+  if (dtype === null && correction === undefined) return null;
+  return { ...(dtype === null ? {} : { dtype }), ...(correction === undefined ? {} : { correction }) };
+}
+
 install(
   REDUCE,
   (name) =>
     function (this: Td, dim?: ReduceDim, keepdim?: boolean, options: SumOptions & SpreadOptions = {}): Td | Tensor {
-      const { dtype = null, correction } = options;
-      const more = { ...(dtype === null ? {} : { dtype }), ...(correction === undefined ? {} : { correction }) };
-      const run: Reducer = (t, at, keeps) =>
-        at === null && !keeps ? call(t, name, more) : call(t, name, at, { keepdim: keeps, ...more });
-      return reduction(this, name, { ...options, dim, keepdim }, run);
+      const { dtype = null, correction, reduce, keyTransform } = options;
+      const more = reduceOptions(dtype, correction);
+      const run: Reducer = (t, at, keeps) => {
+        if (at !== null || keeps) return call(t, name, at, { keepdim: keeps, ...more });
+        return more === null ? call(t, name) : call(t, name, more);
+      };
+      return reduction(this, name, { dim, keepdim, reduce, keyTransform }, run);
     },
 );

@@ -130,6 +130,9 @@ class DenseTensorDict<in out S extends Schema = Schema> extends TensorDictBase<S
   _own(key: string): Entry | undefined {
     return this._map.get(key);
   }
+  override get _count(): number {
+    return this._map.size;
+  }
   override _entries(): Iterable<[string, Entry]> {
     return this._map;
   }

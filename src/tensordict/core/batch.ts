@@ -23,10 +23,11 @@ import { isUnbatched, ofBatch, refuseUnbatched } from "./unbatched.ts";
  * @throws RuntimeError for other devices, for another number of dimensions, or, if `strict`, for other sizes
  */
 export function memberBatch(members: readonly Collection[], strict = false): Size {
-  const [first, ...others] = members;
+  const first = members[0];
   if (first === undefined) return Size.fromList([]);
   let common: readonly number[] = first._batchSize;
-  for (const td of others) {
+  for (const td of members) {
+    if (td._batchSize === common && td._device === first._device) continue;
     const [own, given] = [first._device, td._device];
     if (own === null ? given !== null : !(given !== null && own.equals(given))) {
       throw new RuntimeError(`devices differ, got ${own ?? "None"} and ${given ?? "None"}`);
@@ -41,7 +42,7 @@ export function memberBatch(members: readonly Collection[], strict = false): Siz
     }
     common = common.map((n, dim) => (td._batchSize[dim] === n ? n : -1));
   }
-  return Size.fromList([...common]);
+  return Size.fromList(common);
 }
 
 function incompatible(entry: Entry, path: readonly string[], batchSize: readonly number[]): RuntimeError {

@@ -2,7 +2,7 @@
 import { Complex, Float, Int } from "../../tensor/complex.ts";
 import type { Device } from "../../tensor/device.ts";
 import { RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
-import { type Size, sameSizes } from "../../tensor/size.ts";
+import { plainSizes, type Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { KeyThroughLeafError, keyPath, pythonString } from "./keys.ts";
 import { adoptNames, needsNames, refineNames, withPrefix } from "./names.ts";
@@ -187,8 +187,10 @@ export function stackProblem(members: readonly Td[], dim: unknown): string | nul
 
 /** True when `shape` begins with `batch`. */
 export function startsWith(shape: readonly number[], batch: readonly number[]): boolean {
-  if (shape.length < batch.length) return false;
-  for (let i = 0; i < batch.length; i++) if (shape[i] !== batch[i]) return false;
+  if (shape === batch) return true;
+  const given = plainSizes(batch);
+  if (shape.length < given.length) return false;
+  for (let i = 0; i < given.length; i++) if (shape[i] !== given[i]) return false;
   return true;
 }
 

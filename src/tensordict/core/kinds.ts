@@ -1,5 +1,6 @@
 // Kinds of arguments that only this room has.
 import * as texts from "../../../generated/texts.ts";
+import { Module } from "../../nn/module.ts";
 import { isDict, isNumber, type RoomKinds } from "../../tensor/checks.ts";
 import { DType, isDTypeName } from "../../tensor/dtype.ts";
 import { Tensor } from "../../tensor/tensor.ts";
@@ -76,6 +77,7 @@ export const TENSORDICT_KINDS: RoomKinds = {
 };
 
 function isModule(value: unknown): boolean {
+  if (value instanceof Module) return true;
   if (typeof value !== "object" && typeof value !== "function") return false;
   const { _parameters, _buffers, _modules } = (value ?? {}) as Record<string, unknown>;
   return [_parameters, _buffers, _modules].every((slots) => typeof slots === "object" && slots !== null);

@@ -94,6 +94,12 @@ export abstract class Collection<in out S extends Schema = Schema> {
   *_entries(): Iterable<[string, Entry]> {
     for (const key of this._keys()) yield [key, this._own(key) as Entry];
   }
+  /** @internal How many keys there are. */
+  get _count(): number {
+    let n = 0;
+    for (const _ of this._keys()) n++;
+    return n;
+  }
   /** @internal Stores an entry that was checked. */ abstract _put(key: string, entry: Entry): void;
   /** @internal */ abstract _drop(key: string): void;
   /** @internal The same kind of collection around other entries. */
@@ -228,8 +234,9 @@ export function* outlinesOf(td: Collection): Generator<[string, Entry]> {
 
 /** Batch size, device and names of `td`, some of them replaced. */
 export function stateOf(td: Collection, change?: Partial<NewState>): NewState {
-  const state = { batchSize: td._batchSize, device: td._device, names: td._names };
-  return change === undefined ? state : { ...state, ...change };
+  if (change === undefined) return { batchSize: td._batchSize, device: td._device, names: td._names };
+  const { batchSize = td._batchSize, device = td._device, names = td._names } = change;
+  return { batchSize, device, names };
 }
 
 /** The device that all of these have, null when they differ or have none. */
@@ -280,6 +287,7 @@ export function toNames(names: readonly (string | null)[] | null | undefined, ra
 /** Locked itself; a lazy stack also when all of its members are. */
 export function isLockedTd(td: Collection): boolean {
   if (td._locked) return true;
+  if (td._kind === "tensordict") return false;
   if (isNonTensor(td)) {
     return td._kind === "nonTensorStack" && td._parts.length > 0 && td._parts.every((part) => isLockedTd(part));
   }

@@ -1,11 +1,6 @@
 // The few functions of tensors that this room calls by name.
-import {
-  cat,
-  emptyStrided as emptyStridedOf,
-  full as fullOf,
-  stack,
-  zeros as zerosOf,
-} from "../../../generated/functional.ts";
+import { emptyStrided as emptyStridedOf, full as fullOf, zeros as zerosOf } from "../../../generated/functional.ts";
+import { cat, stack } from "../../../generated/ops.ts";
 import { tensor as tensorOf } from "../../api/tensor-data.ts";
 import type { DeviceLike } from "../../tensor/device.ts";
 import type { DTypeLike } from "../../tensor/dtype.ts";

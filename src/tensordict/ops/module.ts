@@ -149,9 +149,11 @@ function inPlaceOf(old: Tensor | null, entry: Tensor): Tensor {
 }
 
 function swap(td: Td, module: ModuleLike, before: Td, done: Swap[], preserve: boolean): void {
+  // Each is read once: a module looks through its attributes then.
+  const { _parameters: parameters, _buffers: buffers, _modules: modules } = module;
   for (const [key, entry] of entriesOf(td)) {
     if (entry instanceof Collection) {
-      const child = read(module._modules, key);
+      const child = read(modules, key);
       if (child === undefined || child === null) throw new KeyError(`the module has no child '${key}'`);
       const inner = make.tensordict(new Map(), { batchSize: Size.fromList([]), device: null, names: null });
       // A TensorDict of parameters has them all under joined keys.
@@ -160,11 +162,11 @@ function swap(td: Td, module: ModuleLike, before: Td, done: Swap[], preserve: bo
       before._put(key, joined ? unflattenKeysTd(inner, ".", false) : inner);
       continue;
     }
-    const holder = [module._parameters, module._buffers].find((candidate) => read(candidate, key) !== undefined);
+    const holder = [parameters, buffers].find((candidate) => read(candidate, key) !== undefined);
     if (holder === undefined) throw new KeyError(`the module has no parameter or buffer '${key}'`);
     const old = read(holder, key) ?? null;
     if (old !== null && !(old instanceof Tensor)) throw new RuntimeError(`'${key}' of the module is no tensor`);
-    const parameter = preserve && holder === module._parameters;
+    const parameter = preserve && holder === parameters;
     done.push(put(holder, key, parameter ? inPlaceOf(old, entry) : entry, old));
     if (old !== null) before._put(key, old);
   }

@@ -103,35 +103,41 @@ function like(other: Tensor | Td): ToOptions {
   return { ...(other._device === null ? {} : { device: other._device }), dtype: other.dtype };
 }
 
-function readTarget(target: unknown, options: ToOptions): ToOptions {
-  const { other, ...rest } = options;
-  const wanted = other === undefined || other === null ? rest : { ...like(other), ...rest };
-  if (target === undefined || target === null) return wanted;
-  if (target instanceof DType) return { ...wanted, dtype: target };
-  if (target instanceof Device) return { ...wanted, device: target };
-  if (target instanceof Tensor || isTensorCollection(target)) return { ...like(target), ...wanted };
-  if (typeof target === "string") {
-    return isDTypeName(target) ? { ...wanted, dtype: target } : { ...wanted, device: toDevice(target) };
+/** The device and dtype that are wanted; what is named by options comes before what another value has. */
+function readTarget(target: unknown, options: ToOptions): { device: Device | null; dtype: DType | null } {
+  const given = { device: options.device ?? null, dtype: options.dtype ?? null };
+  const { other } = options;
+  let model = other === undefined || other === null ? null : like(other);
+  if (target instanceof DType) given.dtype = target;
+  else if (target instanceof Device) given.device = target;
+  else if (typeof target === "string") {
+    if (isDTypeName(target)) given.dtype = target;
+    else given.device = toDevice(target);
+  } else if (target instanceof Tensor || isTensorCollection(target)) model = { ...like(target), ...model };
+  else if (target !== undefined && target !== null) {
+    throw texts.wrongArgument("to", "to", "target", "a device, a dtype, a Tensor or a TensorDict", typeName(target));
   }
-  throw texts.wrongArgument("to", "to", "target", "a device, a dtype, a Tensor or a TensorDict", typeName(target));
+  const device = given.device ?? model?.device ?? null;
+  const dtype = given.dtype ?? model?.dtype ?? null;
+  return { device: device === null ? null : toDevice(device), dtype: dtype === null ? null : toDType(dtype) };
 }
 
 /** @torch TensorDict.to */
 export function convertTd(td: Td, target: unknown, options: ToOptions): Td {
-  const wanted = readTarget(target, options);
-  const device = wanted.device === undefined || wanted.device === null ? null : toDevice(wanted.device);
-  const dtype = wanted.dtype === undefined || wanted.dtype === null ? null : toDType(wanted.dtype);
+  const { device, dtype } = readTarget(target, options);
   let result = td;
-  if (dtype !== null) result = applyLeaves(result, (t) => t.to(dtype), { nested: (entry) => entry.to(dtype) });
+  if (dtype !== null) {
+    result = applyLeaves(result, (t) => t.to(dtype), { nested: (entry) => entry.to(dtype) });
+  }
   if (device !== null && !(result._device?.equals(device) ?? false)) result = moveTd(result, device);
-  if (wanted.inplace === true && result !== td) {
+  if (options.inplace === true && result !== td) {
     requireUnlocked(td);
     rebind(td, result);
     result = td;
   }
-  if (wanted.batchSize !== undefined) {
+  if (options.batchSize !== undefined) {
     if (isLazy(td)) throw new TypeError("Cannot pass batch-size to a LazyStackedTensorDict.");
-    result.batchSize = wanted.batchSize;
+    result.batchSize = options.batchSize;
   }
   if (td._locked && result !== td) lockTd(result);
   return result;

@@ -138,9 +138,7 @@ function applyLevel(
       const result = fn(entry as Tensor, path, items);
       if (result === null || result === undefined) continue;
       kept = true;
-      if (options.inplace && entry instanceof Tensor) {
-        planWrite(td, key, entry, result, writes, () => fn(entry, path, items) as Tensor);
-      } else if (options.inplace) writes.push(() => td._put(key, result));
+      if (options.inplace) planResult(td, key, entry, result, writes, { fn, path, items });
       else if (fits(result, state) && !isUnbatched(entry)) entries.set(key, result);
       else entries.set(key, resultEntry(entry, result, state, key));
     } else if (isNested(entry)) {
@@ -162,6 +160,19 @@ function applyLevel(
   if (options.inplace) return td;
   if (!kept && options.filterEmpty !== false && (options.filterEmpty === true || leaves)) return null;
   return td._like(entries, state);
+}
+
+/** A call of the function. */
+interface LeafCall {
+  fn: LeafFunction;
+  path: readonly string[];
+  items: readonly unknown[];
+}
+
+/** Plans what becomes of an entry in place. */
+function planResult(td: Td, key: string, entry: Entry, result: Tensor, writes: Writes, call: LeafCall): void {
+  if (!(entry instanceof Tensor)) writes.push(() => td._put(key, result));
+  else planWrite(td, key, entry, result, writes, () => call.fn(entry, call.path, call.items) as Tensor);
 }
 
 /** What a function gave, as an entry. */

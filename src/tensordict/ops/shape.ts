@@ -3,7 +3,7 @@
 import { isDict } from "../../tensor/checks.ts";
 import { DType, type DTypeLike, toDType } from "../../tensor/dtype.ts";
 import { IndexError, RuntimeError, ValueError } from "../../tensor/errors.ts";
-import { numelOf, Size } from "../../tensor/size.ts";
+import { numelOf, plainSizes, Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { lockLike, mapLike } from "../core/locking.ts";
 import { type NestedTensor, noNested } from "../core/nested.ts";
@@ -71,7 +71,7 @@ export function applyShape(td: Td, op: ShapeOp): Td {
   }
   if (isNonTensor(td)) return shapeValues(td, op);
   const names = td._names === null ? null : (op.names?.(td._names) ?? null);
-  const state = { batchSize: Size.fromList(op.size(td._batchSize)), device: td._device, names };
+  const state = { batchSize: Size.fromList(op.size(plainSizes(td._batchSize))), device: td._device, names };
   const entries = new Map<string, Entry>();
   const outside = op.outside === undefined ? undefined : td._outside;
   for (const [key, entry] of outside === undefined ? entriesOf(td) : outlinesOf(td)) {

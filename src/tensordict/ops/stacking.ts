@@ -2,7 +2,7 @@
 import type { PythonJson } from "../../io/base/python-json.ts";
 import { inOrder } from "../../tensor/checks.ts";
 import { IndexError, KeyError, RuntimeError, ValueError, warn } from "../../tensor/errors.ts";
-import { Size, sameSizes } from "../../tensor/size.ts";
+import { plainSizes, Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { pythonString } from "../core/keys.ts";
 import { catNested, noNested } from "../core/nested.ts";
@@ -13,6 +13,7 @@ import {
   Collection,
   commonDevice,
   type DimNames,
+  entriesOf,
   isClassTd,
   isLazy,
   isNested,
@@ -32,7 +33,7 @@ import { entryOf, isUnbatched, type UnbatchedTensor } from "../core/unbatched.ts
 import { nestedValues } from "../core/values.ts";
 
 function insertDim(size: readonly number[], dim: number, n: number): Size {
-  return Size.fromList([...size.slice(0, dim), n, ...size.slice(dim)]);
+  return Size.fromList(plainSizes(size).toSpliced(dim, 0, n));
 }
 
 function wrapStackDim(dim: number, rank: number): number {
@@ -185,6 +186,8 @@ function stackLevel(list: readonly Td[], dim: number, how: Stacking): Td {
   const other = list.findIndex((td) => !sameSizes(td._batchSize, first._batchSize));
   if (other > 0) return stackUnlike(list, dim, other, how);
   const at = wrapStackDim(dim, rank);
+  const alike = alikeParts(list);
+  if (alike !== null) return stackParts(list, alike, at, how);
   const keys = sameKeys(list);
   if (keys === null) {
     const exclusive =
@@ -208,6 +211,43 @@ function stackLevel(list: readonly Td[], dim: number, how: Stacking): Td {
     entries.set(key, entryOf(stackEntries(own, key, at, how), state.batchSize));
   }
   return first._like(entries, state);
+}
+
+/**
+ * By key what each of some TensorDicts has, where all have the same keys, tensors of one shape or TensorDicts of one
+ * batch size; null for all others.
+ */
+function alikeParts(list: readonly Td[]): Map<string, Entry[]> | null {
+  const [first] = list as [Td];
+  for (const td of list) if (td._kind !== "tensordict" || td._outside !== undefined) return null;
+  const parts = new Map<string, Entry[]>();
+  for (const [key, entry] of entriesOf(first)) {
+    const isTensor = entry instanceof Tensor;
+    if (isTensor ? isUnbatched(entry) : entry._kind !== "tensordict") return null;
+    const part: Entry[] = [];
+    for (const td of list) {
+      const own = td._own(key);
+      if (own === undefined || !(isTensor ? isLike(entry, own) : isLikeTd(entry as Td, own))) return null;
+      part.push(own);
+    }
+    parts.set(key, part);
+  }
+  return list.every((td) => td._count === parts.size) ? parts : null;
+}
+
+const isLike = (entry: Tensor, own: Entry): boolean =>
+  own instanceof Tensor && !isUnbatched(own) && sameSizes(own._shape, entry._shape);
+
+const isLikeTd = (entry: Td, own: Entry): boolean =>
+  !(own instanceof Tensor) && own._kind === "tensordict" && sameSizes(own._batchSize, entry._batchSize);
+
+function stackParts(list: readonly Td[], parts: ReadonlyMap<string, Entry[]>, at: number, how: Stacking): Td {
+  const entries = new Map<string, Entry>();
+  for (const [key, part] of parts) {
+    const stacked = part[0] instanceof Tensor;
+    entries.set(key, stacked ? stackTensors(part as Tensor[], at) : stackLevel(part as Td[], at, how));
+  }
+  return (list[0] as Td)._like(entries, stackedState(list, at));
 }
 
 /** Collections of different batch sizes. */

@@ -130,11 +130,17 @@ export function planSet(td: Td, path: readonly string[], value: unknown, writes:
     at = next;
   }
   requirePlace(at, path[depth] as string);
-  if (isBranch(value) || isSource(value)) requireOutside(at, value);
-  const entry = entryIn(at, path[path.length - 1] as string, value);
-  if (isLazy(at) && isNested(entry)) throw noNested("setting a part", path.at(-1) as string);
-  at._outside?.check(path.at(-1) as string, entry);
-  writes.push(() => putEntry(at, path.slice(depth), entry));
+  if (!(value instanceof Tensor) && (isBranch(value) || isSource(value))) requireOutside(at, value);
+  const last = path[path.length - 1] as string;
+  const entry = entryIn(at, last, value);
+  if (isLazy(at) && isNested(entry)) throw noNested("setting a part", last);
+  at._outside?.check(last, entry);
+  if (depth === path.length - 1) {
+    writes.push(() => {
+      at._put(last, entry);
+      adoptNames(at, entry);
+    });
+  } else writes.push(() => putEntry(at, path.slice(depth), entry));
 }
 
 function putEntry(td: Td, path: readonly string[], entry: Entry): void {
@@ -338,23 +344,45 @@ function planUpdate(td: Td, source: UpdateSource, clone: boolean, only: Selectio
     return;
   }
   requireBatch(td, source);
+  if (only === null && source instanceof Collection) {
+    for (const [key, value] of entriesOf(source)) planPair(td, [key], value, clone, null, writes);
+    return;
+  }
   const pairs = [...pairsOf(source, only)];
   requireApart(pairs);
-  for (const [path, value, inner] of pairs) {
-    const own = path.length === 1 ? outlineOf(td, path[0] as string) : findOutline(td, path);
-    if (isBranch(own) && isBranch(value) && isLazy(value) && !isLazy(own) && !isClassTd(own)) {
-      // The members of a stack stay apart, whatever they come to.
-      const { stackDim } = value;
-      const stack = make.lazy(own.unbind(stackDim) as Td[], stackDim, null);
-      planUpdate(stack, value, clone, inner, writes);
-      planSet(td, path, stack, writes);
-    } else if (isBranch(own) && (isBranch(value) || isSource(value))) {
-      planUpdate(own, value, clone, inner, writes);
-    } else if (inner === null || own === undefined) {
-      // A dictionary that is not there yet comes whole, whichever keys of it were asked for.
-      const copy = clone && (value instanceof Tensor || value instanceof Collection);
-      planSet(td, path, copy ? (value as Td).clone() : value, writes);
-    }
+  for (const [path, value, inner] of pairs) planPair(td, path, value, clone, inner, writes);
+}
+
+/** Plans what an update does with one key of its source. */
+function planPair(
+  td: Td,
+  path: readonly string[],
+  value: unknown,
+  clone: boolean,
+  inner: Selection["only"],
+  writes: Writes,
+): void {
+  if (value instanceof Tensor && td._kind === "tensordict" && path.length === 1 && inner === null) {
+    // A tensor takes the place of whatever is there.
+    const [key] = path as [string];
+    const entry = entryIn(td, key, clone ? value.clone() : value);
+    td._outside?.check(key, entry);
+    writes.push(() => td._put(key, entry));
+    return;
+  }
+  const own = path.length === 1 ? outlineOf(td, path[0] as string) : findOutline(td, path);
+  if (isBranch(own) && isBranch(value) && isLazy(value) && !isLazy(own) && !isClassTd(own)) {
+    // The members of a stack stay apart, whatever they come to.
+    const { stackDim } = value;
+    const stack = make.lazy(own.unbind(stackDim) as Td[], stackDim, null);
+    planUpdate(stack, value, clone, inner, writes);
+    planSet(td, path, stack, writes);
+  } else if (isBranch(own) && (isBranch(value) || isSource(value))) {
+    planUpdate(own, value, clone, inner, writes);
+  } else if (inner === null || own === undefined) {
+    // A dictionary that is not there yet comes whole, whichever keys of it were asked for.
+    const copy = clone && (value instanceof Tensor || value instanceof Collection);
+    planSet(td, path, copy ? (value as Td).clone() : value, writes);
   }
 }
 
@@ -456,8 +484,7 @@ function selected(keys: UpdateOptions["keysToUpdate"]): Selection["only"] {
 function requireBatch(td: Td, source: unknown): void {
   if (!isBranch(source)) return;
   const [own, given] = [td._batchSize, source._batchSize];
-  const fits = given.length >= own.length ? own.every((n, i) => n === given[i]) : given.every((n, i) => n === own[i]);
-  if (fits) return;
+  if (given.length >= own.length ? startsWith(given, own) : startsWith(own, given)) return;
   throw new RuntimeError(
     `update() got a source with batch size ${given} for a destination with batch size ${own}. ` +
       "Pass update_batch_size=True to replace the batch size.",
