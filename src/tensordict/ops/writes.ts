@@ -4,7 +4,6 @@ import { KeyError, RuntimeError, ValueError } from "../../tensor/errors.ts";
 import { sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import {
-  badSource,
   entryIn,
   isNumberLike,
   isSource,
@@ -45,6 +44,9 @@ import type { Entry, NestedKey } from "../core/types.ts";
 import { isUnbatched } from "../core/unbatched.ts";
 import { piecesFor, requiredPieces } from "./pieces.ts";
 import { valuesOf } from "./stacking.ts";
+import { pairsOf, partOf, requireApart, requireSource, type Selection, type UpdateSource } from "./update-sources.ts";
+
+export type { Selection, UpdateSource } from "./update-sources.ts";
 
 /** Writes that cannot be refused any more. */
 export type Writes = (() => void)[];
@@ -281,58 +283,6 @@ export function planInPlace(td: Td, key: NestedKey, value: unknown, writes: Writ
   planInto(holder, last, entry, value, writes);
 }
 
-/** What `update` takes. */
-export type UpdateSource = Td | Record<string, unknown> | ReadonlyMap<string, unknown>;
-
-/** Which keys of a source count, and what is done with others than those that are there. */
-export interface Selection {
-  /** Paths; null for all of them. */
-  only: readonly (readonly string[])[] | null;
-  /** In place: keys that are not there are added; otherwise they are errors, and values broadcast. */
-  add: boolean;
-  /** Where the level is that is written, for errors. */
-  at?: readonly string[];
-}
-
-/** The pairs of a source that are selected, and what of each is. */
-function* pairsOf(
-  source: UpdateSource,
-  only: Selection["only"],
-): Generator<[path: readonly string[], value: unknown, inner: Selection["only"]]> {
-  const pairs: Iterable<[NestedKey, unknown]> =
-    source instanceof Collection ? entriesOf(source) : sourceEntries(source as Record<string, unknown>);
-  for (const [key, value] of pairs) {
-    const path = keyPath(key);
-    if (only === null) {
-      yield [path, value, null];
-      continue;
-    }
-    const below = only.filter((one) => path.every((part, i) => i >= one.length || one[i] === part));
-    if (below.length === 0) continue;
-    const whole = below.some((one) => one.length <= path.length);
-    yield [path, value, whole ? null : below.map((one) => one.slice(path.length))];
-  }
-}
-
-/** Throws for what is no source of an update. */
-function requireSource(source: unknown): asserts source is UpdateSource {
-  if (isBranch(source) || isSource(source)) return;
-  throw badSource(source);
-}
-
-/** Refuses a key that goes through another one of the same source, which is no dictionary. */
-function requireApart(pairs: readonly (readonly [path: readonly string[], value: unknown, inner: unknown])[]): void {
-  if (pairs.every(([path]) => path.length === 1)) return;
-  const leaves = new Set(pairs.filter(([, value]) => !isBranch(value) && !isSource(value)).map(([p]) => p.join("\0")));
-  for (const [path] of pairs) {
-    for (let n = 1; n < path.length; n++) {
-      if (leaves.has(path.slice(0, n).join("\0"))) {
-        throw new KeyError(`key ${keyText(path)} goes through ${keyText(path.slice(0, n))}, which is no tensordict`);
-      }
-    }
-  }
-}
-
 function planUpdate(td: Td, source: UpdateSource, clone: boolean, only: Selection["only"], writes: Writes): void {
   requireUnlocked(td);
   requireSource(source);
@@ -384,14 +334,6 @@ function planPair(
     const copy = clone && (value instanceof Tensor || value instanceof Collection);
     planSet(td, path, copy ? (value as Td).clone() : value, writes);
   }
-}
-
-function partOf(source: UpdateSource, only: Selection["only"]): Record<string, unknown> | ReadonlyMap<string, unknown> {
-  const part = new Map<string, unknown>();
-  for (const [path, value, inner] of pairsOf(source, only)) {
-    part.set(path[0] as string, inner === null ? value : partOf(value as UpdateSource, inner));
-  }
-  return part;
 }
 
 function findOutline(td: Td, path: readonly string[]): Entry | undefined {

@@ -1,0 +1,72 @@
+// What updates read: their sources, and the parts of them that were asked for.
+import { KeyError } from "../../tensor/errors.ts";
+import { badSource, isSource, sourceEntries } from "../core/convert.ts";
+import { keyPath, keyText } from "../core/keys.ts";
+import { Collection, entriesOf, isBranch, type Td } from "../core/state.ts";
+import type { NestedKey } from "../core/types.ts";
+
+/** What `update` takes. */
+export type UpdateSource = Td | Record<string, unknown> | ReadonlyMap<string, unknown>;
+
+/** Which keys of a source count, and what is done with others than those that are there. */
+export interface Selection {
+  /** Paths; null for all of them. */
+  only: readonly (readonly string[])[] | null;
+  /** In place: keys that are not there are added; otherwise they are errors, and values broadcast. */
+  add: boolean;
+  /** Where the level is that is written, for errors. */
+  at?: readonly string[];
+}
+
+/** The pairs of a source that are selected, and what of each is. */
+export function* pairsOf(
+  source: UpdateSource,
+  only: Selection["only"],
+): Generator<[path: readonly string[], value: unknown, inner: Selection["only"]]> {
+  const pairs: Iterable<[NestedKey, unknown]> =
+    source instanceof Collection ? entriesOf(source) : sourceEntries(source as Record<string, unknown>);
+  for (const [key, value] of pairs) {
+    const path = keyPath(key);
+    if (only === null) {
+      yield [path, value, null];
+      continue;
+    }
+    const below = only.filter((one) => path.every((part, i) => i >= one.length || one[i] === part));
+    if (below.length === 0) continue;
+    const whole = below.some((one) => one.length <= path.length);
+    yield [path, value, whole ? null : below.map((one) => one.slice(path.length))];
+  }
+}
+
+/** Throws for what is no source of an update. */
+export function requireSource(source: unknown): asserts source is UpdateSource {
+  if (isBranch(source) || isSource(source)) return;
+  throw badSource(source);
+}
+
+/** Refuses a key that goes through another one of the same source, which is no dictionary. */
+export function requireApart(
+  pairs: readonly (readonly [path: readonly string[], value: unknown, inner: unknown])[],
+): void {
+  if (pairs.every(([path]) => path.length === 1)) return;
+  const leaves = new Set(pairs.filter(([, value]) => !isBranch(value) && !isSource(value)).map(([p]) => p.join("\0")));
+  for (const [path] of pairs) {
+    for (let n = 1; n < path.length; n++) {
+      if (leaves.has(path.slice(0, n).join("\0"))) {
+        throw new KeyError(`key ${keyText(path)} goes through ${keyText(path.slice(0, n))}, which is no tensordict`);
+      }
+    }
+  }
+}
+
+/** The selected part of a source. */
+export function partOf(
+  source: UpdateSource,
+  only: Selection["only"],
+): Record<string, unknown> | ReadonlyMap<string, unknown> {
+  const part = new Map<string, unknown>();
+  for (const [path, value, inner] of pairsOf(source, only)) {
+    part.set(path[0] as string, inner === null ? value : partOf(value as UpdateSource, inner));
+  }
+  return part;
+}
