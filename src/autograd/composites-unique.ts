@@ -60,6 +60,7 @@ function ofElements(self: Tensor, request: Request): Tensor[] {
       () => whole(x, 0),
     );
   }
+  if (request.name === "unique" && x.dtype === bool && x._storage.device.computes) return ofTruths(self, request);
   const sorted = request.name === "unique" ? x.sort({ stable: true }) : null;
   const values = sorted?.values ?? x;
   const first = starts(values);
@@ -68,6 +69,20 @@ function ofElements(self: Tensor, request: Request): Tensor[] {
     values.maskedSelect(first),
     () => runsOf(first, sorted?.indices ?? null).view(self._shape),
     () => lengthsOf(first),
+  );
+}
+
+/** Of truth values two sums tell everything. */
+function ofTruths(self: Tensor, request: Request): Tensor[] {
+  const [some, every] = [self.any().item(), self.all().item()];
+  const both = some && !every;
+  const values = both ? self.newTensor([false, true]) : self.newOnes([1]).mul(some);
+  const trues = self.sum().view(1);
+  return answer(
+    request,
+    values,
+    () => (both ? self.to(int64).contiguous() : whole(self, ...self._shape)),
+    () => (both ? O.cat([trues.neg().add(self._numel), trues], 0) : whole(self, 1).add(self._numel)),
   );
 }
 

@@ -3,14 +3,26 @@
 import { K } from "../../generated/kernels.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
+import type { Device } from "../tensor/device.ts";
 import { bfloat16, bool, type DType, float16, toReal } from "../tensor/dtype.ts";
+import { contiguousStrides } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { empty, emptyBeside, emptyCopy, emptyLike, emptyWith, isCanonical } from "./allocate.ts";
+import {
+  empty,
+  emptyBeside,
+  emptyCopy,
+  emptyLike,
+  emptyWith,
+  isCanonical,
+  preservedStrides,
+  strideOrder,
+} from "./allocate.ts";
 import { fill } from "./copy.ts";
 import { floatLimit } from "./fits.ts";
 import { binary, general, layoutOf, type Pointwise, RULES, scalarAttr, unary } from "./pointwise.ts";
 import { canCast, resultType2 } from "./promotion.ts";
 import { refuse } from "./refusals.ts";
+import { asView } from "./views.ts";
 
 type Out = Tensor | undefined;
 
@@ -108,20 +120,30 @@ const NEVER: Pointwise = question("isposinf", K.binary_ne);
 
 /** The layout of what is computed in two steps: the size, and its comparison with a number. */
 function besideSize(self: Tensor): Tensor {
-  return emptyBeside(emptyLike(self), bool);
+  return isCanonical(self)
+    ? emptyLike(self, bool)
+    : emptyWith(self._shape, stridesBesideSize(self), bool, deviceOf(self));
+}
+
+function stridesBesideSize(self: Tensor): readonly number[] {
+  const size = self._contiguous ? self : laid(self, preservedStrides(self));
+  return self._contiguous || isCanonical(size) ? contiguousStrides(self._shape) : strideOrder(self._shape, [size]);
+}
+
+const deviceOf = (x: Tensor): Device => x._storage.device;
+
+/** A tensor of other strides, of which nothing but its geometry is asked. */
+function laid(self: Tensor, strides: readonly number[]): Tensor {
+  return asView(self, self._shape, strides, self._offset);
 }
 
 /** In three: where an element equals itself, and where its size is not infinite. */
 function besideBoth(self: Tensor): Tensor {
+  const shape = self._shape;
   if (isCanonical(self)) return emptyLike(self, bool);
-  const [equal, size] = [withLayout([self, self]), besideSize(self)];
-  return withLayout([equal, size]);
-}
-
-function withLayout(tensors: readonly [Tensor, Tensor]): Tensor {
-  const { _shape: shape, _storage: storage } = tensors[0];
-  const strides = layoutOf(tensors, shape);
-  return strides === null ? empty(shape, bool, storage.device) : emptyWith(shape, strides, bool, storage.device);
+  const equal = laid(self, layoutOf([self, self], shape) ?? contiguousStrides(shape));
+  const strides = layoutOf([equal, laid(self, stridesBesideSize(self))], shape);
+  return strides === null ? empty(shape, bool, deviceOf(self)) : emptyWith(shape, strides, bool, deviceOf(self));
 }
 
 export function isinf(self: Tensor): Tensor {

@@ -14,7 +14,9 @@ import type { Kernel } from "./kernel.ts";
 import { type Named, named } from "./named.ts";
 import { prepareOut } from "./out.ts";
 import { requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
+import { arange } from "./ranges.ts";
 import { isShortFloat, requireOutDtype, writable } from "./reduce-layout.ts";
+import { asView } from "./views.ts";
 
 const PAIR = ["values", "indices"] as const;
 type Pair = Named<typeof PAIR>;
@@ -79,8 +81,17 @@ function sorted(self: Tensor, dim: number, descending: boolean, out: readonly Te
   if (isShortFloat(self.dtype)) {
     throw texts.notImplementedFor(undefined, "sorting_kernel_method_name", self.dtype.scalarType);
   }
-  launch(K.sort_sort, "sort", self, at, outs, { descending, wanted: null });
+  if (out === undefined && self._strides[at] === 0 && hasWork(outs[0])) inOrder(self, at, outs);
+  else launch(K.sort_sort, "sort", self, at, outs, { descending, wanted: null });
   return outs;
+}
+
+/** Along a dimension that repeats one element all are equal, and stay where they are. */
+function inOrder(self: Tensor, at: number, [values, indices]: readonly [Tensor, Tensor]): void {
+  transfer(values, self);
+  const places = arange(self._shape[at] as number, int64, indices._storage.device, false);
+  const steps = self._shape.map((_, d) => (d === at ? 1 : 0));
+  transfer(indices, asView(places, self._shape, steps, 0));
 }
 
 export function sort(self: Tensor, dim: number, descending: boolean, out?: readonly Tensor[]): Pair {
@@ -98,12 +109,15 @@ export function sortStable(
   return named("sort", PAIR, sorted(self, dim, descending, out));
 }
 
+/** The values' memory serves the next call. */
 export function argsort(self: Tensor, dim: number, descending: boolean): Tensor {
-  return sorted(self, dim, descending, undefined)[1];
+  const [values, indices] = sorted(self, dim, descending, undefined);
+  values.dispose();
+  return indices;
 }
 
 export function argsortStable(self: Tensor, dim: number, descending: boolean, _stable: boolean): Tensor {
-  return sorted(self, dim, descending, undefined)[1];
+  return argsort(self, dim, descending);
 }
 
 export function topk(

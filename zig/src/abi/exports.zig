@@ -42,6 +42,7 @@ export fn zs_init(wanted: u32, thread_count: u32) i32 {
         if (wanted > abi.IsaLevel.neon) return @intFromEnum(abi.Status.unsupported);
         table = table_of("neon");
     }
+    families.plain.index.use_sums(table.sums);
     if (thread_count > 0) threads.set_num_threads(thread_count);
     return 0;
 }

@@ -233,19 +233,22 @@ pub const gcd = pairs.gcd;
 pub const lcm = pairs.lcm;
 pub const ldexp = pairs.ldexp;
 
-pub const atan2 = RealFloat("atan2");
-pub const copysign = RealFloat("copysign");
+pub const atan2 = struct {
+    pub const arity = 2;
+    pub const computes = pw.floats;
+    pub const heavy = true;
+    pub inline fn apply(comptime _: Compute, _: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+        return vm.atan2(a, b);
+    }
+};
 
-fn RealFloat(comptime name: []const u8) type {
-    return struct {
-        pub const arity = 2;
-        pub const computes = pw.floats;
-        pub const heavy = true;
-        pub inline fn apply(comptime _: Compute, _: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
-            return @field(vm, name)(a, b);
-        }
-    };
-}
+pub const copysign = struct {
+    pub const arity = 2;
+    pub const computes = pw.floats;
+    pub inline fn apply(comptime _: Compute, _: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+        return vm.copysign(a, b);
+    }
+};
 
 /// The logarithm of a sum of two powers, of e and of 2: the larger one is taken out.
 pub const logaddexp = struct {

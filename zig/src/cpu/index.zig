@@ -12,6 +12,7 @@ const dt = @import("../core/dtype.zig");
 const fr = @import("../core/frame.zig");
 const iter = @import("../core/iter.zig");
 const parallel = @import("../core/parallel.zig");
+const pw = @import("pointwise.zig");
 
 const grain = 16384;
 /// Bytes of a line that the processor's nearest cache holds.
@@ -20,6 +21,22 @@ const first_index = 3;
 const none = std.math.maxInt(usize);
 
 const Mode = abi.IndexMode;
+
+/// The loops of additions of the instruction set in use: they take whole rows.
+var sums: ?*const pw.Specs = null;
+
+pub fn use_sums(specs: *const pw.Specs) void {
+    sums = specs;
+}
+
+/// The loop that adds elements of a dtype as `Combine` does; null where they are widened first, or may be no plain bits.
+fn row_of_sums(d: dt.DType) ?pw.Spec.Loop {
+    const specs = sums orelse return null;
+    if (d == .bool) return null;
+    if (pw.short_index(d)) |k| return if (specs.short[k]) |s| s.loop else null;
+    for (specs.native) |native| if (native) |s| if (s.types[0] == d) return s.loop;
+    return null;
+}
 
 /// One index tensor and the dimension that it indexes.
 const Index = struct {
@@ -134,6 +151,8 @@ const Call = struct {
     indexed: usize,
     /// Smallest position whose index lies outside.
     bad: *std.atomic.Value(usize),
+    /// Adds one row to another.
+    add: ?pw.Spec.Loop = null,
 };
 
 /// out[...] = self[indices]
@@ -223,13 +242,17 @@ fn Reader(comptime T: type) type {
 
         inline fn elements(c: Call, w: *const Walk, n: usize) void {
             const x = &c.indices.list[0];
-            if (c.indices.len == 1 and !x.narrow and w.step[2] == 1 and !c.indices.wrap) {
+            if (c.indices.len == 1 and !x.narrow and w.step[2] == 1) {
                 const line: Line(T) = .of(c, w, x);
+                const wrap = c.indices.wrap;
                 if (w.step[1] == 0) line.fetch(n, x.stride);
-                const done = if (w.step[0] == 1 and w.step[1] == 0 and x.stride == 1)
-                    line.read(n, 1, 0, 1)
+                const simple = w.step[0] == 1 and w.step[1] == 0 and x.stride == 1;
+                const done = if (simple and wrap)
+                    line.read(n, 1, 0, 1, true)
+                else if (simple)
+                    line.read(n, 1, 0, 1, false)
                 else
-                    line.read(n, w.step[0], w.step[1], x.stride);
+                    line.read(n, w.step[0], w.step[1], x.stride, wrap);
                 if (done < n) {
                     const p: usize = @intCast(w.position.offset);
                     _ = c.bad.fetchMin(p + done, .monotonic);
@@ -277,10 +300,11 @@ fn Line(comptime T: type) type {
         }
 
         /// How many elements were read before an index that lies outside.
-        inline fn read(line: Line(T), n: usize, to: isize, from: isize, stride: i64) usize {
+        inline fn read(line: Line(T), n: usize, to: isize, from: isize, stride: i64, wrap: bool) usize {
             for (0..n) |i| {
                 const k: isize = @intCast(i);
-                const at = line.index[i];
+                const given = line.index[i];
+                const at = if (wrap and given < 0) given + line.size else given;
                 if (@as(u64, @bitCast(at)) >= @as(u64, @bitCast(line.size))) return i;
                 at_element(T, line.dense, k * to).* = at_element(T, line.indexed, k * from + at * stride).*;
             }
@@ -335,7 +359,7 @@ pub fn put(f: *fr.Frame) abi.Status {
     if (wrong != none) return indices.report(f, wrong);
     const mode: Mode = @enumFromInt(@as(u8, @intCast(fr.attr_int(f, abi.IndexAttr.mode))));
     var bad = std.atomic.Value(usize).init(none);
-    const c: Call = .{
+    var c: Call = .{
         .space = &space,
         .indices = &indices,
         .dense = @intFromPtr(fr.view(f, 0).data),
@@ -343,6 +367,7 @@ pub fn put(f: *fr.Frame) abi.Status {
         .bad = &bad,
     };
     const dtype = fr.view(f, 1).dtype;
+    if (mode == .add) c.add = row_of_sums(dtype);
     switch (mode) {
         .assign => switch (dt.size_of(dtype)) {
             inline 1, 2, 4, 8, 16 => |size| write(Assign(std.meta.Int(.unsigned, 8 * size)), c, mode, .assign),
@@ -439,10 +464,20 @@ fn write(comptime Op: type, c: Call, mode: Mode, comptime often: Mode) void {
     }
 }
 
+/// Elements from which on a row is written as a whole.
+const least_row = 16;
+const no_attrs: pw.Params.Attrs = @splat(0);
+
 fn run_of_writes(comptime Op: type, c: Call, w: *const Walk, mode: Mode, n: usize) void {
     const T = Op.Stored;
     const one_row = w.step[2] == 0;
     const row: isize = if (one_row) c.indices.offset(@intCast(w.position.offset)).? else 0;
+    if (one_row and w.step[0] == 1 and w.step[1] == 1 and n >= least_row) {
+        const to: [*]u8 = @ptrCast(at_element(T, c.indexed, w.indexed.offset + row));
+        const from: [*]const u8 = @ptrCast(at_element(T, c.dense, w.dense.offset));
+        if (mode == .assign) return @memmove(to[0 .. n * @sizeOf(T)], from[0 .. n * @sizeOf(T)]);
+        if (c.add) |add| return add(.{ .attrs = &no_attrs }, to, &.{ to, from, from }, n);
+    }
     for (0..n) |i| {
         const k: isize = @intCast(i);
         const base = if (one_row) row else c.indices.offset(@intCast(w.position.offset + k * w.step[2])).?;

@@ -248,7 +248,10 @@ const Job = struct {
         while (at < j.plan.reduced.total) {
             const n = @min(block, j.plan.reduced.total - at);
             const k: isize = @intCast(at);
-            for (walks, rows) |*w, r| e.read(r, w.in + k * e.in, e.in, n);
+            for (walks, rows) |*w, r| {
+                e.fetch_target(w.out[0] + k * e.out, n);
+                e.read(r, w.in + k * e.in, e.in, n);
+            }
             j.loop.lines(&totals, &rows, n);
             for (walks, rows) |*w, r| e.write(r, w.out[0] + k * e.out, e.out, n);
             at += n;

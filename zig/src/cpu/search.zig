@@ -73,10 +73,49 @@ fn Search(comptime T: type, comptime mode: Mode) type {
         }
 
         fn tasks(job: *Self, begin: usize, end: usize) void {
-            for (begin..end) |i| {
+            var i = begin;
+            while (i < end) {
                 const row = i / job.per_row;
-                job.one(i, row * job.length);
+                const stop = @min(end, (row + 1) * job.per_row);
+                if (job.is_sorted(row * job.length, stop - i)) while (i + together <= stop) : (i += together) {
+                    job.several(i, row * job.length);
+                };
+                while (i < stop) : (i += 1) job.one(i, row * job.length);
             }
+        }
+
+        /// Whether a row is in order, if it is worth to look before so many searches. Where it is not, what is found
+        /// depends on which elements are looked at.
+        fn is_sorted(job: *const Self, base: usize, searches: usize) bool {
+            if (job.places != null or job.length == 0 or searches < together or searches < job.length / 16) return false;
+            const row = job.sorted + base;
+            var ordered = row[0] == row[0];
+            for (row[1..job.length], row[0 .. job.length - 1]) |b, a| ordered = ordered and a <= b;
+            return ordered;
+        }
+
+        /// Searches side by side: no step of one waits for those of another, and none has a branch to foresee.
+        const together = 8;
+
+        fn several(job: *Self, i: usize, base: usize) void {
+            const row = job.sorted + base;
+            var low: [together]usize = @splat(0);
+            var left = job.length;
+            while (left > 1) {
+                const half = left / 2;
+                inline for (0..together) |k| {
+                    const further: usize = @intFromBool(job.beyond(row[low[k] + half - 1], job.values[i + k]));
+                    low[k] += half & (0 -% further);
+                }
+                left -= half;
+            }
+            inline for (0..together) |k| low[k] += @intFromBool(job.beyond(row[low[k]], job.values[i + k]));
+            inline for (0..together) |k| job.found(i + k, base, low[k]);
+        }
+
+        inline fn beyond(job: *const Self, at: T, x: T) bool {
+            if (mode == .presence) return at < x;
+            return if (job.right) !(at > x) else !(at >= x);
         }
 
         fn one(job: *Self, i: usize, base: usize) void {
@@ -86,11 +125,14 @@ fn Search(comptime T: type, comptime mode: Mode) type {
             while (low < high) {
                 const middle = low + (high - low) / 2;
                 const at = job.element(base, middle) orelse return job.bad.store(true, .release);
-                const beyond = if (mode == .presence) at < x else if (job.right) !(at > x) else !(at >= x);
-                if (beyond) low = middle + 1 else high = middle;
+                if (job.beyond(at, x)) low = middle + 1 else high = middle;
             }
+            job.found(i, base, low);
+        }
+
+        inline fn found(job: *Self, i: usize, base: usize, low: usize) void {
             if (mode == .presence) {
-                job.out[i] = @intFromBool(low < job.length and job.sorted[base + low] == x);
+                job.out[i] = @intFromBool(low < job.length and job.sorted[base + low] == job.values[i]);
             } else if (job.narrow) {
                 @as([*]align(1) i32, @ptrCast(job.out))[i] = @intCast(low);
             } else {

@@ -128,7 +128,9 @@ fn Lines(comptime K: type) type {
             defer scratch.release();
             const pairs = scratch.slice(Pair, room);
             for (begin..end) |_| {
-                if (j.pick != .none) {
+                if (j.pick != .none and j.pick != .mode and n <= keys.few) {
+                    picked_of_few(j, &walk, n);
+                } else if (j.pick != .none) {
                     picked(j, &walk, pairs[0..n], pairs[n..]);
                 } else if (least) few_of(j, &walk) else if (j.wanted * 4 < n) {
                     some_of(j, &walk, pairs[0..n], pairs[n..]);
@@ -200,7 +202,7 @@ fn Lines(comptime K: type) type {
             const all = @as([*]K, @ptrCast(spare.ptr))[0..room.len];
             j.read(all.ptr, source(j, walk, 0), j.plan.reduced.in[0], all.len);
             var ties = j.wanted;
-            const last = select(all, j.bits, &ties);
+            const last = keys.select(K, all, @as([*]K, @ptrCast(room.ptr)), &ties);
             var n: usize = 0;
             for (all, 0..) |k, i| {
                 if (k > last) continue;
@@ -217,36 +219,48 @@ fn Lines(comptime K: type) type {
         fn picked(j: Job, walk: *const Walk, room: []Pair, spare: []Pair) void {
             const all = @as([*]K, @ptrCast(spare.ptr))[0..room.len];
             j.read(all.ptr, source(j, walk, 0), j.plan.reduced.in[0], all.len);
-            var numbers = all.len;
-            var first: usize = all.len;
-            if (j.nan) |nan| for (all, 0..) |k, i| {
-                if (k != nan) continue;
-                numbers -= 1;
-                if (first == all.len) first = i;
-            };
-            const at = switch (j.pick) {
-                .none => unreachable,
-                .kth => ranked(all, j.bits, j.wanted),
-                .median => if (numbers < all.len) first else ranked(all, j.bits, (all.len + 1) / 2),
-                .nanmedian => if (numbers == 0) first else ranked(all, j.bits, (numbers + 1) / 2),
-                .mode => blk: {
-                    for (room, all, 0..) |*p, k, i| p.* = .{ .key = k, .at = @intCast(i) };
-                    break :blk longest(keys.sort(K, room, spare, j.bits), j.nan);
-                },
-            };
+            const at = if (j.pick == .mode) blk: {
+                for (room, all, 0..) |*p, k, i| p.* = .{ .key = k, .at = @intCast(i) };
+                break :blk longest(keys.sort(K, room, spare, j.bits), j.nan);
+            } else if (rank_of(j, all)) |rank|
+                ranked(all, @ptrCast(room.ptr), rank)
+            else
+                std.mem.indexOfScalar(K, all, j.nan.?).?;
             write(j, walk, &[_]Pair{.{ .key = 0, .at = @intCast(at) }});
         }
 
-        /// Where the element is that stands at a rank (from one) when the line is sorted.
-        fn ranked(all: []const K, bits: u32, rank: usize) usize {
+        fn picked_of_few(j: Job, walk: *const Walk, n: usize) void {
+            var all: [keys.few]K align(64) = undefined;
+            var places: [keys.few]K align(64) = undefined;
+            j.read(&all, source(j, walk, 0), j.plan.reduced.in[0], n);
+            const at = if (rank_of(j, all[0..n])) |rank| blk: {
+                keys.ranks(K, &all, n, &places);
+                break :blk std.mem.indexOfScalar(K, places[0..n], @intCast(rank - 1)).?;
+            } else std.mem.indexOfScalar(K, all[0..n], j.nan.?).?;
+            write(j, walk, &[_]u8{@intCast(at)});
+        }
+
+        /// The rank (from one) of what is picked; null where that is the first NaN.
+        fn rank_of(j: Job, all: []const K) ?usize {
+            if (j.pick == .kth) return j.wanted;
+            var none: usize = 0;
+            if (j.nan) |nan| for (all) |k| {
+                none += @intFromBool(k == nan);
+            };
+            if (j.pick == .median) return if (none > 0) null else (all.len + 1) / 2;
+            return if (none == all.len) null else (all.len - none + 1) / 2;
+        }
+
+        /// Where the element is that stands at a rank when the line is sorted; `spare` has room for all.
+        fn ranked(all: []const K, spare: [*]K, rank: usize) usize {
             var ties = rank;
-            const wanted = select(all, bits, &ties);
-            for (all, 0..) |k, i| {
-                if (k != wanted) continue;
+            const wanted = keys.select(K, all, spare, &ties);
+            var at: usize = 0;
+            while (true) : (at += 1) {
+                at = std.mem.indexOfScalarPos(K, all, at, wanted).?;
                 ties -= 1;
-                if (ties == 0) return i;
+                if (ties == 0) return at;
             }
-            unreachable;
         }
 
         /// The last place of the most frequent key, of equally frequent ones the least. No NaN equals another.
@@ -265,25 +279,6 @@ fn Lines(comptime K: type) type {
                 i = end;
             }
             return at;
-        }
-
-        /// The key at position `rank` (from one) of the sorted keys; `rank` becomes its position among its equals.
-        fn select(all: []const K, bits: u32, rank: *usize) K {
-            var prefix: K = 0;
-            var shift = bits;
-            while (shift > 0) {
-                shift -= 8;
-                var counts: [256]usize = @splat(0);
-                const s: std.math.Log2Int(K) = @intCast(shift);
-                const above = if (shift + 8 == @bitSizeOf(K)) 0 else ~@as(K, 0) << @intCast(shift + 8);
-                for (all) |k| {
-                    if (k & above == prefix) counts[@intCast((k >> s) & 255)] += 1;
-                }
-                var digit: usize = 0;
-                while (counts[digit] < rank.*) : (digit += 1) rank.* -= counts[digit];
-                prefix |= @as(K, @intCast(digit)) << s;
-            }
-            return prefix;
         }
 
         /// Values and positions; `order` holds positions, or pairs with them.

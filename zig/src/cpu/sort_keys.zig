@@ -170,6 +170,54 @@ pub fn least(comptime K: type, all: *align(64) const [few]K, n: usize, order: []
     }
 }
 
+/// The key at position `rank` (from one) of the sorted keys; `rank` becomes its position among its equals. Keys that
+/// share the digits found so far are brought together in `spare`, which has room for all of them.
+pub fn select(comptime K: type, all: []const K, spare: [*]K, rank: *usize) K {
+    var left = all;
+    while (true) {
+        // Bits that differ begin here: what all keys share has been found.
+        var differ: K = 0;
+        for (left) |k| differ |= k ^ left[0];
+        if (differ == 0) return left[0];
+        if (left.len <= few) return select_of_few(K, left, rank);
+        const shift: std.math.Log2Int(K) = @intCast((@bitSizeOf(K) - @clz(differ)) -| 8);
+        const counts = histogram(K, left, shift);
+        var digit: u32 = 0;
+        while (counts[digit] < rank.*) : (digit += 1) rank.* -= counts[digit];
+        var n: usize = 0;
+        for (left) |k| {
+            spare[n] = k;
+            n += @intFromBool(@as(u8, @truncate(k >> shift)) == digit);
+        }
+        left = spare[0..n];
+    }
+}
+
+/// In four parts: equal digits in a row would wait for each other.
+fn histogram(comptime K: type, all: []const K, shift: std.math.Log2Int(K)) [256]u32 {
+    var parts: [4][256]u32 = @splat(@splat(0));
+    var i: usize = 0;
+    while (i + 4 <= all.len) : (i += 4) {
+        inline for (0..4) |k| parts[k][@as(u8, @truncate(all[i + k] >> shift))] += 1;
+    }
+    while (i < all.len) : (i += 1) parts[0][@as(u8, @truncate(all[i] >> shift))] += 1;
+    var sums: [256]u32 = undefined;
+    for (&sums, &parts[0], &parts[1], &parts[2], &parts[3]) |*s, a, b, c, d| s.* = a + b + c + d;
+    return sums;
+}
+
+fn select_of_few(comptime K: type, some: []const K, rank: *usize) K {
+    var all: [few]K align(64) = undefined;
+    var places: [few]K align(64) = undefined;
+    @memcpy(all[0..some.len], some);
+    ranks(K, &all, some.len, &places);
+    const wanted = all[std.mem.indexOfScalar(K, places[0..some.len], @intCast(rank.* - 1)).?];
+    var less: usize = 0;
+    for (some) |k| less += @intFromBool(k < wanted);
+    rank.* -= less;
+    return wanted;
+}
+
 fn is_sorted(comptime K: type, pairs: []const Pair(K)) bool {
     for (pairs[1..], pairs[0 .. pairs.len - 1]) |b, a| if (a.key > b.key) return false;
     return true;

@@ -14,6 +14,8 @@ pub const Table = struct {
     fast: *const fn (specs: *const Specs, code: u32, out: usize, in: *const [3]usize, n: usize) callconv(.c) abi.Status,
     kernels: [ops.kernels.len]Kernel,
     fasts: [ops.fast.len]*const Specs,
+    /// Additions, for what is compiled once.
+    sums: *const Specs,
 
     /// Where the code of a kernel begins; 0 when it has none.
     pub fn code(t: *const Table, index: usize) usize {
@@ -44,6 +46,7 @@ pub fn of(comptime wanted: []const u8) *const Table {
             var t: Table = undefined;
             t.run = hidden(@TypeOf(t.run), variant, "pointwise", "run");
             t.fast = hidden(@TypeOf(t.fast), variant, "pointwise", "fast");
+            t.sums = hidden(*const Specs, variant, "binary", "add");
             for (ops.kernels, &t.kernels) |k, *to| to.* = kernel(variant, k);
             for (ops.fast, &t.fasts) |k, *to| to.* = hidden(*const Specs, variant, k.family, k.name);
             break :blk t;
