@@ -29,7 +29,7 @@ pub fn use_sums(specs: *const pw.Specs) void {
     sums = specs;
 }
 
-/// The loop that adds elements of a dtype as `Combine` does; null where they are widened first, or may be no plain bits.
+/// The loop that adds elements of a dtype as `Combine` does; null where they are widened first or are truth values.
 fn row_of_sums(d: dt.DType) ?pw.Spec.Loop {
     const specs = sums orelse return null;
     if (d == .bool) return null;

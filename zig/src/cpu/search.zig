@@ -87,7 +87,8 @@ fn Search(comptime T: type, comptime mode: Mode) type {
         /// Whether a row is in order, if it is worth to look before so many searches. Where it is not, what is found
         /// depends on which elements are looked at.
         fn is_sorted(job: *const Self, base: usize, searches: usize) bool {
-            if (job.places != null or job.length == 0 or searches < together or searches < job.length / 16) return false;
+            const least = @max(together, job.length / 16);
+            if (job.places != null or job.length == 0 or searches < least) return false;
             const row = job.sorted + base;
             var ordered = row[0] == row[0];
             for (row[1..job.length], row[0 .. job.length - 1]) |b, a| ordered = ordered and a <= b;
