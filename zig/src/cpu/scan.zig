@@ -22,6 +22,8 @@ const Ends = ends.Ends;
 const max_width = ends.max_width;
 const block = ends.block;
 const side_by_side = 4;
+/// Elements that the processor's caches do not hold.
+const many = 1 << 17;
 
 pub fn sum(f: *fr.Frame) abi.Status {
     return run(&sums, f);
@@ -38,6 +40,7 @@ pub const cummax = extremes.cummax;
 pub const cummin = extremes.cummin;
 
 const Rows = [side_by_side][*]u8;
+const Sources = [side_by_side][*]const u8;
 
 /// What depends on the operator and the type of its results.
 const Loop = struct {
@@ -46,7 +49,7 @@ const Loop = struct {
     /// The bytes of the neutral element.
     start: u128,
     /// Goes on with `side_by_side` lines, or one, from their totals; what they hold becomes the results.
-    lines: *const fn (totals: [*]u8, lines: *const Rows, n: usize) void,
+    lines: *const fn (totals: [*]u8, to: *const Rows, from: *const Sources, n: usize) void,
     line: *const fn (total: [*]u8, to: [*]u8, from: [*]const u8, n: usize) void,
     /// One line alone is as quick as several.
     alone: bool,
@@ -120,18 +123,20 @@ fn Compiled(comptime c: Compute, comptime kind: Kind) type {
             return if (low != low) low else vm.log1p(vm.exp(low - high)) + high;
         }
 
-        fn lines(all: [*]u8, rows: *const Rows, n: usize) void {
+        fn lines(all: [*]u8, to: *const Rows, from: *const Sources, n: usize) void {
             const totals: P = @ptrCast(all);
             // Copies: what is written might be the list of addresses itself, for all that the compiler knows.
             var t: [side_by_side]T = undefined;
-            var p: [side_by_side]P = undefined;
+            var out: [side_by_side]P = undefined;
+            var in: [side_by_side]Q = undefined;
             inline for (0..side_by_side) |k| {
                 t[k] = totals[k];
-                p[k] = @ptrCast(rows[k]);
+                out[k] = @ptrCast(to[k]);
+                in[k] = @ptrCast(from[k]);
             }
             for (0..n) |i| {
-                inline for (0..side_by_side) |k| t[k] = step(t[k], p[k][i]);
-                inline for (0..side_by_side) |k| p[k][i] = t[k];
+                inline for (0..side_by_side) |k| t[k] = step(t[k], in[k][i]);
+                inline for (0..side_by_side) |k| out[k][i] = t[k];
             }
             inline for (0..side_by_side) |k| totals[k] = t[k];
         }
@@ -191,7 +196,10 @@ fn run(all: *const Loops, f: *fr.Frame) abi.Status {
     var plan: Plan = undefined;
     plan.open_lines(f, 1, 1, dim, max_width);
     if (plan.tasks == 0 or plan.reduced.total == 0) return .ok;
-    const job: Job = .{ .loop = loop, .plan = &plan, .ends = .of(loop.compute, &plan, src, fr.view(f, 0)) };
+    const both: Ends = .of(loop.compute, &plan, src, fr.view(f, 0));
+    // Memory with gaps brings less than it reads: of several lines at once it brings each later than one at a time.
+    const slow = @abs(both.in) > 1 and plan.kept.total * plan.reduced.total >= many;
+    const job: Job = .{ .loop = loop, .plan = &plan, .ends = both, .alone = loop.alone or slow };
     parallel.parallel_for(plan.tasks, plan.task_grain(), &job, Job.tasks);
     return .ok;
 }
@@ -200,6 +208,8 @@ const Job = struct {
     loop: *const Loop,
     plan: *const Plan,
     ends: Ends,
+    /// Lines go one at a time.
+    alone: bool,
 
     fn tasks(j: *const Job, begin: usize, end: usize) void {
         var walks: [side_by_side]Walk = undefined;
@@ -211,7 +221,7 @@ const Job = struct {
                 t += 1;
                 continue;
             }
-            const some = if (end - t < side_by_side or j.loop.alone) 1 else @as(usize, side_by_side);
+            const some = if (end - t < side_by_side or j.alone) 1 else @as(usize, side_by_side);
             for (1..some) |k| _ = j.plan.place(t + k, &walks[k]);
             if (some == 1) j.line(&walks[0]) else j.lines(&walks);
             t += some;
@@ -237,23 +247,21 @@ const Job = struct {
     fn lines(j: *const Job, walks: *const [side_by_side]Walk) void {
         const e = &j.ends;
         const size = j.loop.size;
-        // In buffers, also where memory would do: stores to other rows look to the processor like stores to the places
-        // that it is about to read, wherever the addresses have their last twelve bits in common.
         var buffers: [side_by_side][block * convert.widest + 256]u8 align(64) = undefined;
         var totals: [side_by_side * convert.widest]u8 align(16) = undefined;
         panel.repeat(size, &totals, @intFromPtr(&j.loop.start), side_by_side);
-        var rows: Rows = undefined;
-        for (&rows, &buffers) |*r, *b| r.* = b;
+        var to: Rows = undefined;
+        var from: Sources = undefined;
         var at: usize = 0;
         while (at < j.plan.reduced.total) {
             const n = @min(block, j.plan.reduced.total - at);
             const k: isize = @intCast(at);
-            for (walks, rows) |*w, r| {
-                e.fetch_target(w.out[0] + k * e.out, n);
-                e.read(r, w.in + k * e.in, e.in, n);
+            for (walks, &buffers, &to, &from) |*w, *buffer, *t, *s| {
+                t.* = e.target(buffer, w.out[0] + k * e.out);
+                s.* = e.source(buffer, w.in + k * e.in, n);
             }
-            j.loop.lines(&totals, &rows, n);
-            for (walks, rows) |*w, r| e.write(r, w.out[0] + k * e.out, e.out, n);
+            j.loop.lines(&totals, &to, &from, n);
+            for (walks, &buffers) |*w, *buffer| e.finish(buffer, w.out[0] + k * e.out, n);
             at += n;
         }
     }

@@ -57,15 +57,6 @@ pub const Ends = struct {
         convert.store_of(e.compute, e.dst.dtype)(buffer, to, stride, n);
     }
 
-    /// Asks for the memory that `n` results will be written to: by the time that they are known it is there.
-    pub fn fetch_target(e: *const Ends, at: isize, n: usize) void {
-        if (e.out != 1) return;
-        const size = dt.size_of(e.dst.dtype);
-        const to = element(e.dst.data, at, size);
-        var byte: usize = 0;
-        while (byte < n * size) : (byte += 64) @prefetch(to + byte, .{ .rw = .write, .locality = 3 });
-    }
-
     /// Where a loop finds `n` elements of a line, and where it puts its results; `finish` follows.
     pub fn source(e: *const Ends, buffer: [*]u8, at: isize, n: usize) [*]const u8 {
         if (e.reads) return element(e.src.data, at, dt.size_of(e.src.dtype));
