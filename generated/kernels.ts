@@ -27,6 +27,7 @@ export const K = {
   binary_lcm: new Kernel("binary.lcm", native.zs_k_binary_lcm, null, 0),
   binary_ldexp: new Kernel("binary.ldexp", native.zs_k_binary_ldexp, null, 0),
   binary_le: new Kernel("binary.le", native.zs_k_binary_le, native.zs_k_binary_le_fast, 15),
+  binary_lerp: new Kernel("binary.lerp", native.zs_k_binary_lerp, null, 0),
   binary_logaddexp: new Kernel("binary.logaddexp", native.zs_k_binary_logaddexp, native.zs_k_binary_logaddexp_fast, 3),
   binary_logaddexp2: new Kernel("binary.logaddexp2", native.zs_k_binary_logaddexp2, native.zs_k_binary_logaddexp2_fast, 3),
   binary_logical_and: new Kernel("binary.logical_and", native.zs_k_binary_logical_and, native.zs_k_binary_logical_and_fast, 32),

@@ -140,6 +140,7 @@ export const SYMBOLS = {
   zs_k_binary_lcm: { args: ["f64"], returns: "i32" },
   zs_k_binary_ldexp: { args: ["f64"], returns: "i32" },
   zs_k_binary_le: { args: ["f64"], returns: "i32" },
+  zs_k_binary_lerp: { args: ["f64"], returns: "i32" },
   zs_k_binary_logaddexp: { args: ["f64"], returns: "i32" },
   zs_k_binary_logaddexp2: { args: ["f64"], returns: "i32" },
   zs_k_binary_logical_and: { args: ["f64"], returns: "i32" },

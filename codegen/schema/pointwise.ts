@@ -297,7 +297,7 @@ export const ops = [
     kind: "pointwise",
     args: { self: "Tensor", end: "Tensor", weight: "Tensor|Scalar" },
     variants: ["function", "method", "inplace", "out"],
-    kernels: { cpu: ["ternary.lerp"] },
+    kernels: { cpu: ["ternary.lerp", "binary.lerp"] },
     promote: "same",
     impl: "arith.lerp",
     refuses: [

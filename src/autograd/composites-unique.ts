@@ -60,7 +60,13 @@ function ofElements(self: Tensor, request: Request): Tensor[] {
       () => whole(x, 0),
     );
   }
-  if (request.name === "unique" && x.dtype === bool && x._storage.device.computes) return ofTruths(self, request);
+  if (request.name === "unique" && x._storage.device.computes) {
+    if (x.dtype === bool) return ofTruths(self, request);
+    if (x.dtype.category === 1 && x._numel >= WORTH_COUNTING) {
+      const [low, high] = [Number(x.min().bigint()), Number(x.max().bigint())];
+      if (high - low < x._numel / 4) return ofFew(x, self._shape, [low, high], request);
+    }
+  }
   const sorted = request.name === "unique" ? x.sort({ stable: true }) : null;
   const values = sorted?.values ?? x;
   const first = starts(values);
@@ -84,6 +90,26 @@ function ofTruths(self: Tensor, request: Request): Tensor[] {
     () => (both ? self.to(int64).contiguous() : whole(self, ...self._shape)),
     () => (both ? O.cat([trues.neg().add(self._numel), trues], 0) : whole(self, 1).add(self._numel)),
   );
+}
+
+/** From so many integers on it may be quicker to mark which ones there are, if they lie close together. */
+const WORTH_COUNTING = 4096;
+
+/** Of integers from `low` to `high`: each has a place of its own, where it leaves a mark or is counted. */
+function ofFew(x: Tensor, shape: readonly number[], [low, high]: readonly number[], request: Request): Tensor[] {
+  const { low: least, places } = { low: low as number, places: x.to(int64, { copy: true }).sub_(low as number) };
+  const marks = whole(x, (high as number) - least + 1);
+  if (request.counts) marks.scatterAdd_(0, places, places.newOnes([1]).expand(places._numel));
+  else marks.scatter_(0, places, 1);
+  const there = marks.ne(0);
+  const found = answer(
+    request,
+    there.nonzero().flatten().add_(least).to(x.dtype),
+    () => there.cumsum(0).sub_(1).take(places).view(shape),
+    () => marks.maskedSelect(there),
+  );
+  places.dispose();
+  return found;
 }
 
 /** An order of rows: by their first element, among equal ones by their second, and so on. */

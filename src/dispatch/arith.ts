@@ -47,7 +47,7 @@ const TRUNC_DIV = division("div", K.binary_trunc_divide, REFUSALS.div_trunc_cpu)
 const FLOOR_DIV = division("floor_divide", K.binary_floor_divide, REFUSALS.div_floor_cpu);
 const REMAINDER = refusing(def("remainder", K.binary_remainder, RULES.arith), REFUSALS.remainder_cpu);
 const LERP: Pointwise = { ...def("lerp", K.ternary_lerp, RULES.same), wide: 2, numbersApart: true };
-const LERP_NUMBER = refusing(LERP, REFUSALS.lerp_kernel_scalar);
+const LERP_NUMBER = refusing({ ...LERP, kernel: K.binary_lerp }, REFUSALS.lerp_kernel_scalar);
 const LERP_TENSOR = refusing(LERP, REFUSALS.lerp_kernel_tensor);
 const CLAMP_NUMBERS = def("clamp", K.unary_clamp, RULES.same);
 const CLAMP: Pointwise = { ...def("clamp", K.ternary_clamp, RULES.arith), numbersApart: true };
@@ -167,7 +167,8 @@ export function lerp(self: Tensor, end: Tensor, weight: Operand, out: Out, inpla
   if (tensor && weight._shape.length > 0 && weight.dtype !== self.dtype) wrong("weight", weight.dtype);
   if (!tensor && self.dtype.category === 2) checkFactor(weight, self.dtype);
   const d = tensor ? resultType([self, end, weight]) : self.dtype;
-  return general(tensor ? LERP_TENSOR : LERP_NUMBER, [self, end, weight], out, inplace, undefined, d);
+  if (tensor) return general(LERP_TENSOR, [self, end, weight], out, inplace, undefined, d);
+  return general(LERP_NUMBER, [self, end], out, inplace, () => scalarAttr(0, weight), d);
 }
 
 /** The bound that bounds nothing. */

@@ -27,9 +27,11 @@ export function mseLoss(self: Tensor, target: Tensor, reduction: number): Tensor
 
 function reduced(op: string, losses: Tensor, reduction: number): Tensor {
   if (reduction === 0) return losses;
-  if (reduction === 1) return mean(losses, null);
-  if (reduction === 2) return sum(losses, null);
-  throw texts.mseReduction(op, reduction);
+  if (reduction !== 1 && reduction !== 2) throw texts.mseReduction(op, reduction);
+  const total = reduction === 1 ? mean(losses, null) : sum(losses, null);
+  // Their memory serves the next call.
+  losses.dispose();
+  return total;
 }
 
 const SMOOTH: Pointwise = {

@@ -74,21 +74,27 @@ function launch(k: Kernel, op: string, self: Tensor, dim: number, outs: readonly
   });
 }
 
-function sorted(self: Tensor, dim: number, descending: boolean, out: readonly Tensor[] | undefined): [Tensor, Tensor] {
+function sorted(
+  self: Tensor,
+  dim: number,
+  descending: boolean,
+  out: readonly Tensor[] | undefined,
+  placesOnly = false,
+): [Tensor, Tensor] {
   const at = wrapDim(dim, self._shape.length, "sort");
   if (self.dtype.category === 3) throw texts.sortOfComplex("sort");
   const outs = targets("sort", self, self._shape, preservedStrides(self), out);
   if (isShortFloat(self.dtype)) {
     throw texts.notImplementedFor(undefined, "sorting_kernel_method_name", self.dtype.scalarType);
   }
-  if (out === undefined && self._strides[at] === 0 && hasWork(outs[0])) inOrder(self, at, outs);
+  if (out === undefined && self._strides[at] === 0 && hasWork(outs[0])) inOrder(self, at, outs, placesOnly);
   else launch(K.sort_sort, "sort", self, at, outs, { descending, wanted: null });
   return outs;
 }
 
 /** Along a dimension that repeats one element all are equal, and stay where they are. */
-function inOrder(self: Tensor, at: number, [values, indices]: readonly [Tensor, Tensor]): void {
-  transfer(values, self);
+function inOrder(self: Tensor, at: number, [values, indices]: [Tensor, Tensor], placesOnly: boolean): void {
+  if (!placesOnly) transfer(values, self);
   const places = arange(self._shape[at] as number, int64, indices._storage.device, false);
   const steps = self._shape.map((_, d) => (d === at ? 1 : 0));
   transfer(indices, asView(places, self._shape, steps, 0));
@@ -111,7 +117,7 @@ export function sortStable(
 
 /** The values' memory serves the next call. */
 export function argsort(self: Tensor, dim: number, descending: boolean): Tensor {
-  const [values, indices] = sorted(self, dim, descending, undefined);
+  const [values, indices] = sorted(self, dim, descending, undefined, true);
   values.dispose();
   return indices;
 }

@@ -150,3 +150,67 @@ test("a tensor equals itself where nothing in it is a NaN", () => {
   expect([equal(nan, nan), equal(tensor([1]), tensor([1]))]).toEqual([false, true]);
   expect(equal(whole.slice(0, 0, 1), whole.slice(0, 1, 2))).toBe(false);
 });
+
+test.each(["int8", "uint8", "int16", "int32", "int64"] as const)(
+  "many %s that lie close together are counted",
+  (dtype) => {
+    manualSeed(12);
+    const low = dtype === "uint8" ? 0 : -128;
+    for (const [from, to] of [
+      [low, low + 256],
+      [low + 7, low + 9],
+      [low + 100, low + 101],
+    ] as const) {
+      const x = randint(from, to, [64, 80]).to(dtype).t();
+      const [values, inverse, counts] = x.unique({ returnInverse: true, returnCounts: true });
+      const tally = new Map<number, number>();
+      for (const n of x.tolist().flat().map(Number)) tally.set(n, (tally.get(n) ?? 0) + 1);
+      const sorted = [...tally.keys()].sort((a, b) => a - b);
+      expect(values.dtype.name).toBe(dtype);
+      expect(values.tolist().map(Number)).toEqual(sorted);
+      expect(counts.tolist().map(Number)).toEqual(sorted.map((n) => tally.get(n) as number));
+      expect(equal(values.take(inverse), x)).toBe(true);
+      expect(inverse.isContiguous()).toBe(true);
+      expect(x.unique().tolist()).toEqual(values.tolist());
+    }
+    // As far apart as there are elements: nothing is gained by counting.
+    const wide = randint(-(2 ** 31), 2 ** 31 - 1, [5000]).to("int64");
+    expect(wide.unique().tolist()).toEqual([...new Set(wide.tolist() as bigint[])].sort((a, b) => Number(a - b)));
+  },
+);
+
+test("quantiles of long lines are selected, and are what sorted lines give", () => {
+  manualSeed(13);
+  for (const dtype of ["float32", "float64"] as const) {
+    const x = randn([3, 200, 2]).to(dtype);
+    x.select(2, 0).slice(1, 0, 3).fill_(Number.NEGATIVE_INFINITY);
+    const holes = x.clone();
+    holes.select(0, 1).select(0, 5).fill_(Number.NaN);
+    for (const interpolation of ["linear", "lower", "higher", "midpoint", "nearest"] as const) {
+      for (const q of [0, 0.004, 0.3, 0.5, 1]) {
+        for (const keepdim of [false, true]) {
+          for (const t of [x, holes]) {
+            // Several quantiles are read from the sorted lines.
+            const wanted = t.quantile(tensor([q, q], { dtype }), 1, { keepdim, interpolation }).select(0, 0);
+            const found = t.quantile(q, 1, { keepdim, interpolation });
+            expect(found.tolist()).toEqual(wanted.tolist());
+            expect([found.size(), found.stride()]).toEqual([wanted.size(), wanted.contiguous().stride()]);
+          }
+        }
+      }
+    }
+    const all = x.quantile(0.7);
+    expect(all.tolist()).toEqual(
+      x
+        .flatten()
+        .sort()
+        .values.quantile(tensor([0.7], { dtype }))
+        .tolist()[0] as number,
+    );
+    const followed = x.clone().requiresGrad_();
+    const r = followed.quantile(0.3, 1);
+    r.sum().backward();
+    expect(r.tolist()).toEqual(x.quantile(0.3, 1).tolist());
+    expect(followed.grad?.ne(0).sum().item()).toBe(12);
+  }
+});

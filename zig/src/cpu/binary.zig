@@ -6,6 +6,7 @@ const dt = @import("../core/dtype.zig");
 const integer = @import("integer.zig");
 const pairs = @import("binary_pairs.zig");
 const pw = @import("pointwise.zig");
+const ternary = @import("ternary.zig");
 const unary = @import("unary.zig");
 const vm = @import("vmath.zig");
 
@@ -248,6 +249,10 @@ pub const copysign = struct {
     pub inline fn apply(comptime _: Compute, _: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
         return vm.copysign(a, b);
     }
+    pub inline fn bits(a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+        const sign = pw.constant(@TypeOf(a), 0x8000);
+        return (a & ~sign) | (b & sign);
+    }
 };
 
 /// The logarithm of a sum of two powers, of e and of 2: the larger one is taken out.
@@ -289,6 +294,15 @@ inline fn same_infinity(a: anytype, b: @TypeOf(a), more: @TypeOf(a)) @TypeOf(a) 
     const endless = pw.select(a == b, @abs(a), zero) == pw.constant(@TypeOf(a), std.math.inf(f64));
     return pw.select(endless, zero, more);
 }
+
+/// As the ternary kernel, with one weight: attribute 0.
+pub const lerp = struct {
+    pub const arity = 2;
+    pub const computes = pw.inexact;
+    pub inline fn apply(comptime c: Compute, p: Params, s: anytype, e: @TypeOf(s)) @TypeOf(s) {
+        return ternary.lerp.between(c, s, e, p.value(c, @TypeOf(s), 0));
+    }
+};
 
 /// The losses of a distance: squares below attribute 0, the distance itself beyond.
 pub const smooth_l1 = struct {

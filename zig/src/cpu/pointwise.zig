@@ -210,7 +210,8 @@ inline fn one(
     in: Inputs(Body, f),
     i: usize,
 ) Value(f.Seen(f.out), lanes) {
-    if (f.bits) return Body.bits(pick(f, f.in[0], lanes, in[0], i));
+    if (f.bits and Body.arity == 1) return Body.bits(pick(f, f.in[0], lanes, in[0], i));
+    if (f.bits) return Body.bits(pick(f, f.in[0], lanes, in[0], i), pick(f, f.in[1], lanes, in[1], i));
     switch (Body.arity) {
         1 => return Body.apply(f.c, p, pick(f, f.in[0], lanes, in[0], i)),
         2 => return Body.apply(f.c, p, pick(f, f.in[0], lanes, in[0], i), pick(f, f.in[1], lanes, in[1], i)),

@@ -49,6 +49,14 @@ fn run(specs: *const pw.Specs, f: *fr.Frame) callconv(.c) abi.Status {
     return .ok;
 }
 
+/// Elements of a block of which no operand needs a buffer but constants: of short dtypes these hold more.
+fn long_block(width: usize) usize {
+    return @max(convert.block, long_bytes / width);
+}
+
+/// Bytes of a constant's buffer that are used: all operands together stay in the nearest cache.
+const long_bytes = 8192;
+
 /// The loop for a short dtype that is computed in `c`, where every operand has it, or is one constant that is a value
 /// of it.
 fn short_spec(specs: *const pw.Specs, c: usize, arity: usize, f: *fr.Frame, space: *const iter.Space) ?*const Spec {
@@ -133,19 +141,31 @@ fn chunk(spec: *const Spec, f: *fr.Frame, space: *const iter.Space, begin: usize
     const used = operands[0 .. spec.arity + 1];
     for (used, 0..) |*s, k| {
         s.open(spec.types[k], spec.computes[k], f, space, k, begin, buffer);
-        buffer += convert.block * s.width;
+        buffer += convert.block * convert.widest;
     }
     const p: pw.Params = .{ .attrs = &f.attrs };
     if (most > 1 and space.rank > 1 and space.sizes[0] >= long_run) return by_runs(spec, space, used, begin, end, p);
+    const longest = if (most > 1 and unbuffered(used)) long_block(widest_of(used)) else most;
     var at = begin;
     while (at < end) {
-        const n = @min(most, end - at);
+        const n = @min(longest, end - at);
         var in: [3][*]const u8 = undefined;
         for (used[1..], 0..) |*s, k| in[k] = s.read(n);
         spec.loop(p, used[0].target(), &in, n);
         used[0].commit(n);
         at += n;
     }
+}
+
+fn unbuffered(operands: []const convert.Operand) bool {
+    for (operands, 0..) |*s, k| if (!s.dense and (k == 0 or !s.constant)) return false;
+    return true;
+}
+
+fn widest_of(operands: []const convert.Operand) usize {
+    var most: usize = 1;
+    for (operands) |*s| most = @max(most, s.width);
+    return most;
 }
 
 /// From this length on the innermost dimension is worth a pass of its own.
@@ -220,14 +240,15 @@ const FastCall = struct {
 
     fn with_constants(call: FastCall, begin: usize, end: usize) void {
         var buffers: Buffers align(64) = undefined;
-        const first = @min(convert.block, end - begin);
+        const most = long_block(call.widest());
+        const first = @min(most, end - begin);
         for (0..call.spec.arity) |k| {
             if (call.code & code_scalar[k] == 0) continue;
             panel.repeat(call.width(k + 1), buffer_of(&buffers, k), call.in[k], first);
         }
         var at = begin;
         while (at < end) {
-            const n = @min(convert.block, end - at);
+            const n = @min(most, end - at);
             var in: [3][*]const u8 = undefined;
             for (0..call.spec.arity) |k| {
                 in[k] = if (call.code & code_scalar[k] != 0)
@@ -238,6 +259,12 @@ const FastCall = struct {
             call.go(call.out + at * call.width(0), &in, n);
             at += n;
         }
+    }
+
+    fn widest(call: FastCall) usize {
+        var most: usize = 1;
+        for (0..call.spec.arity + 1) |k| most = @max(most, call.width(k));
+        return most;
     }
 
     fn buffer_of(buffers: *Buffers, k: usize) [*]u8 {

@@ -93,9 +93,30 @@ const Job = struct {
             return;
         }
         walk.open(&j.plan.kept, 0, begin);
+        if (j.has_plain_lines()) return j.plain_lines(&walk, end - begin);
         for (begin..end) |_| {
             j.single(walk.in, 0, j.plan.reduced.total, &acc);
             j.store(&walk, &acc, 1);
+            walk.advance(1);
+        }
+    }
+
+    /// Whether every output is one call of the loop, from memory to memory.
+    fn has_plain_lines(j: *const Job) bool {
+        const reduced = &j.plan.reduced;
+        if (reduced.rank != 1 or reduced.in[0] != 1 or reduced.total == 0 or reduced.total > block) return false;
+        const dst = fr.view(j.f, 0);
+        return j.plain() and dst.dtype == j.inner.dtype and dst.flags == 0;
+    }
+
+    fn plain_lines(j: *Job, walk: *Walk, count: usize) void {
+        const divides = j.f.attrs[Attr.divides] != 0;
+        const n = j.plan.reduced.total;
+        const to = fr.view(j.f, 0).data;
+        for (0..count) |_| {
+            const result = element(to, walk.out[0], j.size);
+            j.inner.dense(result, element(j.src.data, walk.in, j.size), n);
+            if (divides) if (j.inner.divide) |divide| divide(result, 1, j.f.attrs[Attr.divisor]);
             walk.advance(1);
         }
     }
@@ -266,13 +287,15 @@ const Job = struct {
     fn plain_rows(j: *Job, at: isize, stride: isize, row: isize, width: usize, n: usize, acc: [*]u8) void {
         const size = dt.size_of(j.src.dtype);
         var r: usize = 0;
-        if (stride == 1 and j.plain()) {
+        const short = if (j.src.dtype == .bfloat16 and j.src.flags == 0) j.inner.four_short else null;
+        if (stride == 1 and (short != null or j.plain())) {
+            const four = short orelse j.inner.four;
             while (r + 4 <= n) : (r += 4) {
                 var p: [4]usize = undefined;
                 for (&p, 0..) |*x, k| {
                     x.* = @intFromPtr(element(j.src.data, at + row * @as(isize, @intCast(r + k)), size));
                 }
-                j.inner.four(acc, &p, width);
+                four(acc, &p, width);
             }
         }
         var buffer: Row align(64) = undefined;

@@ -4,6 +4,7 @@ const std = @import("std");
 const abi = @import("abi");
 const cfg = @import("cfg");
 const dt = @import("../core/dtype.zig");
+const halves = @import("../core/half.zig");
 
 const Compute = abi.Compute;
 const DType = abi.DType;
@@ -30,6 +31,8 @@ pub const Inner = struct {
     one: *const fn (acc: [*]u8, from: [*]const u8, n: usize) void,
     /// acc[i] = acc[i] op rows[0][i] op ... rows[3][i], of elements
     four: *const fn (acc: [*]u8, rows: *const [4]usize, n: usize) void,
+    /// acc[i] = acc[i] op rows[0][i] ... op rows[3][i], of elements that are bfloat16 in memory, one after the other
+    four_short: ?*const fn (acc: [*]u8, rows: *const [4]usize, n: usize) void,
     divide: ?*const fn (acc: [*]u8, n: usize, divisor: f64) void,
     /// As `dense` for at most `block` bytes, or truth values, of memory.
     bytes: ?*const fn (to: [*]u8, from: [*]const u8, n: usize, truth: bool) void,
@@ -87,6 +90,7 @@ fn Compiled(comptime Op: type, comptime c: Compute, comptime d: DType) type {
             .merge = merge,
             .one = if (maps) one else merge,
             .four = four,
+            .four_short = if (@hasDecl(Op, "adds") and T == f32 and !maps) four_short else null,
             .divide = if (@hasDecl(Op, "adds") and rounds) divide else null,
             .bytes = if (@hasDecl(Op, "adds") and T == i64) sum_bytes else null,
         };
@@ -135,6 +139,24 @@ fn Compiled(comptime Op: type, comptime c: Compute, comptime d: DType) type {
             while (i < n) : (i += 1) {
                 const a = Op.combine(c, seen(p[0][i]), seen(p[1][i]));
                 acc[i] = Op.combine(c, acc[i], Op.combine(c, a, Op.combine(c, seen(p[2][i]), seen(p[3][i]))));
+            }
+        }
+
+        fn four_short(to: [*]u8, rows: *const [4]usize, n: usize) void {
+            const acc: [*]align(1) T = @ptrCast(to);
+            var p: [4][*]align(1) const u16 = undefined;
+            inline for (0..4) |k| p[k] = @ptrFromInt(rows[k]);
+            var i: usize = 0;
+            while (i + lanes <= n) : (i += lanes) {
+                var sum = get(acc + i);
+                inline for (p) |row| {
+                    const x = @as(*align(1) const @Vector(lanes, u16), @ptrCast(row + i)).*;
+                    sum = Op.combine(c, sum, halves.bf16_to_f32(x));
+                }
+                put(acc + i, sum);
+            }
+            while (i < n) : (i += 1) {
+                inline for (p) |row| acc[i] = Op.combine(c, acc[i], halves.bf16_to_f32(row[i]));
             }
         }
 

@@ -74,7 +74,7 @@ noinline fn vectors(
     // within the run where another wanted one comes after it.
     const over: usize = if (stride == -1) 0 else 1;
     var i: usize = 0;
-    while (i + lanes + over <= n) : (i += lanes) {
+    while (i + lanes + over <= n) {
         const first: isize = switch (stride) {
             2 => 0,
             -1 => 1 - @as(isize, lanes),
@@ -85,6 +85,10 @@ noinline fn vectors(
         const a: V = @as(*align(1) const V, @ptrFromInt(p)).*;
         const b: V = if (over == 0) undefined else @as(*align(1) const V, @ptrFromInt(p + @sizeOf(V))).*;
         @as(*align(1) V, @ptrCast(to + i)).* = @shuffle(T, a, b, picks(stride, lanes));
+        i += lanes;
+        // The last vector gives some elements twice.
+        const left = n - over - i;
+        if (left > 0 and left < lanes) i = n - over - lanes;
     }
     return i;
 }

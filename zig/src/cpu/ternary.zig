@@ -63,6 +63,9 @@ pub const lerp = struct {
     pub const arity = 3;
     pub const computes = pw.inexact;
     pub inline fn apply(comptime c: Compute, _: Params, s: anytype, e: @TypeOf(s), w: @TypeOf(s)) @TypeOf(s) {
+        return between(c, s, e, w);
+    }
+    pub inline fn between(comptime c: Compute, s: anytype, e: @TypeOf(s), w: @TypeOf(s)) @TypeOf(s) {
         if (comptime cx(c)) {
             const d = .{ .re = e.re - s.re, .im = e.im - s.im };
             const diff: @TypeOf(s) = .{ .re = d.re, .im = d.im };
