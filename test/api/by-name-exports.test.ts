@@ -41,7 +41,8 @@ const FUNCTIONS: Readonly<Record<string, Table>> = {
 
 /** The names of a class and of what it extends, the nearest first. */
 function lineage(made: Any): string[] {
-  return made === Function.prototype || made === null ? [] : [made.name, ...lineage(Object.getPrototypeOf(made))];
+  const above = made.prototype == null ? null : Object.getPrototypeOf(made.prototype);
+  return above === null || above === Object.prototype ? [made.name] : [made.name, ...lineage(above.constructor)];
 }
 
 /** Classes that have the names of others. */
