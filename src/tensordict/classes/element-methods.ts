@@ -16,7 +16,7 @@ import {
   reduceEach,
   reduceTogether,
 } from "../ops/reducing.ts";
-import { KEEP_LOCK, MathMethods } from "./math-methods.ts";
+import { computed, filtersEmpty, KEEP_LOCK, MathMethods } from "./math-methods.ts";
 import type { DefaultOptions } from "./math-signatures.ts";
 
 /** A bound of `clamp`: none where it is null. */
@@ -89,6 +89,11 @@ export abstract class ElementMethods<in out S = Schema> extends MathMethods<S> {
     }
     return elementwiseTd(this._td, [min, max], between);
   }
+  /** @internal */
+  _bounded(other: Operand, bound: ManyFunction, fallback: NonNullable<DefaultOptions["default"]> | null): Td {
+    const how = { ...KEEP_LOCK, fallback, filterEmpty: filtersEmpty(this._td, other) };
+    return computed(this._td, elementwiseTd(this._td, [other], bound, how));
+  }
   /**
    * No element less than a bound.
    * @example
@@ -98,7 +103,7 @@ export abstract class ElementMethods<in out S = Schema> extends MathMethods<S> {
    * @torch TensorDict.clamp_min
    */
   clampMin(other: Operand, options: DefaultOptions = {}): Td {
-    return elementwiseTd(this._td, [other], lower, { ...KEEP_LOCK, fallback: options.default ?? null });
+    return this._bounded(other, lower, options.default ?? null);
   }
   /**
    * No element greater than a bound.
@@ -109,7 +114,7 @@ export abstract class ElementMethods<in out S = Schema> extends MathMethods<S> {
    * @torch TensorDict.clamp_max
    */
   clampMax(other: Operand, options: DefaultOptions = {}): Td {
-    return elementwiseTd(this._td, [other], upper, { ...KEEP_LOCK, fallback: options.default ?? null });
+    return this._bounded(other, upper, options.default ?? null);
   }
   /**
    * Raises what is less than a bound to it, in place.
@@ -145,7 +150,7 @@ export abstract class ElementMethods<in out S = Schema> extends MathMethods<S> {
    * @torch TensorDict.lerp
    */
   lerp(end: Operand, weight: Operand): Td {
-    return elementwiseTd(this._td, [end, weight], interpolate, KEEP_LOCK);
+    return computed(this._td, elementwiseTd(this._td, [end, weight], interpolate, KEEP_LOCK));
   }
   /**
    * `lerp`, written into every tensor.
@@ -171,7 +176,7 @@ export abstract class ElementMethods<in out S = Schema> extends MathMethods<S> {
    */
   addcmul(other1: Operand, other2: Operand, options: ScaleOptions = {}): Td {
     const add: ManyFunction = (t, [a, b]) => t.addcmul(a as Tensor, b as Tensor, options);
-    return elementwiseTd(this._td, [other1, other2], add, KEEP_LOCK);
+    return computed(this._td, elementwiseTd(this._td, [other1, other2], add, KEEP_LOCK));
   }
   /**
    * `addcmul`, written into every tensor.
@@ -198,7 +203,7 @@ export abstract class ElementMethods<in out S = Schema> extends MathMethods<S> {
    */
   addcdiv(other1: Operand, other2: Operand, options: ScaleOptions = {}): Td {
     const add: ManyFunction = (t, [a, b]) => t.addcdiv(a as Tensor, b as Tensor, options);
-    return elementwiseTd(this._td, [other1, other2], add, KEEP_LOCK);
+    return computed(this._td, elementwiseTd(this._td, [other1, other2], add, KEEP_LOCK));
   }
   /**
    * `addcdiv`, written into every tensor.

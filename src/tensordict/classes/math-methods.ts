@@ -5,8 +5,9 @@ import { keyPath, unravelKey } from "../core/keys.ts";
 import { FORMS } from "../core/signatures.ts";
 import { isLazy, isTensorCollection, type Td } from "../core/state.ts";
 import type { Schema } from "../core/types.ts";
-import { changeTensors, isEmptyTd, requireEntry, tensorsOf } from "../ops/access.ts";
+import { changeTensors, hasNoTensors, isEmptyTd, requireEntry, tensorsOf } from "../ops/access.ts";
 import { compareTd } from "../ops/comparing.ts";
+import { shallowTree } from "../ops/key-ops.ts";
 import {
   applyLeaves,
   type BinaryFunction,
@@ -147,7 +148,7 @@ export abstract class MathMethods<in out S = Schema> extends DiskMethods<S> {
   }
   /** The rest of a division by a number, a tensor or the entry of the same key. @torch TensorDict.mod */
   mod(other: Operand): Td {
-    return binaryTd(this._td, other, binary("remainder"), KEEP_LOCK);
+    return computed(this._td, binaryTd(this._td, other, binary("remainder"), KEEP_LOCK));
   }
   /** A number, a tensor or the entry of the same key, less every tensor. @torch TensorDict.rsub */
   rsub(other: Operand, options: DefaultOptions & AlphaOptions = {}): Td {
@@ -161,7 +162,8 @@ export abstract class MathMethods<in out S = Schema> extends DiskMethods<S> {
             .neg()
             .add(b as Tensor);
     };
-    return binaryTd(this._td, other, less, { ...KEEP_LOCK, fallback: options.default ?? null });
+    const how = { ...KEEP_LOCK, fallback: options.default ?? null, filterEmpty: filtersEmpty(this._td, other) };
+    return computed(this._td, binaryTd(this._td, other, less, how));
   }
   /** True when every element is true; a tree of results over one batch dimension. @torch TensorDict.all */
   all(): boolean;
@@ -232,6 +234,15 @@ function changeAll(td: Td, change: (t: Tensor) => Tensor, arithmetic: boolean): 
   changeTensors(td, change);
 }
 
+/** As in Python, levels without tensors are left out, but not of what a tensor of the batch is combined with. */
+export const filtersEmpty = (td: Td, other: Operand): boolean =>
+  !isLazy(td) && !(other instanceof Tensor && other.ndim > 0);
+
+/** What arithmetic gives: as in Python an unlocked copy, empty levels too, where there is nothing to compute. */
+export function computed(td: Td, result: Td): Td {
+  return hasNoTensors(td) && hasNoTensors(result) ? shallowTree(td) : result;
+}
+
 /** The result is locked where the receiver is. */
 export const KEEP_LOCK = { propagateLock: true };
 
@@ -239,7 +250,10 @@ install(
   UNARY,
   (name) =>
     function (this: Td): Td {
-      return applyLeaves(this, (t) => call(t, name), KEEP_LOCK);
+      return computed(
+        this,
+        applyLeaves(this, (t) => call(t, name), KEEP_LOCK),
+      );
     },
 );
 install(
@@ -273,9 +287,8 @@ install(
   (name) =>
     function (this: Td, other: Operand, options: DefaultOptions & AlphaOptions = {}): Td {
       const fallback = options.default ?? null;
-      // As in Python, levels without tensors are left out, but not of what a tensor of the batch is combined with.
-      const filterEmpty = !isLazy(this) && !(other instanceof Tensor && other.ndim > 0);
-      return binaryTd(this, other, scaled(name, options), { ...KEEP_LOCK, fallback, filterEmpty });
+      const filterEmpty = filtersEmpty(this, other);
+      return computed(this, binaryTd(this, other, scaled(name, options), { ...KEEP_LOCK, fallback, filterEmpty }));
     },
 );
 install(

@@ -34,7 +34,25 @@ export interface WhereOptions {
 /** What is taken where the condition does not hold. */
 export type Alternative = Td | Tensor | Scalar;
 
+/** Refuses a condition that a tensor is not long enough for, or that would make it larger. */
+function requireCondition(condition: Tensor, t: Tensor): void {
+  const [given, own] = [condition._shape, t._shape];
+  if (given.length > own.length) {
+    throw new RuntimeError(
+      "expand_as_right requires the destination tensor to have at least as many dimensions as the input tensor, got " +
+        `tensor.ndimension()=${given.length} and dest.ndimension()=${own.length}`,
+      { op: "where" },
+    );
+  }
+  if (given.every((n, dim) => n === 1 || n === own[dim])) return;
+  throw new RuntimeError(
+    `tensor shape is incompatible with dest shape, got: tensor.shape=${condition.shape}, dest=${t.shape}`,
+    { op: "where" },
+  );
+}
+
 function choose(condition: Tensor, a: Tensor, b: Tensor | Scalar): Tensor {
+  requireCondition(condition, a);
   return a.where(widen(condition, a.ndim), b as Tensor);
 }
 

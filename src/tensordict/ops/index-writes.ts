@@ -3,9 +3,10 @@ import { type IndexPart, Slice } from "../../api/indexing-parse.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import { fromSource, isSource, sourceEntries, toEntry, toValues } from "../core/convert.ts";
+import { fromSource, isSource, mismatch, sourceEntries, startsWith, toEntry, toValues } from "../core/convert.ts";
 import { badKey, keyPath, missingKey } from "../core/keys.ts";
 import { noNested } from "../core/nested.ts";
+import { pythonRepr } from "../core/python-repr.ts";
 import { rehearseSetAt } from "../core/rehearsal.ts";
 import {
   entriesOf,
@@ -24,10 +25,11 @@ import {
 import { tensor, zeros } from "../core/tensor-ops.ts";
 import type { Classes, Entry, NestedKey } from "../core/types.ts";
 import { isUnbatched } from "../core/unbatched.ts";
-import { indexedSize, normalize, tensorIndex } from "./indexing.ts";
+import { indexedSize, indexTd, normalize, tensorIndex } from "./indexing.ts";
 import { valuesOf } from "./stacking.ts";
 import {
   allOrNothing,
+  expandsTo,
   planInto,
   planUpdateInPlace,
   requireOutline,
@@ -50,11 +52,49 @@ export function writeIndex(td: Td, index: unknown, value: unknown): void {
 
 function planIndex(td: Td, index: Index, value: unknown, writes: Writes, fromArray = false): void {
   const parts = normalize(index, td._batchSize.length, fromArray);
+  if (isBranch(value) && !isNonTensor(td)) value = requireIndexed(td, index, parts, value);
+  if (isLazy(td) && isBranch(value) && parts.length === 1 && (parts[0] === null || parts[0] === true)) {
+    const pieces = indexTd(value, [0]).unbind(td.stackDim) as Td[];
+    for (const [i, member] of td.members.entries()) planIndex(member, parts, pieces[i], writes);
+    return;
+  }
   if (isLazy(td) && (isBranch(value) || isSource(value)) && planParts(td, parts, value, writes)) return;
   if (isNonTensor(td)) planOwnValues(td, parts, value, writes);
   else if (isBranch(value)) planEntries(td, parts, entriesOf(value), writes);
-  else if (isSource(value)) planEntries(td, parts, sourceEntries(value), writes);
+  else if (isSource(value)) planEntries(td, parts, requirePairs(td, parts, value), writes);
   else planFill(td, parts, value, writes);
+}
+
+/** A slice, a tensor or a list of an index as Python prints it. */
+function partText(part: unknown): string {
+  if (part === ":") return "slice(None, None, None)";
+  if (part instanceof Slice) return `slice(${[part.start, part.stop, part.step].map((n) => n ?? "None").join(", ")})`;
+  return part instanceof Tensor ? String(part) : pythonRepr(part);
+}
+
+/**
+ * The collection that is written into a part of the batch: it begins with the batch of that part, or is expanded to it
+ * in a lazy stack and where the index is a new dimension alone.
+ */
+function requireIndexed(td: Td, index: Index, parts: Index, value: Td): Td {
+  const size = Size.fromList([...indexedSize(td._batchSize, parts)]);
+  if (startsWith(value._batchSize, size)) return value;
+  const [first] = index;
+  const fresh = index.length === 1 && (first === null || typeof first === "boolean");
+  if (fresh && value._batchSize.length <= size.length && !expandsTo(value._batchSize, size)) {
+    throw new RuntimeError(
+      "Incompatible expanded shape: The expanded shape length at non-singleton dimension should be same as the " +
+        `original length. target_shape = ${size}, existing_shape = ${value._batchSize}`,
+    );
+  }
+  if (fresh || (isLazy(td) && expandsTo(value._batchSize, size))) return value.expand(size) as Td;
+  const text = parts.map(partText);
+  const where = text.length === 1 && !Array.isArray(parts[0]) ? text[0] : `(${text.join(", ")}${text[1] ? "" : ","})`;
+  throw new RuntimeError(
+    `indexed destination TensorDict batch size is ${size} (batch_size = ${td._batchSize}, index=${where}), which ` +
+      `differs from the source batch size ${value._batchSize}`,
+    { code: "batch_mismatch" },
+  );
 }
 
 /** Which members an index names by itself: numbers and slices, or a list or a mask of members beside slices. */
@@ -201,6 +241,22 @@ function planFill(td: Td, index: Index, value: unknown, writes: Writes): void {
     else if (isNested(entry)) throw noNested("writing a part", key);
     else if (!isNonTensor(entry)) planFill(entry, index, value, writes);
   }
+}
+
+/** The pairs of a dictionary, whose values begin with the batch of the part that they are written into. */
+function requirePairs(
+  td: Td,
+  index: Index,
+  source: Record<string, unknown> | ReadonlyMap<string, unknown>,
+): [string, unknown][] {
+  const pairs = sourceEntries(source);
+  const size = Size.fromList([...indexedSize(td._batchSize, index)]);
+  for (const [key, item] of pairs) {
+    if (item instanceof Tensor && !isUnbatched(item) && !startsWith(item._shape, size)) {
+      throw mismatch(size, item.shape, String(key), false);
+    }
+  }
+  return pairs;
 }
 
 function planEntries(td: Td, index: Index, pairs: Iterable<[string, unknown]>, writes: Writes): void {

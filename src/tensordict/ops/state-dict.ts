@@ -6,7 +6,7 @@ import { Tensor } from "../../tensor/tensor.ts";
 import { isSource } from "../core/convert.ts";
 import { pythonString } from "../core/keys.ts";
 import { noNested } from "../core/nested.ts";
-import { Collection, entriesOf, isNested, isNonTensor, type Td } from "../core/state.ts";
+import { Collection, entriesOf, isBranch, isClassTd, isNested, isNonTensor, type Td } from "../core/state.ts";
 import { findEntry } from "./access.ts";
 import { allOrNothing, planInPlace, planSet } from "./writes.ts";
 
@@ -64,7 +64,7 @@ export function stateDictOf(td: Td, options: StateDictOptions = {}): TensorState
 
 /** How a state dictionary is loaded. */
 export interface LoadStateOptions {
-  /** Missing keys are errors. */
+  /** Missing keys and other ones are errors. */
   strict?: boolean;
   /** Replace entries instead of writing into them. */
   assign?: boolean;
@@ -72,14 +72,71 @@ export interface LoadStateOptions {
 
 type StateSource = Record<string, unknown> | ReadonlyMap<string, unknown>;
 
-function flattenState(state: StateSource, prefix: readonly string[], out: [readonly string[], Tensor][]): void {
+/** What Python's state dictionaries say of a level beside its entries. */
+const ABOUT = new Set(["__batch_size", "__device"]);
+
+function pairsOf(state: StateSource): [string, unknown][] {
   const pairs: [string, unknown][] = state instanceof Map ? [...state] : Object.entries(state);
-  for (const [key, value] of pairs) {
+  return pairs.filter(([key]) => !ABOUT.has(key));
+}
+
+/** The state of an object of a class: older versions of Python's tensordict wrote its tensors a level below. */
+function stateOfClass(state: StateSource): StateSource {
+  const inner = new Map(pairsOf(state)).get("_tensordict");
+  return isSource(inner) ? inner : state;
+}
+
+const setText = (keys: readonly string[]): string =>
+  keys.length === 0 ? "set()" : `{${keys.map(pythonString).join(", ")}}`;
+
+/** Throws where the keys of a level and of its state differ; a class takes less, and with `strict` false drops more. */
+function requireKeys(td: Td, state: StateSource, strict: boolean): void {
+  const given = pairsOf(isClassTd(td) ? stateOfClass(state) : state);
+  const names = new Set(given.map(([key]) => key));
+  if (isClassTd(td)) {
+    const odd = given.find(
+      ([key]) => findEntry(td, resolveKey(td, [key])) === undefined && !td._fieldNames().includes(key),
+    );
+    if (odd !== undefined && strict) throw new KeyError(`Key '${odd[0]}' wasn't expected in the state-dict.`);
+  } else if (strict) {
+    const extra = [...names].filter((key) => findEntry(td, resolveKey(td, [key])) === undefined);
+    const paths = new Set([...names].map((key) => resolveKey(td, [key]).join("\0")));
+    const missing: string[] = [];
+    for (const [key, entry] of entriesOf(td)) {
+      if (names.has(key) || isNonTensor(entry)) continue;
+      if (entry instanceof Tensor || isNested(entry)) missing.push(key);
+      else
+        for (const [path] of statesOf(entry))
+          if (!paths.has([key, ...path].join("\0"))) missing.push([key, ...path].join("."));
+    }
+    if (extra.length > 0 || missing.length > 0) {
+      throw new RuntimeError(
+        "Cannot load state-dict because the key sets don't match: got state_dict extra keys \n" +
+          `${setText(extra)}\n and tensordict extra keys\n${setText(missing)}\n`,
+      );
+    }
+  }
+  for (const [key, value] of given) {
+    const own = findEntry(td, [key]);
+    if (isBranch(own) && isSource(value)) requireKeys(own, value, strict);
+  }
+}
+
+function flattenState(
+  td: Td | null,
+  state: StateSource,
+  prefix: readonly string[],
+  out: [readonly string[], Tensor][],
+): void {
+  const known = td !== null && isClassTd(td) ? td._fieldNames() : null;
+  for (const [key, value] of pairsOf(known === null ? state : stateOfClass(state))) {
+    if (known !== null && td !== null && !known.includes(resolveKey(td, [key])[0] as string)) continue;
     const path = [...prefix, key];
+    const own = td === null ? undefined : findEntry(td, [key]);
     if (value instanceof Tensor) out.push([path, value]);
     else if (value instanceof Collection) {
       for (const [inner, t] of statesOf(value as Td)) out.push([[...path, ...inner], t]);
-    } else if (isSource(value)) flattenState(value, path, out);
+    } else if (isSource(value)) flattenState(isBranch(own) ? own : null, value, path, out);
     else throw new RuntimeError(`the state of ${pythonString(path.join("."))} is neither a tensor nor a dictionary`);
   }
 }
@@ -98,19 +155,12 @@ function sameElements(a: Tensor, b: Tensor): boolean {
 
 /** @torch TensorDict.load_state_dict */
 export function loadStateDictInto(td: Td, state: StateSource, options: LoadStateOptions = {}): void {
+  // What is restored into nothing, as from a snapshot, has all keys of its own.
+  const fresh = !isClassTd(td) && [...td._keys()].length === 0;
+  requireKeys(td, state, options.strict !== false && !fresh);
   const flat: [readonly string[], Tensor][] = [];
-  flattenState(state, [], flat);
+  flattenState(td, state, [], flat);
   const targets = flat.map(([path, t]): [readonly string[], Tensor] => [resolveKey(td, path), t]);
-  if (options.strict !== false) {
-    const given = new Set(targets.map(([path]) => path.join("\0")));
-    const missing = [...statesOf(td)].map(([path]) => path).filter((path) => !given.has(path.join("\0")));
-    if (missing.length > 0) {
-      const names = missing.map((path) => pythonString(path.join("."))).join(", ");
-      throw new RuntimeError(
-        `Error(s) in loading state_dict for ${td._className}: Missing key(s) in state_dict: ${names}.`,
-      );
-    }
-  }
   allOrNothing((writes) => {
     for (const [path, t] of targets) {
       const own = findEntry(td, path);

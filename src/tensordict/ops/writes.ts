@@ -73,7 +73,7 @@ export function misfit(holder: Td, key: string, value: Entry, entry: Entry): Inp
 }
 
 /** Whether a shape becomes another one by repeating dimensions of size one and adding some in front. */
-function expandsTo(shape: readonly number[], wanted: readonly number[]): boolean {
+export function expandsTo(shape: readonly number[], wanted: readonly number[]): boolean {
   const more = wanted.length - shape.length;
   return more >= 0 && shape.every((n, dim) => n === 1 || n === wanted[more + dim]);
 }

@@ -200,6 +200,11 @@ function updateInPlace(node: Node, value: Node): void {
   for (const [mine, entry] of pairs) copyInto(mine, entry);
 }
 
+/** What arithmetic gives: where there is no tensor an unlocked copy, empty levels too. */
+function computed(node: Node, made: Node): Node {
+  return leavesOf(node).length === 0 ? shallow(node) : shape.lockLike(node, made);
+}
+
 const ORDER = ["bool", "i64", "f32"];
 
 function sum(node: Node, other: Node): Node {
@@ -346,7 +351,7 @@ const RUNS: Record<string, Run> = {
   unsqueeze: (node, s) => [shape.unsqueezed(node, first(s))],
   expand: (node, s) => [shape.expanded(node, s.dims)],
   addNumber: (node, s) => [
-    shape.lockLike(
+    computed(
       node,
       mapped(node, (x) => plus(x, s.value as number), node instanceof Lazy),
     ),
@@ -361,11 +366,11 @@ const RUNS: Record<string, Run> = {
     );
     return undefined;
   },
-  addTd: (node, s, w) => [shape.lockLike(node, sum(node, w.value(s.value) as Node))],
+  addTd: (node, s, w) => [computed(node, sum(node, w.value(s.value) as Node))],
   neg: (node) => {
     if (leavesOf(node).some((x) => x.dt === "bool")) refuse("a bool");
     return [
-      shape.lockLike(
+      computed(
         node,
         mapped(node, (x) => x.fresh(x.read().map((n) => 0 - n))),
       ),
