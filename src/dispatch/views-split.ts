@@ -4,7 +4,7 @@ import * as texts from "../../generated/texts.ts";
 import { CREATION_MULTI_OUTPUT, type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { requireParts } from "../tensor/values.ts";
 import { gradMode } from "./mode.ts";
-import { select, slice } from "./views.ts";
+import { asView, select, slice } from "./views.ts";
 
 /** Views that came out of one call: writing to one of them is not defined for gradients. */
 function together(parts: Tensor[]): Tensor[] {
@@ -50,7 +50,11 @@ export function unbind(self: Tensor, dim: number): Tensor[] {
   const d = wrapDim(dim, self._shape.length);
   const n = self._shape[d] as number;
   requireParts(n, "unbind");
-  const parts: Tensor[] = [];
-  for (let i = 0; i < n; i++) parts.push(select(self, d, i));
+  if (n === 0) return [];
+  // All have the sizes and strides of the first, which nobody writes to.
+  const first = select(self, d, 0);
+  const step = self._strides[d] as number;
+  const parts: Tensor[] = [first];
+  for (let i = 1; i < n; i++) parts.push(asView(self, first._shape, first._strides, self._offset + i * step));
   return together(parts);
 }

@@ -454,8 +454,9 @@ export function unbindTd(td: Td, dim: number): Td[] {
   if (isStack(td)) return unbindLazy(td, at);
   const without = <T>(list: readonly T[]) => list.filter((_item, d) => d !== at);
   const names = td._names === null ? null : without(td._names);
-  const state = stateOf(td, { batchSize: Size.fromList(without(td._batchSize)), names });
-  const count = td._batchSize[at] as number;
+  const batch = plainSizes(td._batchSize);
+  const state = stateOf(td, { batchSize: Size.fromList(without(batch)), names });
+  const count = batch[at] as number;
   if (isNonTensor(td)) return Array.from({ length: count }, () => td._like(new Map(), state));
   const parts = Array.from({ length: count }, () => new Map<string, Entry>());
   for (const [key, entry] of entriesOf(td)) {
