@@ -62,10 +62,8 @@ function ofElements(self: Tensor, request: Request): Tensor[] {
   }
   if (request.name === "unique" && x._storage.device.computes) {
     if (x.dtype === bool) return ofTruths(self, request);
-    if (x.dtype.category === 1 && x._numel >= WORTH_COUNTING) {
-      const [low, high] = [Number(x.min().bigint()), Number(x.max().bigint())];
-      if (high - low < x._numel / 4) return ofFew(x, self._shape, [low, high], request);
-    }
+    const few = fewIntegers(x);
+    if (few !== null) return ofFew(x, self._shape, few, request);
   }
   const sorted = request.name === "unique" ? x.sort({ stable: true }) : null;
   const values = sorted?.values ?? x;
@@ -95,16 +93,29 @@ function ofTruths(self: Tensor, request: Request): Tensor[] {
 /** From so many integers on it may be quicker to mark which ones there are, if they lie close together. */
 const WORTH_COUNTING = 4096;
 
+/** The least and the greatest of many integers that lie close together; null of others, and where torch has none. */
+function fewIntegers(x: Tensor): readonly [number, number] | null {
+  const { category, isSigned, itemsize } = x.dtype;
+  if (category !== 1 || !(isSigned || itemsize === 1) || x._numel < WORTH_COUNTING) return null;
+  const [low, high] = [Number(x.min().bigint()), Number(x.max().bigint())];
+  return Number.isSafeInteger(low) && Number.isSafeInteger(high) && high - low < x._numel / 4 ? [low, high] : null;
+}
+
 /** Of integers from `low` to `high`: each has a place of its own, where it leaves a mark or is counted. */
-function ofFew(x: Tensor, shape: readonly number[], [low, high]: readonly number[], request: Request): Tensor[] {
-  const { low: least, places } = { low: low as number, places: x.to(int64, { copy: true }).sub_(low as number) };
-  const marks = whole(x, (high as number) - least + 1);
+function ofFew(
+  x: Tensor,
+  shape: readonly number[],
+  [low, high]: readonly [number, number],
+  request: Request,
+): Tensor[] {
+  const places = x.to(int64, { copy: true }).sub_(low);
+  const marks = whole(x, high - low + 1);
   if (request.counts) marks.scatterAdd_(0, places, places.newOnes([1]).expand(places._numel));
   else marks.scatter_(0, places, 1);
   const there = marks.ne(0);
   const found = answer(
     request,
-    there.nonzero().flatten().add_(least).to(x.dtype),
+    there.nonzero().flatten().add_(low).to(x.dtype),
     () => there.cumsum(0).sub_(1).take(places).view(shape),
     () => marks.maskedSelect(there),
   );

@@ -173,6 +173,17 @@ test.each(["int8", "uint8", "int16", "int32", "int64"] as const)(
       expect(inverse.isContiguous()).toBe(true);
       expect(x.unique().tolist()).toEqual(values.tolist());
     }
+    // Not even their least element is known of some, and numbers lose digits of others.
+    for (const unsigned of ["uint16", "uint32", "uint64"] as const) {
+      expect(randint(3, 5, [5000]).to(unsigned).unique().to("int64").tolist()).toEqual([3, 4]);
+    }
+    const large = tensor([2n ** 60n + 1n]).add(randint(0, 2, [5000]).to("int64"));
+    expect(
+      large
+        .unique()
+        .sub(tensor([2n ** 60n]))
+        .tolist(),
+    ).toEqual([1, 2]);
     // As far apart as there are elements: nothing is gained by counting.
     const wide = randint(-(2 ** 31), 2 ** 31 - 1, [5000]).to("int64");
     expect(wide.unique().tolist()).toEqual([...new Set(wide.tolist() as number[])].sort((a, b) => a - b));
