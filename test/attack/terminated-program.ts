@@ -1,4 +1,4 @@
-// Terminates Workers in the middle of their saves. Prints what is left: blocks, mappings, and unfinished names.
+// Terminates Workers in the middle of their saves. Prints how many it met, and what is left: blocks, mappings, and unfinished names.
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { native } from "../../src/ffi/library.ts";
@@ -10,6 +10,9 @@ const settle = async (done: () => boolean) => {
   for (let i = 0; i < 300 && !done(); i++) await Bun.sleep(20);
 };
 
+const unfinished = () => readdirSync(folder).filter((name) => /\.(tmp|new|old)-|\.tdtmp-/.test(name));
+/** Rounds that ended while a file was being written. */
+let midway = 0;
 const threads: number[] = [];
 const before = { bytes: native.zs_live_bytes(), maps: native.zs_io_live_maps() };
 for (let round = 0; round < Number(rounds); round++) {
@@ -21,14 +24,13 @@ for (let round = 0; round < Number(rounds); round++) {
   worker.postMessage({ kind: round, folder, lent: (round >> 3) % 2 === 1 });
   threads.push(await begun);
   await Bun.sleep((round * 7) % 40);
+  if (unfinished().length > 0) midway++;
   worker.terminate();
 }
 /** Workers whose heap the runtime kept although they have ended: what they own is not given back. */
 const kept = () => threads.filter(threadWasKept).length;
 await settle(() => threads.every((one) => !threadLives(one)));
 await settle(() => kept() > 0 || (native.zs_live_bytes() <= before.bytes && native.zs_io_live_maps() <= before.maps));
-const unfinished = () => readdirSync(folder).filter((name) => /\.(tmp|new|old)-|\.tdtmp-/.test(name));
-const left = unfinished().length;
 
 // The next save to each place removes what is left there, although this process lives; a second one where native
 // threads were still filling a directory.
@@ -50,7 +52,7 @@ console.log(
     kept: kept(),
     over: native.zs_live_bytes() - before.bytes,
     maps: native.zs_io_live_maps() - before.maps < 20,
-    left,
+    midway,
     after: unfinished(),
   }),
 );

@@ -20,9 +20,9 @@ test("terminated in the middle of saves", async () => {
   const code = await child.exited;
   const [output = "", noise = ""] = await Promise.all(told);
   expect([child.signalCode, code, noise]).toEqual([null, 0, ""]);
-  const { left, kept, over, ...rest } = JSON.parse(output);
+  const { midway, kept, over, ...rest } = JSON.parse(output);
   expect(rest).toEqual({ maps: true, after: [] });
-  expect(left).toBeGreaterThan(0);
+  expect(midway).toBeGreaterThan(0);
   // On a busy machine the runtime lets the heap of a terminated Worker stand now and then, or ends one between the
   // making of a block and its owner: not the rule.
   expect(kept).toBeLessThan(rounds / 2);
