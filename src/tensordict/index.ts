@@ -85,6 +85,7 @@ export type { FromH5Options, Hdf5Group, PersistentOptions } from "./disk/persist
 export { loadRemote, type RemoteLoadOptions, type RemoteSaveOptions, saveRemote } from "./disk/remote.ts";
 export { fromSafetensors, toSafetensors, toSafetensorsAsync } from "./disk/safetensors.ts";
 export { fromShared, type Shared, type SharedTensor, toShared } from "./disk/sharing.ts";
+export { type ReadTableOptions, readTable, type WriteTableOptions, writeTable } from "./disk/table-parts.ts";
 export { type PickleChoice, PickledData, PythonClass } from "./disk/tree-load.ts";
 export { fromAny, fromDataclass, fromDict, fromNamedtuple, fromPytree, fromStructArray, fromTuple } from "./makers.ts";
 export * as nn from "./nn/index.ts";

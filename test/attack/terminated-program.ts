@@ -1,4 +1,5 @@
-// Terminates Workers in the middle of their saves. Prints how many it met, and what is left: blocks, mappings, and unfinished names.
+// Terminates Workers in the middle of their saves. Prints how many it met, and what is left: blocks, mappings, and
+// unfinished names.
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { native } from "../../src/ffi/library.ts";

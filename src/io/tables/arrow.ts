@@ -8,6 +8,11 @@ import { tablePackage } from "./packages.ts";
 type Made = object;
 type Maker = new (...args: never[]) => Made;
 
+interface ArrowReader extends AsyncIterable<Made> {
+  readonly schema: ArrowTable["schema"] | undefined;
+  open(): Promise<ArrowReader>;
+}
+
 /** What of the package is used here. */
 export interface ArrowPackage {
   Table: new (schema: Made, batches: Made[]) => ArrowTable;
@@ -19,8 +24,8 @@ export interface ArrowPackage {
   vectorFromArray(values: readonly unknown[], type?: Made): { data: readonly ArrowData[]; type: Made };
   tableFromIPC(bytes: Uint8Array): ArrowTable;
   tableToIPC(table: object, form: "file" | "stream"): Uint8Array;
-  RecordBatchReader: { from(source: unknown): Promise<AsyncIterable<{ schema: ArrowTable["schema"] } & Made>> };
-  RecordBatchFileWriter: new () => {
+  RecordBatchReader: { from(source: unknown): Promise<ArrowReader> };
+  RecordBatchFileWriter: new () => AsyncIterable<Uint8Array> & {
     write(batch: object): unknown;
     finish(): unknown;
     toUint8Array(sync: true): Uint8Array;

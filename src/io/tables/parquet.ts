@@ -2,16 +2,24 @@
 import { statSync } from "node:fs";
 import { FormatError, guarded, OSError } from "../base/errors.ts";
 import { arrowOfColumns, arrowPackage, columnsOfArrow, tableOfBytes } from "./arrow.ts";
+import type { ArrowTable } from "./arrow-read.ts";
 import type { Columns } from "./columns.ts";
 import { tablePackage } from "./packages.ts";
 import { piecesOf } from "./table-file.ts";
 
 interface WasmTable {
   intoIPCStream(): Uint8Array;
+  recordBatches(): object[];
+}
+interface WasmFile {
+  stream(options: object): Promise<ReadableStream<WasmTable>>;
+  free(): void;
 }
 interface ParquetPackage {
   readParquet(bytes: Uint8Array, options?: object): WasmTable;
   writeParquet(table: WasmTable, properties?: unknown): Uint8Array;
+  ParquetFile: { fromFile(file: Blob): Promise<WasmFile> };
+  transformParquetStream(batches: ReadableStream, properties?: unknown): Promise<ReadableStream<Uint8Array>>;
   Table: { fromIPCStream(bytes: Uint8Array): WasmTable };
   WriterPropertiesBuilder: new () => {
     setCompression(codec: number): ReturnType<() => InstanceType<ParquetPackage["WriterPropertiesBuilder"]>>;
@@ -64,21 +72,88 @@ export function readParquetFile(path: string, { columns = null }: ParquetOptions
     throw new FormatError(`it is no Parquet file that can be read: ${(error as Error).message ?? error}`, path, error);
   }
   const found = columnsOfArrow(tableOfBytes(stream, path), { nulls: "fill", numpy: true, only: columns, path });
-  const missing = (columns ?? []).filter((name) => !found.columns.has(name));
-  if (missing.length > 0) throw new FormatError(`it has no column '${missing.join("', '")}'`, path);
+  refuseMissing(found, columns, path);
   return found;
+}
+
+/** The columns of a Parquet file, of at most so many rows at a time; only these rows are in memory. */
+export async function* parquetParts(
+  path: string,
+  rows: number,
+  { columns = null }: ParquetOptions,
+): AsyncGenerator<Columns> {
+  guarded(path, () => statSync(path));
+  const { ParquetFile } = tablePackage<ParquetPackage>("parquet");
+  arrowPackage();
+  const wanted = columns === null ? {} : { columns: [...columns] };
+  const refused = (error: unknown) =>
+    new FormatError(`it is no Parquet file that can be read: ${(error as Error).message ?? error}`, path, error);
+  let batches: ReturnType<ReadableStream<WasmTable>["getReader"]>;
+  try {
+    batches = (await (await ParquetFile.fromFile(Bun.file(path))).stream({ batchSize: rows, ...wanted })).getReader();
+  } catch (error) {
+    throw refused(error);
+  }
+  try {
+    for (;;) {
+      const { done, value } = await batches.read().catch((error) => {
+        throw refused(error);
+      });
+      if (done) return;
+      const table = tableOfBytes(value.intoIPCStream(), path);
+      const found = columnsOfArrow(table, { nulls: "fill", numpy: true, only: columns, path });
+      refuseMissing(found, columns, path);
+      yield found;
+    }
+  } finally {
+    await batches.cancel().catch(() => {});
+  }
+}
+
+function refuseMissing(found: Columns, wanted: ParquetOptions["columns"], path: string): void {
+  const missing = (wanted ?? []).filter((name) => !found.columns.has(name));
+  if (missing.length > 0) throw new FormatError(`it has no column '${missing.join("', '")}'`, path);
+}
+
+function propertiesOf(parquet: ParquetPackage, options: ParquetWriteOptions): unknown {
+  const { compression = "snappy", rowGroupSize = 2 ** 20 } = options;
+  const codec = parquet.Compression[CODECS[compression] ?? ""];
+  if (codec === undefined) throw new FormatError(`unknown compression '${compression}'`);
+  return new parquet.WriterPropertiesBuilder().setCompression(codec).setMaxRowGroupSize(rowGroupSize).build();
+}
+
+/** The bytes of a Parquet file of tables that come one after the other. @throws what the tables throw */
+export async function* parquetStream(
+  tables: AsyncIterable<ArrowTable>,
+  options: ParquetWriteOptions,
+): AsyncGenerator<Uint8Array> {
+  const parquet = tablePackage<ParquetPackage>("parquet");
+  const properties = propertiesOf(parquet, options);
+  const { tableToIPC } = arrowPackage();
+  const given = tables[Symbol.asyncIterator]();
+  let next = await given.next();
+  // The package takes a stream that fails for one that ends.
+  let failed: { error: unknown } | null = null;
+  const batches = new ReadableStream({
+    async pull(controller) {
+      try {
+        if (next.done) return controller.close();
+        const made = parquet.Table.fromIPCStream(tableToIPC(next.value, "stream"));
+        for (const batch of made.recordBatches()) controller.enqueue(batch);
+        next = await given.next();
+      } catch (error) {
+        failed = { error };
+        controller.close();
+      }
+    },
+  });
+  yield* await parquet.transformParquetStream(batches, properties);
+  if (failed !== null) throw (failed as { error: unknown }).error;
 }
 
 /** The bytes of a Parquet file. */
 export function parquetOfColumns(columns: Columns, options: ParquetWriteOptions): Uint8Array {
-  const { compression = "snappy", rowGroupSize = 2 ** 20 } = options;
   const parquet = tablePackage<ParquetPackage>("parquet");
-  const codec = parquet.Compression[CODECS[compression] ?? ""];
-  if (codec === undefined) throw new FormatError(`unknown compression '${compression}'`);
-  const properties = new parquet.WriterPropertiesBuilder()
-    .setCompression(codec)
-    .setMaxRowGroupSize(rowGroupSize)
-    .build();
   const stream = arrowPackage().tableToIPC(arrowOfColumns(columns), "stream");
-  return parquet.writeParquet(parquet.Table.fromIPCStream(stream), properties);
+  return parquet.writeParquet(parquet.Table.fromIPCStream(stream), propertiesOf(parquet, options));
 }

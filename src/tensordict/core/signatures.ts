@@ -11,6 +11,8 @@ const STATE = "batchSize:any device:any names:names";
 
 const TABLE = "autoBatchSize:bool batchDims:int? device:any batchSize:any separator:string? dtype:any";
 const CSV = "sep:string quotechar:string header:bool names:strings usecols:any nrows:int? skiprows:int";
+const PARTS =
+  "rows:int format:string? separator:string? dtype:any device:any columns:any copy:any nulls:string maskKey:any";
 const TO_TABLE = "separator:string? fsync:bool";
 const TO_CSV = "sep:string header:bool naRep:string";
 
@@ -429,6 +431,8 @@ export const FUNCTIONS = {
   expandRight: "tensor:tensor shape:ints",
   removeDuplicates: "input:td key:key dim?:int | returnIndices:bool",
   expandAsRight: "tensor:tensorOrTd dest:tensorOrTd",
+  readTable: `path:text | ${PARTS} ${CSV}`,
+  writeTable: `path:text parts:any | format:string? ${TO_TABLE} ${TO_CSV} compression:string rowGroupSize:int`,
   toShared: "value:tensorOrTd",
   fromShared: "shared:any",
   fromConsolidated: "filename:text",

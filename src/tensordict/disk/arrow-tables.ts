@@ -85,12 +85,16 @@ class Builder {
   }
 }
 
+/** @throws ValueError for a word that is none of them */
+export function requireNulls(nulls: string): void {
+  if (NULLS.includes(nulls)) return;
+  throw new ValueError(`nulls must be one of ('raise', 'fill', 'mask'), got ${pythonString(nulls)}.`);
+}
+
 /** @torch tensordict.from_arrow */
 export function tdOfArrow(source: ArrowSource, options: FromArrowOptions): Td {
   const { nulls = "raise", maskKey = null, copy = null, device = null } = options;
-  if (!NULLS.includes(nulls)) {
-    throw new ValueError(`nulls must be one of ('raise', 'fill', 'mask'), got ${pythonString(nulls)}.`);
-  }
+  requireNulls(nulls);
   if (maskKey !== null && nulls !== "mask") {
     throw new ValueError(`from_arrow got a mask_key but nulls=${pythonString(nulls)}, not 'mask'.`);
   }
