@@ -81,17 +81,16 @@ function ofTruths(self: Tensor, request: Request): Tensor[] {
   const [some, every] = [self.any().item(), self.all().item()];
   const both = some && !every;
   const values = both ? self.newTensor([false, true]) : self.newOnes([1]).mul(some);
-  const trues = self.sum().view(1);
   return answer(
     request,
     values,
     () => (both ? self.to(int64).contiguous() : whole(self, ...self._shape)),
-    () => (both ? O.cat([trues.neg().add(self._numel), trues], 0) : whole(self, 1).add(self._numel)),
+    () => (both ? O.stack([self.logicalNot().sum(), self.sum()], 0) : whole(self, 1).add(self._numel)),
   );
 }
 
 /** From so many integers on it may be quicker to mark which ones there are, if they lie close together. */
-const WORTH_COUNTING = 4096;
+const WORTH_COUNTING = 1024;
 
 /** The least and the greatest of many integers that lie close together; null of others, and where torch has none. */
 function fewIntegers(x: Tensor): readonly [number, number] | null {
