@@ -126,8 +126,12 @@ describe("out", () => {
   }
   test("is refused where it does not fit", async () => {
     const small = () => new TensorDict({ y: zeros(2, 3) }, [2, 3]) as unknown as Td;
-    expect(await failure(() => made().map(addOne, { ...two, dim: 1, out: small() }))).toContain("does not fit");
-    expect(await failure(() => made().map(addOne, { ...here, dim: 1, out: small() }))).toContain("does not fit");
+    expect(await failure(() => made().map(addOne, { ...two, dim: 1, out: small() }))).toContain(
+      "cannot copy the value of shape",
+    );
+    expect(await failure(() => made().map(addOne, { ...here, dim: 1, out: small() }))).toContain(
+      "cannot copy the value of shape",
+    );
     const text = "AttributeError: 'int' object has no attribute 'shape'";
     expect(await failure(() => made().map(() => 5 as never, { ...two, out: zero() }))).toBe(text);
   });

@@ -113,3 +113,39 @@ describe("memory and state", () => {
     expect(list(object().loadStateDict(older).a)).toEqual([1, 1]);
   });
 });
+
+describe("forms of results", () => {
+  const members = () => [td({ a: zeros(4, 3) }, [4, 3]), td({ a: ones(4, 3) }, [4, 3])];
+  const form = (made: Any) => [made._className, [...made.batchSize]];
+
+  test("narrow and tile of a lazy stack are dense, tensorSplit leaves a stack without members", () => {
+    const stack = z.lazyStack(members(), 2) as Any;
+    expect([stack.narrow(2, 0, 1), stack.narrow(0, 0, 2), stack.tile([1, 1, 2])].map(form)).toEqual([
+      ["TensorDict", [4, 3, 1]],
+      ["TensorDict", [2, 3, 2]],
+      ["TensorDict", [4, 3, 4]],
+    ]);
+    expect((z.lazyStack(members()) as Any).tensorSplit([1, 2], 0).map(form)).toEqual([
+      ["LazyStackedTensorDict", [1, 4, 3]],
+      ["LazyStackedTensorDict", [1, 4, 3]],
+      ["LazyStackedTensorDict", [0, 4, 3]],
+    ]);
+  });
+
+  test("a dimension keeps its name through one list of indices, other new ones have none", () => {
+    const t = new TensorDict({}, [4, 3, 2], { names: ["a", "b", "c"] }) as Any;
+    const names = (...index: Any[]) => t.at(...index).names;
+    expect(names(":", tensor([0n, 1n]))).toEqual(["a", "b", "c"]);
+    expect(names(":", z.zeros([3, 3], { dtype: "int64" }))).toEqual(["a", null, null, "c"]);
+    expect(names(":", tensor([true, false, true]))).toEqual(["a", "b", "c"]);
+    expect(names(z.ones([4, 3]).bool())).toEqual([null, "c"]);
+    expect(names(0, tensor([0n, 1n]))).toEqual(["b", "c"]);
+  });
+
+  test("an entry can take the place of what holds it; a value without a batch is flat as one value", () => {
+    const t = td({ a: { b: { c: ones(1) } } });
+    expect(t.renameKey_(["a", "b", "c"], ["a", "b"]).keys(true)).toEqual([["a", "b"], "a"]);
+    const flat = new z.NonTensorData("x", { batchSize: [] }).flatten() as Any;
+    expect([flat._className, [...flat.batchSize], flat.data]).toEqual(["NonTensorData", [1], "x"]);
+  });
+});

@@ -270,7 +270,9 @@ export class LazyStackedTensorDict<in out S extends Schema = Schema> extends Ten
   _densify(): Td {
     if (this._members.length === 0) return make.tensordict(new Map(), stateOf(this)) as Td;
     const members = this._members.map((td) => (isLazy(td) ? td._densify() : td));
-    return stackDensely(members, this.stackDim, failedToStack);
+    const made = stackDensely(members, this.stackDim, failedToStack);
+    if (this.stackDimName !== null) made.names = made.names.with(this.stackDim, this.stackDimName);
+    return made;
   }
 
   /** Adds a member at the end. */

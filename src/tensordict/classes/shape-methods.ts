@@ -98,6 +98,10 @@ export abstract class ShapeMethods<in out S = Schema> extends EntryMethods<S> {
   swapaxes(axis0: number, axis1: number): this {
     return own(transposeTd(this._td, axis0, axis1));
   }
+  /** @internal Itself, or what a lazy stack is with its entries stacked. */
+  _dense(): Td {
+    return isLazy(this._td) ? this._td._densify() : this._td;
+  }
   /**
    * `length` elements of a batch dimension, from `start` on; a view.
    * @example
@@ -107,7 +111,7 @@ export abstract class ShapeMethods<in out S = Schema> extends EntryMethods<S> {
    * @torch TensorDict.narrow
    */
   narrow(dim: number, start: number, length: number): this {
-    return own(narrowTd(this._td, dim, start, length));
+    return own(narrowTd(this._dense(), dim, start, length));
   }
   /**
    * Parts of a batch dimension: so many of nearly one size, or cut at the given places.
@@ -153,8 +157,7 @@ export abstract class ShapeMethods<in out S = Schema> extends EntryMethods<S> {
    * @torch TensorDict.broadcast_to
    */
   broadcastTo(size: SizeLike): this {
-    const td = isLazy(this._td) ? this._td._densify() : this._td;
-    return own(expandTd(td, typeof size === "number" ? [size] : size, true));
+    return own(expandTd(this._dense(), typeof size === "number" ? [size] : size, true));
   }
   /**
    * Every entry expanded to the shape of another collection's.
@@ -177,7 +180,7 @@ export abstract class ShapeMethods<in out S = Schema> extends EntryMethods<S> {
    * @torch TensorDict.tile
    */
   tile(dims: SizeLike): this {
-    return own(repeatTd(this._td, typeof dims === "number" ? [dims] : dims));
+    return own(repeatTd(this._dense(), typeof dims === "number" ? [dims] : dims));
   }
   /**
    * Padded along the batch dimensions: two numbers for each of them, before and after; see the function `pad`.

@@ -67,7 +67,9 @@ export function renameKey(td: Td, before: NestedKey, after: NestedKey, safe: boo
   if (keyText(keyPath(before)) === keyText(keyPath(after))) return;
   const entry = requireEntry(td, before);
   setEntry(td, after, entry);
-  deleteEntry(td, before);
+  // In the place of what held it, it is where it should be already.
+  const [from, to] = [keyPath(before), keyPath(after)];
+  if (!(to.length < from.length && to.every((part, i) => part === from[i]))) deleteEntry(td, before);
 }
 
 /** Throws for a key that cannot be renamed. */

@@ -127,15 +127,30 @@ export function indexedSize(shape: readonly number[], index: readonly unknown[])
     .at(index as readonly IndexPart[])._shape;
 }
 
+/** The names that a tensor leaves of those of the dimensions it takes: its own shape has one where it is a line. */
+function listedNames(part: unknown, names: DimNames, at: number): (string | null)[] {
+  const t = part instanceof Tensor ? part : tensor(part as never);
+  if (t.dtype.name === "bool") return t.ndim === 1 ? [names?.[at] ?? null] : [null];
+  const line = t._shape.filter((n) => n !== 1).length === 1 || t.ndim === 1;
+  return t._shape.map((n) => (line && (n !== 1 || t.ndim === 1) ? (names?.[at] ?? null) : null));
+}
+
 function indexedNames(names: DimNames, index: readonly unknown[]): DimNames {
   if (names === null) return null;
+  // Where several take part, or one and a number apart from it, their dimensions come first.
+  const listed = index.flatMap((part, i) => (maskDims(part) !== null || typeof part === "number" ? [i] : []));
+  const tensors = listed.filter((i) => typeof index[i] !== "number");
+  const apart = (listed.at(-1) ?? 0) - (listed[0] ?? 0) !== listed.length - 1;
+  if (tensors.length > 1 || (tensors.length === 1 && apart)) return null;
   const out: (string | null)[] = [];
   let at = 0;
   for (const part of index) {
     if (part === null || typeof part === "boolean") out.push(null);
     else if (typeof part === "number") at++;
-    else if (maskDims(part) !== null) return null;
-    else out.push(names[at++] ?? null);
+    else if (maskDims(part) !== null) {
+      out.push(...listedNames(part, names, at));
+      at += maskDims(part) as number;
+    } else out.push(names[at++] ?? null);
   }
   return [...out, ...names.slice(at)];
 }

@@ -11,6 +11,7 @@ import {
   isLazy,
   isNested,
   isNonTensor,
+  isParams,
   isTensorCollection,
   make,
   outlinesOf,
@@ -121,7 +122,8 @@ export function separatesTd(td: Td, keys: readonly NestedKey[], options: Separat
     const remaining = shallowTree(td);
     for (const key of keys) {
       const [holder, last] = resolvePath(remaining, keyPath(key));
-      if (holder._own(last) === undefined) throw missingKey(last, holder._className, holder._keys());
+      if (holder._own(last) === undefined)
+        throw missingKey(last, isParams(holder) ? "TensorDict" : holder._className, holder._keys());
       holder._drop(last);
     }
   }

@@ -76,7 +76,15 @@ export function tensorSplitTd(td: Td, parts: number | readonly number[], dim: nu
   const at = requireBatchDim(td, dim);
   let start = 0;
   return bounds(td._batchSize[at] as number, parts).map((end) => {
-    const part = narrowTd(td, at, start, Math.max(0, end - start));
+    const length = Math.max(0, end - start);
+    // Python leaves a stack without members, too.
+    const none = isLazy(td) && td.stackDim === at && length === 0;
+    const part = none
+      ? make.lazy([], at, td.stackDimName, {
+          batchSize: td._batchSize.filter((_, i) => i !== at),
+          device: td._device,
+        })
+      : narrowTd(td, at, start, length);
     start = end;
     return part;
   });

@@ -42,7 +42,7 @@ import {
   unsqueezeLazy,
 } from "./lazy-shape.ts";
 import { applyLeaves } from "./pointwise.ts";
-import { catTds, maybeDenseStackTds, stackOfValues } from "./stacking.ts";
+import { catTds, lazyStackTds, maybeDenseStackTds, stackOfValues } from "./stacking.ts";
 
 /** An operation on the first dimensions of a tensor. */
 export interface ShapeOp {
@@ -240,10 +240,8 @@ function expandLazy(lazy: StackTd, shape: readonly number[]): Td | null {
   // A single member stands for each of the others.
   const members =
     lazy.members.length === count ? lazy.members : Array.from({ length: count }, () => first.clone(false) as Td);
-  return maybeDenseStackTds(
-    members.map((member) => member.expand(inner) as Td),
-    at,
-  );
+  const parts = members.map((member) => member.expand(inner) as Td);
+  return settings.lazyLegacy ? lazyStackTds(parts, at) : maybeDenseStackTds(parts, at);
 }
 
 /** @torch TensorDict.permute */
@@ -341,6 +339,9 @@ export function flattenTd(td: Td, startDim: number, endDim: number): Td {
   const batch = td._batchSize;
   // torch makes one dimension of none.
   const none = batch.length === 0 && startDim === 0 && (endDim === -1 || endDim === 0);
+  if (none && td._kind === "nonTensor") {
+    return td._like(new Map(), stateOf(td, { batchSize: Size.fromList([1]), names: null }));
+  }
   if (none) return unsqueezeTd(td, 0);
   const start = wrapBatchDim(startDim, batch.length);
   const end = wrapBatchDim(endDim, batch.length);

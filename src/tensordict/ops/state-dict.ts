@@ -7,6 +7,7 @@ import { isSource } from "../core/convert.ts";
 import { pythonString } from "../core/keys.ts";
 import { noNested } from "../core/nested.ts";
 import { Collection, entriesOf, isBranch, isClassTd, isNested, isNonTensor, type Td } from "../core/state.ts";
+import { likeEntry } from "../core/unbatched.ts";
 import { findEntry } from "./access.ts";
 import { allOrNothing, planInPlace, planSet } from "./writes.ts";
 
@@ -37,7 +38,7 @@ function* statesOf(td: Td, prefix: readonly string[] = []): Generator<[readonly 
 
 /** @torch TensorDict.state_dict */
 export function stateDictOf(td: Td, options: StateDictOptions = {}): TensorState {
-  const keep = (t: Tensor) => (options.keepVars ? t : t.detach());
+  const keep = (t: Tensor) => (options.keepVars ? t : likeEntry(t, t.detach()));
   const prefix = options.prefix ?? "";
   const state: TensorState = {};
   if (options.flatten === false) {

@@ -1,7 +1,7 @@
 // Replays cases of TensorDict:
 //   bun test/conformance/tensordict/run.ts FOLDER [--only METHOD] [--id ID] [--why] [--update]
 // --why groups what fails by its reason; --update writes the list of what is known to fail.
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { TdCaseSet } from "./case.ts";
@@ -40,8 +40,14 @@ if (values.why) {
   }
 }
 if (values.update) {
-  const lines = failed.map(({ id, reasons }) => JSON.stringify({ id, reason: (reasons[0] as string).slice(0, 160) }));
-  writeFileSync(join(import.meta.dir, "known-failures.jsonl"), lines.map((line) => `${line}\n`).join(""));
+  const list = join(import.meta.dir, "known-failures.jsonl");
+  const known = readFileSync(list, "utf8").split("\n").filter(Boolean);
+  // Reasons that were written by hand stay.
+  const given = new Map(known.map((line) => [JSON.parse(line).id as string, line]));
+  const lines = failed.map(
+    ({ id, reasons }) => given.get(id) ?? JSON.stringify({ id, reason: (reasons[0] as string).slice(0, 160) }),
+  );
+  writeFileSync(list, lines.map((line) => `${line}\n`).join(""));
 }
 const ran = count("passed") + failed.length;
 const share = ((100 * count("passed")) / ran).toFixed(1);
