@@ -39,7 +39,7 @@ test("in-place arithmetic changes tensors without dimensions once", () => {
     expect([list(td.get("a")), list(td.get("b"))]).toEqual([expected, expected]);
   }
   const td = new TensorDict({ a: tensor(3), b: tensor(3) }, []);
-  expect(() => td.update_({ a: tensor([4]), b: tensor([7]) })).toThrow("does not fit");
+  expect(() => td.update_({ a: tensor([4]), b: tensor([7]) })).toThrow("doesn't match the broadcast shape [1]");
   expect(list(td.get("a"))).toBe(3);
 });
 
