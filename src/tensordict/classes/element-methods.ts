@@ -89,11 +89,6 @@ export abstract class ElementMethods<in out S = Schema> extends MathMethods<S> {
     }
     return elementwiseTd(this._td, [min, max], between);
   }
-  /** @internal */
-  _bounded(other: Operand, bound: ManyFunction, fallback: NonNullable<DefaultOptions["default"]> | null): Td {
-    const how = { ...KEEP_LOCK, fallback, filterEmpty: filtersEmpty(this._td, other) };
-    return computed(this._td, elementwiseTd(this._td, [other], bound, how));
-  }
   /**
    * No element less than a bound.
    * @example
@@ -103,7 +98,7 @@ export abstract class ElementMethods<in out S = Schema> extends MathMethods<S> {
    * @torch TensorDict.clamp_min
    */
   clampMin(other: Operand, options: DefaultOptions = {}): Td {
-    return this._bounded(other, lower, options.default ?? null);
+    return bounded(this._td, other, lower, options.default ?? null);
   }
   /**
    * No element greater than a bound.
@@ -114,7 +109,7 @@ export abstract class ElementMethods<in out S = Schema> extends MathMethods<S> {
    * @torch TensorDict.clamp_max
    */
   clampMax(other: Operand, options: DefaultOptions = {}): Td {
-    return this._bounded(other, upper, options.default ?? null);
+    return bounded(this._td, other, upper, options.default ?? null);
   }
   /**
    * Raises what is less than a bound to it, in place.
@@ -269,6 +264,17 @@ export abstract class ElementMethods<in out S = Schema> extends MathMethods<S> {
   type(dstType: DTypeLike): Td {
     return applyLeaves(this._td, (t) => t.to(dstType));
   }
+}
+
+/** Each tensor with the operands, where both have a value under a key or `fallback` stands for one. */
+function bounded(
+  td: Td,
+  other: Operand,
+  bound: ManyFunction,
+  fallback: NonNullable<DefaultOptions["default"]> | null,
+): Td {
+  const how = { ...KEEP_LOCK, fallback, filterEmpty: filtersEmpty(td, other) };
+  return computed(td, elementwiseTd(td, [other], bound, how));
 }
 
 const interpolate: ManyFunction = (t, [end, weight]) => t.lerp(end as Tensor, weight as Tensor);
