@@ -14,6 +14,7 @@ import {
   tensordict,
   zeros,
 } from "../../src/index.ts";
+import { thrown } from "../thrown.ts";
 
 const { vmap } = func;
 // biome-ignore lint/suspicious/noExplicitAny: collections of any keys
@@ -21,15 +22,6 @@ type Any = any;
 const collection = (): Any =>
   new TensorDict({ a: arange(6).view(2, 3).float(), b: { c: ones(2, 3, 4) } }, { batchSize: [2, 3] });
 const sizes = (td: Any) => [[...td.batchSize], [...td.get("a").shape], [...td.get("b").batchSize]];
-const message = (body: () => unknown): string => {
-  try {
-    body();
-  } catch (e) {
-    return `${(e as Error).name}: ${(e as Error).message}`;
-  }
-  return "no error";
-};
-
 test("the examples' dimension is left out of the batch inside, and put back outside", () => {
   for (const [inDims, outDims, inside, outside] of [
     [0, 0, [3], [2, 3]],
@@ -64,7 +56,7 @@ test("a fresh TensorDict as a result, from examples and from what is the same fo
 
 test("locks, names, chunks, lazy stacks", () => {
   const td = collection();
-  expect(message(() => vmap((one: Any) => one.set("q", one.get("a")))(td.clone().lock_()))).toContain(
+  expect(thrown(() => vmap((one: Any) => one.set("q", one.get("a")))(td.clone().lock_()))).toContain(
     "Cannot modify locked TensorDict",
   );
   vmap((one: Any) => one.set("q", one.get("a")))(td);
@@ -79,7 +71,7 @@ test("locks, names, chunks, lazy stacks", () => {
     [1, 1, 1],
   ]);
   expect([...(vmap(plus, 1)(lazy) as Any).batchSize]).toEqual([3, 2]);
-  expect(message(() => vmap((one: Any, _: Tensor) => one)(td, ones(3)))).toContain("got sizes [2, 3]");
+  expect(thrown(() => vmap((one: Any, _: Tensor) => one)(td, ones(3)))).toContain("got sizes [2, 3]");
 });
 
 const layers = () => [0, 1, 2, 3].map(() => new nn.Linear(3, 2));
@@ -132,11 +124,11 @@ test("layers, activations, normalization and dropout inside of vmap", () => {
     new nn.Linear(4, 2),
   ) as Any;
   const x = arange(105).view(7, 5, 3).float();
-  expect(message(() => vmap(model)(x))).toContain("randomness error mode");
+  expect(thrown(() => vmap(model)(x))).toContain("randomness error mode");
   expect([...(vmap(model, { randomness: "different" })(x) as Tensor).shape]).toEqual([7, 5, 2]);
   model.eval();
   expect((vmap(model)(x) as Tensor).allclose(model(x))).toBe(true);
-  expect(message(() => vmap(new nn.Linear(3, 2) as Any, [0, 0])(x))).toContain(
+  expect(thrown(() => vmap(new nn.Linear(3, 2) as Any, [0, 0])(x))).toContain(
     "vmap(Linear(in_features=3, out_features=2, bias=True), in_dims=(0, 0), ...)(<inputs>): in_dims is not",
   );
 });
@@ -148,7 +140,7 @@ test("functionalCall, tied parameters and errors in torch's words", () => {
   expect(functionalCall(layer, given, ones(3)).tolist()).toEqual([3, 3]);
   expect(functionalCall(layer, [{ weight: ones(2, 3) }, { bias: zeros(2) }], [ones(3)]).tolist()).toEqual([3, 3]);
   const before = layer.weight;
-  expect(message(() => functionalCall(layer, given, ones(7)))).not.toBe("no error");
+  expect(thrown(() => functionalCall(layer, given, ones(7)))).not.toBe("no error");
   expect(layer.weight).toBe(before);
   const tied = new nn.Sequential(new nn.Linear(2, 2), new nn.Linear(2, 2)) as Any;
   tied.at(1).weight = tied.at(0).weight;
@@ -191,7 +183,7 @@ test("functionalCall, tied parameters and errors in torch's words", () => {
       "RuntimeError: Expected weight from each model to have the same .requires_grad",
     ],
   ];
-  for (const [body, wanted] of errors) expect(message(body)).toBe(wanted);
+  for (const [body, wanted] of errors) expect(thrown(body)).toBe(wanted);
 });
 
 test("fromModules: parameters, buffers, lazy stacks, what modules share", () => {
@@ -204,10 +196,10 @@ test("fromModules: parameters, buffers, lazy stacks, what modules share", () => 
   expect((TensorDict.fromModules(...modules, { lock: false }) as Any).isLocked).toBe(false);
   const lazy = tensordict.fromModules(...modules, { lazyStack: true }) as Any;
   expect(lazy.unbind(0)[1].get("weight")).toBe(modules[1]!.weight);
-  expect(message(() => tensordict.fromModules(...modules, { lazyStack: true, asModule: true }))).toBe(
+  expect(thrown(() => tensordict.fromModules(...modules, { lazyStack: true, asModule: true }))).toBe(
     "RuntimeError: Using a LazyStackedTensorDict within a TensorDictParams isn't permitted.",
   );
-  expect(message(() => tensordict.fromModules())).toBe("RuntimeError: stack expects a non-empty TensorList");
+  expect(thrown(() => tensordict.fromModules())).toBe("RuntimeError: stack expects a non-empty TensorList");
   const shared = new nn.Linear(2, 2);
   const pair = [0, 1].map(() => new nn.Sequential(shared, new nn.Linear(2, 2)));
   const together = tensordict.fromModules(...(pair as Any), { expandIdentical: true }) as Any;

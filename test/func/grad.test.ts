@@ -1,20 +1,12 @@
 // grad, gradAndValue and vjp: nesting, graphs outside, structures, modes, and torch's errors.
 import { expect, test } from "bun:test";
 import { arange, func, noGrad, ones, type Tensor, TensorDict, tensor, zeros } from "../../src/index.ts";
+import { thrown } from "../thrown.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: calls that the types refuse
 type Any = any;
 const loose = func as Any;
 const x = () => arange(3).float();
-
-const message = (body: () => unknown): string => {
-  try {
-    body();
-  } catch (e) {
-    return `${(e as Error).name}: ${(e as Error).message}`;
-  }
-  return "no error";
-};
 
 test("gradients nest, and are those of the inner variable", () => {
   const quartic = (a: Tensor) => a.pow(4);
@@ -175,10 +167,10 @@ test("nothing is written to arguments", () => {
   const own = x();
   const doubled = (a: Tensor) => a.mul_(2).sum();
   const refused = "RuntimeError: a leaf Variable that requires grad is being used in an in-place operation.";
-  expect(message(() => func.grad(doubled)(own))).toBe(refused);
-  expect(message(() => func.grad((a: Tensor) => func.grad(doubled)(a).sum())(own))).toBe(refused);
+  expect(thrown(() => func.grad(doubled)(own))).toBe(refused);
+  expect(thrown(() => func.grad((a: Tensor) => func.grad(doubled)(a).sum())(own))).toBe(refused);
   expect(
-    message(() =>
+    thrown(() =>
       func.grad((a: Tensor) =>
         func
           .grad((b: Tensor) => b.at(0).mul_(2))(a)
@@ -237,7 +229,7 @@ test("torch's errors", () => {
         "grad or functorch.vjp instead or call backward() outside of functorch transforms.",
     ],
   ];
-  for (const [call, text] of calls) expect(message(call)).toBe(text);
+  for (const [call, text] of calls) expect(thrown(call)).toBe(text);
   // What failed inside has left nothing behind.
   const w = ones(2).requiresGrad_();
   w.sum().backward();
@@ -275,5 +267,5 @@ test("torch's errors of vjp", () => {
         "torch.int64",
     ],
   ];
-  for (const [call, text] of calls) expect(message(call)).toBe(text);
+  for (const [call, text] of calls) expect(thrown(call)).toBe(text);
 });

@@ -1,6 +1,7 @@
 // jvp, jacrev, jacfwd and hessian: structures, chunks, random numbers, graphs outside, and torch's errors.
 import { expect, test } from "bun:test";
 import { arange, func, ones, rand, type Tensor, TensorDict, tensor, zeros } from "../../src/index.ts";
+import { thrown } from "../thrown.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: calls that the types refuse
 type Any = any;
@@ -8,15 +9,6 @@ const loose = func as Any;
 const x = () => arange(3).float();
 const diagonal = (...values: number[]) => values.map((v, i) => values.map((_, k) => (i === k ? v : 0)));
 const squares = (a: Tensor) => a.square();
-
-const message = (body: () => unknown): string => {
-  try {
-    body();
-  } catch (e) {
-    return `${(e as Error).name}: ${(e as Error).message}`;
-  }
-  return "no error";
-};
 
 test("jvp: structures, results of integers, aux", () => {
   const f = (a: { p: Tensor; q: Tensor[] }) => ({ s: a.p.mul(a.q[0]!), i: a.p.long(), c: ones(2) });
@@ -102,9 +94,7 @@ test("rows are computed at once, and in turn where a pass reads elements", () =>
 
 test("jacfwd and random numbers", () => {
   const noisy = (a: Tensor) => a.mul(rand(3));
-  expect(message(() => func.jacfwd(noisy)(ones(3)))).toContain(
-    "called random operation while in randomness error mode",
-  );
+  expect(thrown(() => func.jacfwd(noisy)(ones(3)))).toContain("called random operation while in randomness error mode");
   const same = func.jacfwd(noisy, { randomness: "same" })(ones(3));
   const different = func.jacfwd((a: Tensor) => a.sum().mul(rand([])).expand(3), { randomness: "different" })(ones(3));
   expect([...same.shape, ...different.shape]).toEqual([3, 3, 3, 3]);
@@ -190,5 +180,5 @@ test("torch's errors", () => {
       "NotImplementedError: jacrev: Expected tensors in lists and plain objects, got <class 'TensorDict'>",
     ],
   ];
-  for (const [call, text] of calls) expect(message(call)).toBe(text);
+  for (const [call, text] of calls) expect(thrown(call)).toBe(text);
 });

@@ -1,18 +1,10 @@
 // vmap: dimensions, nesting, gradients, randomness, and what it refuses, in torch's words.
 import { expect, test } from "bun:test";
 import { arange, func, nn, ones, rand, type Tensor, tensor, zeros } from "../../src/index.ts";
+import { thrown } from "../thrown.ts";
 
 const { vmap } = func;
 const rows = () => arange(6).view(2, 3).float();
-const message = (body: () => unknown): string => {
-  try {
-    body();
-  } catch (e) {
-    return `${(e as Error).name}: ${(e as Error).message}`;
-  }
-  return "no error";
-};
-
 test("dimensions of arguments and results", () => {
   const x = rows();
   const add = (a: Tensor, b: Tensor) => a.add(b);
@@ -64,20 +56,20 @@ test("operators in place", () => {
     [7, 8, 10],
   ]);
   const y = zeros(3);
-  expect(message(() => vmap((a: Tensor) => y.copy_(a))(rows()))).toContain("self` not being vmapped over in a vmap");
+  expect(thrown(() => vmap((a: Tensor) => y.copy_(a))(rows()))).toContain("self` not being vmapped over in a vmap");
 });
 
 test("random numbers are the examples' own, the same, or refused", () => {
   const x = zeros(3, 4);
   const draw = (a: Tensor) => a.add(rand(4));
-  expect(message(() => vmap(draw)(x))).toContain("called random operation while in randomness error mode");
+  expect(thrown(() => vmap(draw)(x))).toContain("called random operation while in randomness error mode");
   const same = vmap(draw, { randomness: "same" })(x).tolist() as number[][];
   expect(same[0]).toEqual(same[1]!);
   const different = vmap(draw, { randomness: "different" })(x).tolist() as number[][];
   expect(different[0]).not.toEqual(different[1]!);
   const dropped = vmap((a: Tensor) => nn.functional.dropout(a, 0.5), { randomness: "different" })(ones(20, 8));
   expect(new Set((dropped.tolist() as number[][]).map(String)).size).toBeGreaterThan(4);
-  expect(message(() => vmap(draw, { randomness: "some" as never })(x))).toBe(
+  expect(thrown(() => vmap(draw, { randomness: "some" as never })(x))).toBe(
     "RuntimeError: Only allowed values for randomness are 'error', 'different', or 'same'. Got some",
   );
 });
@@ -91,7 +83,7 @@ test("chunks", () => {
   };
   expect(vmap(f, { chunkSize: 2 })(x).tolist()).toEqual([1, 5, 9, 13, 17]);
   expect(sizes.length).toBe(3);
-  expect(message(() => vmap(f, { chunkSize: 0 }))).toBe(
+  expect(thrown(() => vmap(f, { chunkSize: 0 }))).toBe(
     "ValueError: vmap: chunk_size should be None or greater than 0. (got 0)",
   );
 });
@@ -102,8 +94,8 @@ test("a tensor that outlives its vmap is refused", () => {
     kept.push(a);
     return a;
   })(rows());
-  expect(message(() => kept[0]!.add(1))).toContain("may have escaped from inside a function being vmapped");
-  expect(message(() => kept[0]!.dataPtr())).toContain("may have escaped");
+  expect(thrown(() => kept[0]!.add(1))).toContain("may have escaped from inside a function being vmapped");
+  expect(thrown(() => kept[0]!.dataPtr())).toContain("may have escaped");
   expect(tensor([1]).item()).toBe(1);
 });
 
@@ -131,7 +123,7 @@ test("what is detached inside has no gradient, and graphs are gone through outsi
       body(a);
       return a;
     };
-    expect(message(() => vmap(first)(y))).toStartWith(wanted);
+    expect(thrown(() => vmap(first)(y))).toStartWith(wanted);
   }
 });
 
@@ -201,8 +193,8 @@ test("arguments that do not fit, in torch's words", () => {
       "vmap(add, ..., out_dims=a): `out_dims` must be an int, None or a python collection",
     ],
   ];
-  for (const [body, wanted] of errors) expect(message(body)).toStartWith(`ValueError: ${wanted}`);
-  expect(message(() => any(add, 0, 5)(x, x))).toBe(
+  for (const [body, wanted] of errors) expect(thrown(body)).toStartWith(`ValueError: ${wanted}`);
+  expect(thrown(() => any(add, 0, 5)(x, x))).toBe(
     "IndexError: Dimension out of range (expected to be in range of [-2, 1], but got 5)",
   );
 });

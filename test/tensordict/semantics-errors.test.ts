@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as z from "../../src/index.ts";
+import { thrown } from "../thrown.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: calls that the compiler refuses are tried, too
 type Any = any;
@@ -12,16 +13,6 @@ type Any = any;
 const { lazyStack, ones, stack, TensorDict, zeros } = z;
 const td = (source: object, batch: number[] = []): Any => new TensorDict(source as Any, batch);
 const nested = (): Any => td({ a: zeros(2), n: td({ b: zeros(2) }, [2]) }, [2]);
-
-/** The name and the text of what a call throws. */
-function thrown(call: () => unknown): string {
-  try {
-    call();
-  } catch (error) {
-    return `${(error as Error).name}: ${(error as Error).message}`;
-  }
-  return "nothing";
-}
 
 const LOCKED =
   "RuntimeError: Cannot modify locked TensorDict. For in-place modification, consider using the `set_()` method and " +

@@ -3,6 +3,7 @@
 import "../../src/install.ts";
 import { describe, expect, test } from "bun:test";
 import * as z from "../../src/index.ts";
+import { thrown } from "../thrown.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: calls that the compiler refuses are tried, too
 type Any = any;
@@ -11,16 +12,6 @@ const { arange, lazyStack, ones, stack, Tensor, TensorDict, tensor, zeros } = z;
 const td = (source: object, batch: number[] = []): Any => new TensorDict(source as Any, batch);
 const nested = (): Any => td({ a: zeros(2), n: td({ b: zeros(2) }, [2]) }, [2]);
 const list = (t: Any) => t.tolist();
-
-/** The name and the text of what a call throws. */
-function thrown(call: () => unknown): string {
-  try {
-    call();
-  } catch (error) {
-    return `${(error as Error).name}: ${(error as Error).message}`;
-  }
-  return "nothing";
-}
 
 const LOCKED =
   "RuntimeError: Cannot modify locked TensorDict. For in-place modification, consider using the `set_()` method and " +
