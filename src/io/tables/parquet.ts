@@ -1,5 +1,6 @@
 // Parquet files through the npm package parquet-wasm (the Arrow project's engine, in Rust), as Arrow tables.
 import { statSync } from "node:fs";
+import { ZensorError } from "../../tensor/errors.ts";
 import { FormatError, guarded, OSError } from "../base/errors.ts";
 import { arrowOfColumns, arrowPackage, columnsOfArrow, tableOfBytes } from "./arrow.ts";
 import type { ArrowTable } from "./arrow-read.ts";
@@ -69,10 +70,19 @@ export function readParquetFile(path: string, { columns = null }: ParquetOptions
     const wanted = columns === null ? {} : { columns: [...columns] };
     stream = parquet.readParquet(bytes, { batchSize: BATCH_ROWS, ...wanted }).intoIPCStream();
   } catch (error) {
-    throw new FormatError(`it is no Parquet file that can be read: ${(error as Error).message ?? error}`, path, error);
+    throw unreadable(path, error);
   }
+  return columnsOfStream(stream, columns, path);
+}
+
+const unreadable = (path: string, error: unknown): FormatError =>
+  new FormatError(`it is no Parquet file that can be read: ${(error as Error).message ?? error}`, path, error);
+
+/** The columns of what the package hands over. @throws FormatError without a column that is wanted */
+function columnsOfStream(stream: Uint8Array, columns: readonly string[] | null, path: string): Columns {
   const found = columnsOfArrow(tableOfBytes(stream, path), { nulls: "fill", numpy: true, only: columns, path });
-  refuseMissing(found, columns, path);
+  const missing = (columns ?? []).filter((name) => !found.columns.has(name));
+  if (missing.length > 0) throw new FormatError(`it has no column '${missing.join("', '")}'`, path);
   return found;
 }
 
@@ -86,33 +96,22 @@ export async function* parquetParts(
   const { ParquetFile } = tablePackage<ParquetPackage>("parquet");
   arrowPackage();
   const wanted = columns === null ? {} : { columns: [...columns] };
-  const refused = (error: unknown) =>
-    new FormatError(`it is no Parquet file that can be read: ${(error as Error).message ?? error}`, path, error);
-  let batches: ReturnType<ReadableStream<WasmTable>["getReader"]>;
+  let file: WasmFile | null = null;
+  let batches: ReturnType<ReadableStream<WasmTable>["getReader"]> | null = null;
   try {
-    batches = (await (await ParquetFile.fromFile(Bun.file(path))).stream({ batchSize: rows, ...wanted })).getReader();
-  } catch (error) {
-    throw refused(error);
-  }
-  try {
+    file = await ParquetFile.fromFile(Bun.file(path));
+    batches = (await file.stream({ batchSize: rows, ...wanted })).getReader();
     for (;;) {
-      const { done, value } = await batches.read().catch((error) => {
-        throw refused(error);
-      });
+      const { done, value } = await batches.read();
       if (done) return;
-      const table = tableOfBytes(value.intoIPCStream(), path);
-      const found = columnsOfArrow(table, { nulls: "fill", numpy: true, only: columns, path });
-      refuseMissing(found, columns, path);
-      yield found;
+      yield columnsOfStream(value.intoIPCStream(), columns, path);
     }
+  } catch (error) {
+    throw error instanceof ZensorError ? error : unreadable(path, error);
   } finally {
-    await batches.cancel().catch(() => {});
+    await batches?.cancel().catch(() => {});
+    file?.free();
   }
-}
-
-function refuseMissing(found: Columns, wanted: ParquetOptions["columns"], path: string): void {
-  const missing = (wanted ?? []).filter((name) => !found.columns.has(name));
-  if (missing.length > 0) throw new FormatError(`it has no column '${missing.join("', '")}'`, path);
 }
 
 function propertiesOf(parquet: ParquetPackage, options: ParquetWriteOptions): unknown {

@@ -74,7 +74,7 @@ async function* tdsOf(path: string, format: TableFormat, rows: number, options: 
     return;
   }
   for await (const columns of columnParts(path, format, rows, options)) {
-    yield tdOfColumns(columns, options, format === "parquet" ? "from_parquet" : `from_${format.slice(0, 4)}`);
+    yield tdOfColumns(columns, options, `from_${format === "jsonl" ? "json" : format}`);
   }
 }
 
