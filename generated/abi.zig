@@ -190,9 +190,10 @@ pub const JobStatus = struct {
 
 /// Below zero: no driver, or its own code n as `driver_code` - n.
 pub const CudaStatus = struct {
-    pub const no_library: i32 = -1;
-    pub const missing_function: i32 = -2;
-    pub const not_open: i32 = -3;
+    pub const no_library: i32 = -101;
+    pub const missing_function: i32 = -102;
+    pub const not_open: i32 = -103;
+    pub const no_kernel: i32 = -104;
     pub const driver_code: i32 = -1000;
 };
 

@@ -100,7 +100,7 @@ export const SYMBOLS = {
   zs_io_live_maps: { args: [], returns: "f64" },
   /** Bytes of the mappings that exist. */
   zs_io_live_bytes: { args: [], returns: "f64" },
-  /** Loads the CUDA driver (0: the usual library): 0, its code, -1 no library, -2 a function is missing. */
+  /** Loads the CUDA driver (0: the usual library): 0, its code, or a CudaStatus. */
   zs_cuda_open: { args: ["ptr"], returns: "i32" },
   /** Devices that the driver offers, or a negative code. */
   zs_cuda_device_count: { args: [], returns: "i32" },
@@ -118,6 +118,34 @@ export const SYMBOLS = {
   zs_cuda_memory_info: { args: ["u32","ptr"], returns: "i32" },
   /** The driver's sentence for one of its codes. */
   zs_cuda_error_text: { args: ["i32"], returns: "ptr" },
+  /** A block on a device for a stream: writes its address and its handle; or a code. */
+  zs_cuda_alloc: { args: ["f64","u32","f64","ptr"], returns: "i32" },
+  /** Adds an owner to a block, by its handle. */
+  zs_cuda_keep: { args: ["f64"], returns: "void" },
+  /** Address of the collector's callback for handles of blocks on devices. */
+  zs_cuda_release_function: { args: [], returns: "f64" },
+  /** Bytes of the blocks on all devices. */
+  zs_cuda_live_bytes: { args: [], returns: "f64" },
+  /** Writes the allocator's numbers for a device, those of `DeviceMemoryStat`. */
+  zs_cuda_memory_stats: { args: ["u32","ptr"], returns: "i32" },
+  /** The highest numbers begin again. */
+  zs_cuda_reset_peak: { args: ["u32"], returns: "void" },
+  /** Gives unused segments back to the driver. */
+  zs_cuda_empty_cache: { args: ["u32"], returns: "i32" },
+  /** Bytes from the host to a device on a stream. */
+  zs_cuda_to_device: { args: ["f64","ptr","f64","u32","f64"], returns: "i32" },
+  /** Bytes from a device, after the work of a stream. */
+  zs_cuda_to_host: { args: ["ptr","f64","f64","u32","f64"], returns: "i32" },
+  /** Bytes from a device to the same or another. */
+  zs_cuda_on_device: { args: ["f64","u32","f64","u32","f64","f64"], returns: "i32" },
+  /** One byte value everywhere. */
+  zs_cuda_set: { args: ["f64","u32","f64","u32","f64"], returns: "i32" },
+  /** Waits for the work of a stream. */
+  zs_cuda_stream_wait: { args: ["u32","f64"], returns: "i32" },
+  /** Runs a kernel, by its place in the schema's list, on what the frame says; a Status or a code. */
+  zs_cuda_launch: { args: ["u32","ptr","u32","f64"], returns: "i32" },
+  /** What the driver said of a module that it refused. */
+  zs_cuda_log: { args: [], returns: "ptr" },
   zs_k_binary_add: { args: ["f64"], returns: "i32" },
   zs_k_binary_add_alpha: { args: ["f64"], returns: "i32" },
   zs_k_binary_atan2: { args: ["f64"], returns: "i32" },

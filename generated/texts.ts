@@ -2434,6 +2434,11 @@ export function jvpIntegers(op: string | undefined, dtype: Part): ValueError {
   return new ValueError(`Expected primal to be floating point or complex, but got: torch.${part(dtype)}`, { op, code: "value" });
 }
 
+/** Expected tangent to be floating point or complex, but got: torch.{dtype} */
+export function tangentIntegers(op: string | undefined, dtype: Part): ValueError {
+  return new ValueError(`Expected tangent to be floating point or complex, but got: torch.${part(dtype)}`, { op, code: "value" });
+}
+
 /** Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. Tensor is of size {size} while the given forward gradient is of size {given}. */
 export function tangentSize(op: string | undefined, size: Part, given: Part): RuntimeError {
   return new RuntimeError(`Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. Tensor is of size ${part(size)} while the given forward gradient is of size ${part(given)}.`, { op, code: "runtime" });

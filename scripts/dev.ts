@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, watch } from "node:fs";
 import { join } from "node:path";
 import { reachedTests } from "./reach.ts";
-import { buildBundle, buildLibrary, describeBuild, root, ToolError, toolEnv } from "./toolchain.mjs";
+import { buildBundle, buildLibrary, describeBuild, root, ToolError, toolEnv, tsc } from "./toolchain.mjs";
 
 const WATCHED = ["src", "codegen", "zig", "test"];
 /** Editors save in several steps. */
@@ -64,9 +64,7 @@ function round(paths: readonly string[]): boolean {
   return (
     step("generate", () => run([process.execPath, join(root, "codegen", "main.ts")])) &&
     step("build", build) &&
-    step("types", () =>
-      run([process.execPath, join(root, "node_modules", "typescript", "lib", "tsc.js"), "--noEmit"]),
-    ) &&
+    step("types", () => run([process.execPath, tsc, "--noEmit"])) &&
     step("tests", () => tests(paths))
   );
 }

@@ -1,10 +1,10 @@
 // The steps of the test driver. A step whose input does not exist fails; nothing is left out silently.
 
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { join, sep } from "node:path";
+import { join, resolve, sep } from "node:path";
 import { isFetchAllowed, runThere } from "./foreign.ts";
 import { instructionSets } from "./processor.ts";
-import { findZig, libraryIsCurrent, root, toolEnv } from "./toolchain.mjs";
+import { findZig, libraryIsCurrent, root, toolEnv, tsc } from "./toolchain.mjs";
 
 /** What a step found: counts, what its programs printed, and a few words for its line. */
 export interface Outcome {
@@ -62,8 +62,9 @@ function program(name: string, file: string, args: string[] = []): Step {
   return {
     name,
     async run() {
-      if (!existsSync(join(root, file))) return outcome(false, `${file} does not exist`);
-      const { ok, output } = await command(name, [process.execPath, join(root, file), ...args]);
+      const path = resolve(root, file);
+      if (!existsSync(path)) return outcome(false, `${file} does not exist`);
+      const { ok, output } = await command(name, [process.execPath, path, ...args]);
       return outcome(ok, output);
     },
   };
@@ -241,7 +242,7 @@ export const STEPS: readonly Step[] = [
   program("imports", "codegen/verify/imports.ts"),
   program("boundary", "codegen/verify/boundary.ts"),
   program("tidy", "codegen/verify/tidy.ts"),
-  program("types", join(modules, "typescript", "lib", "tsc.js"), ["--noEmit"]),
+  program("types", tsc, ["--noEmit"]),
   zigFormat,
   build,
   zigTests,

@@ -24,6 +24,11 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const modules = join(root, "node_modules");
 const zigCache = join(root, ".zig-cache");
 const windows = process.platform === "win32";
+
+/** The TypeScript compiler. Tools that import it as a library need its last version written in JavaScript. */
+export const tsc = join(modules, "typescript-native", "bin", "tsc");
+export const tscInJavaScript = join(modules, "typescript", "lib", "tsc.js");
+
 const exe = windows ? ".exe" : "";
 const zigPackage = `@zigc/${process.platform}-${process.arch}`;
 
@@ -225,7 +230,8 @@ const ONLY_NATIVE = "-Donly=native";
 function sourceDigest(native) {
   const generated = filesUnder(join(root, "generated")).filter((file) => !/\.(ts|md|json)$/.test(file));
   const hash = createHash("sha256").update(`${zigPackage} ${zigFlags(native).join(" ")}`);
-  for (const file of [...filesUnder(join(root, "zig")), ...generated]) {
+  const packs = join(root, "scripts", "ptx.ts");
+  for (const file of [...filesUnder(join(root, "zig")), packs, ...generated]) {
     const content = readFileSync(file);
     hash.update(`\0${relative(root, file)}\0${content.length}\0`).update(content);
   }

@@ -12,7 +12,7 @@ import * as composites from "./autograd/composites.ts";
 import * as formulas from "./autograd/formulas.ts";
 import * as registry from "./autograd/registry.ts";
 import { nameClasses } from "./class-names.ts";
-import { installCudaCheck } from "./cuda/check.ts";
+import { installCuda } from "./cuda/backend.ts";
 import { Generator } from "./dispatch/generator.ts";
 import { DISTRIBUTION_KINDS } from "./distributions/kinds.ts";
 import { IO_KINDS } from "./io/base/kinds.ts";
@@ -51,7 +51,7 @@ const classes = { Complex, Device, Generator, Size, TypedStorage, UntypedStorage
 for (const [name, table] of Object.entries(CLASSES)) {
   installChecks(classes[name as keyof typeof CLASSES].prototype, table);
 }
-installCudaCheck();
+installCuda();
 Object.assign(torchClasses, torchBridge);
 walker.isTensor = (value): value is Tensor => value instanceof Tensor;
 for (const kinds of [DISTRIBUTION_KINDS, IO_KINDS, NN_KINDS, TENSORDICT_KINDS]) registerKinds(kinds);

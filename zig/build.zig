@@ -97,6 +97,7 @@ pub fn build(b: *std.Build) void {
         .use_llvm = true,
     });
     root.bundle_compiler_rt = false;
+    root.root_module.addAnonymousImport("ptx", .{ .root_source_file = add_ptx(b) });
     if (os == .windows) root.dll_export_fns = true;
     lib.root_module.addObject(root);
     for (variants) |v| {
@@ -116,7 +117,6 @@ pub fn build(b: *std.Build) void {
     }
     b.installArtifact(lib);
     add_tests(b, query, variants);
-    add_ptx(b);
 }
 
 /// The place of the widest variant that a processor can run, as isa.zig tells it when the library is loaded.
@@ -127,9 +127,35 @@ fn best_variant(cpu: std.Target.Cpu) usize {
     return if (has(cpu.features, .{ .avx512f, .avx512bw, .avx512dq, .avx512vl, .avx512cd })) 2 else 1;
 }
 
-/// GPU kernels from the bodies of the CPU kernels: `zig build ptx` makes share/zensor_kernels.ptx. Code for the oldest
-/// GPU that is served runs on all newer ones, as the driver translates it when it loads.
-fn add_ptx(b: *std.Build) void {
+/// Families with kernels for GPUs; each has a root, src/ptx_<family>.zig.
+const gpu_families = [_][]const u8{ "unary", "binary", "ternary" };
+
+/// GPU kernels from the bodies of the CPU kernels, as one file that the library holds: `zig build ptx` also makes their
+/// texts, share/ptx/<family>.ptx. Code for the oldest GPU that is served runs on all newer ones, as the driver
+/// translates it when it loads. Without bun, which packs them, the library has none.
+fn add_ptx(b: *std.Build) std.Build.LazyPath {
+    const step = b.step("ptx", "Compile the GPU kernels to PTX");
+    const name_kernels = b.addExecutable(.{
+        .name = "name_kernels",
+        .root_module = b.createModule(.{
+            .root_source_file = b.path("src/cuda/name_kernels.zig"),
+            .target = b.graph.host,
+            .optimize = .ReleaseSafe,
+        }),
+    });
+    const bun = b.findProgram(&.{"bun"}, &.{}) catch return b.addWriteFiles().add("kernels.bin", "");
+    const pack = b.addSystemCommand(&.{bun});
+    pack.addFileArg(b.path("../scripts/ptx.ts"));
+    const archive = pack.addOutputFileArg("kernels.bin");
+    for (gpu_families) |family| {
+        const text = ptx_of(b, name_kernels, family);
+        pack.addFileArg(text);
+        step.dependOn(&b.addInstallFileWithDir(text, .prefix, b.fmt("share/ptx/{s}.ptx", .{family})).step);
+    }
+    return archive;
+}
+
+fn ptx_of(b: *std.Build, name_kernels: *std.Build.Step.Compile, family: []const u8) std.Build.LazyPath {
     const gpu = "sm_75";
     const query: std.Target.Query = .{
         .cpu_arch = .nvptx64,
@@ -137,27 +163,18 @@ fn add_ptx(b: *std.Build) void {
         .cpu_model = .{ .explicit = &std.Target.nvptx.cpu.sm_75 },
     };
     const variant: Variant = .{ .name = "ptx", .lanes = 1, .model = &std.Target.nvptx.cpu.sm_75 };
-    const root = module(b, "src/ptx_root.zig", query, .ReleaseFast, variant, null);
+    const root = module(b, b.fmt("src/ptx_{s}.zig", .{family}), query, .ReleaseFast, variant, null);
     root.link_libc = false;
     root.pic = null;
-    const kernels = b.addObject(.{ .name = "kernels_ptx", .root_module = root, .use_llvm = true });
-    const name_kernels = b.addExecutable(.{
-        .name = "name_kernels",
-        .root_module = b.createModule(.{
-            .root_source_file = b.path("src/cuda/name_kernels.zig"),
-            .target = b.graph.host,
-            .optimize = .Debug,
-        }),
-    });
+    const kernels = b.addObject(.{ .name = b.fmt("ptx_{s}", .{family}), .root_module = root, .use_llvm = true });
     const rename = b.addRunArtifact(name_kernels);
     rename.addFileArg(kernels.getEmittedLlvmIr());
     const named = rename.addOutputFileArg("kernels.ll");
     const compile = b.addSystemCommand(&.{ b.graph.zig_exe, "clang", "-cc1", "-triple", "nvptx64-unknown-cuda" });
     compile.addArgs(&.{ "-Wno-override-module", "-target-cpu", gpu, "-O3", "-S", "-x", "ir", "-o" });
-    const ptx = compile.addOutputFileArg("kernels.ptx");
+    const ptx = compile.addOutputFileArg(b.fmt("{s}.ptx", .{family}));
     compile.addFileArg(named);
-    const install = b.addInstallFileWithDir(ptx, .prefix, "share/zensor_kernels.ptx");
-    b.step("ptx", "Compile the GPU kernels to PTX").dependOn(&install.step);
+    return ptx;
 }
 
 /// Unit tests run with safety on, for the baseline and for the best set that the machine has.

@@ -28,13 +28,13 @@ export function emitKernels(model: Model): string {
   ];
   const fast = new Map(model.fast.map((f) => [f.path, f]));
   out.push("/** Every kernel of the native library, by its path. */", "export const K = {");
-  for (const path of model.kernels) {
+  for (const [id, path] of model.kernels.entries()) {
     const f = fast.get(path);
     let mask = 0;
     for (const c of f?.computes ?? []) mask |= 1 << model.computes.indexOf(c);
     const call = `native.${symbolOf(path)}`;
     const quick = f === undefined ? "null" : `native.${symbolOf(path)}_fast`;
-    out.push(`  ${path.replace(".", "_")}: new Kernel("${path}", ${call}, ${quick}, ${mask}),`);
+    out.push(`  ${path.replace(".", "_")}: new Kernel(${id}, "${path}", ${call}, ${quick}, ${mask}),`);
   }
   out.push("} as const;", "");
   return out.join("\n");

@@ -172,7 +172,7 @@ function implementations(project: Project): Map<string, number> {
 type Table = <T>(name: string) => T;
 
 /** Files of the schema that hold other tables. */
-const NO_OPERATORS = new Set(["abi.ts", "codes.ts"]);
+const NO_OPERATORS = new Set(["abi.ts", "abi-cuda.ts", "codes.ts"]);
 
 /** What the schema names and TypeScript has. */
 export type Code = Pick<Model, "formulaHelpers" | "arities">;
@@ -191,17 +191,17 @@ export function loadModel(schemaDir = join(ROOT, "codegen", "schema"), code?: Co
     rows.forEach((row, i) => ops.push(toOp(row, unwrap(places[i] as never), name.replace(/\.ts$/, ""))));
   }
   checkUnique(ops);
-  const [abi, codes] = ["abi.ts", "codes.ts"].map((name) => {
+  const [abi, cuda, codes] = ["abi.ts", "abi-cuda.ts", "codes.ts"].map((name) => {
     const file = project.addSourceFileAtPath(join(schemaDir, name));
     return <T>(table: string): T => exportedLiteral(file, table).value as unknown as T & Literal;
-  }) as [Table, Table];
+  }) as [Table, Table, Table];
   return {
     ops,
     texts: readTexts(project, join(schemaDir, "texts")),
     dtypes: abi<DTypeRow[]>("dtypes"),
     computes: abi<string[]>("computes"),
     statuses: abi<StatusRow[]>("statuses"),
-    natives: abi<NativeRow[]>("natives"),
+    natives: [...abi<NativeRow[]>("natives"), ...cuda<NativeRow[]>("natives")],
     frame: abi<Model["frame"]>("frame"),
     job: codes<Model["job"][number][]>("job"),
     codes: codes<CodesRow[]>("codes"),

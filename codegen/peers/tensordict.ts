@@ -4,7 +4,7 @@
  */
 export const NOT_APPLICABLE: readonly (readonly [why: string, names: readonly string[]])[] = [
   [
-    "torch.distributed: there are no processes that call each other; `toShared` gives memory to Workers and processes",
+    "torch.distributed: no processes here call each other; `toShared` gives memory to Workers and child processes",
     [
       ...["TensorDict.all_gather", "TensorDict.all_reduce", "TensorDict.broadcast", "TensorDict.gather_and_stack"],
       ...["TensorDict.init_remote", "TensorDict.from_remote_init", "TensorDict.irecv", "TensorDict.isend"],
@@ -12,44 +12,48 @@ export const NOT_APPLICABLE: readonly (readonly [why: string, names: readonly st
       ...["TensorDict.arecv", "TensorDict.asend"],
     ],
   ],
-  ["CUDA streams are not exposed", ["TensorDict.record_stream"]],
+  ["copies and kernels of a GPU are waited for: there are no streams to tell", ["TensorDict.record_stream"]],
+  ["there are no CUDA graphs; calls go to the GPU one by one", ["tensordict.nn.CudaGraphModule"]],
   [
-    "quantized dtypes, which PyTorch deprecates, and half complex numbers are no dtypes here",
+    "dtypes that are not here: quantized ones, which PyTorch deprecates, and half complex numbers",
     [...["TensorDict.qint32", "TensorDict.qint8", "TensorDict.quint4x2", "TensorDict.quint8", "TensorDict.complex32"]],
   ],
-  ["torch.compile keeps no references here", ["TensorDict.clear_refs_for_compile_"]],
+  ["prepares for torch.compile, which is not here", ["TensorDict.clear_refs_for_compile_"]],
   [
-    "formats of Python libraries that JavaScript has not: Arrow, Parquet, CSV and JSON are there, for pandas too",
-    [
-      ...["TensorDict.from_pandas", "TensorDict.to_pandas", "tensordict.from_pandas", "TensorDict.to_mds"],
-      ...["TensorDict.from_zarr", "TensorDict.to_zarr", "tensordict.from_zarr"],
-    ],
+    "data frames are Python's: pandas reads and writes the CSV, JSON, Parquet and Arrow files that are read here",
+    ["TensorDict.from_pandas", "TensorDict.to_pandas", "tensordict.from_pandas"],
   ],
   [
-    "Redis: directories and archives go to S3 stores",
+    "other libraries' stores: HDF5 files and memory-mapped directories hold arrays, `toParquet` and `writeTable` rows",
+    ["TensorDict.from_zarr", "TensorDict.to_zarr", "tensordict.from_zarr", "TensorDict.to_mds"],
+  ],
+  [
+    "nothing is stored in Redis: `saveRemote` and `io.upload` go to S3 stores, `toShared` shares memory",
     ["TensorDict.to_store", "tensordict.TensorDictStore", "tensordict.LazyStackedTensorDictStore"],
   ],
+  ["`TensorDictBase` is the class of all collections, and `isTensorCollection` asks", ["tensordict.TensorCollection"]],
+  ["`TensorDict<{ a: Tensor }>` has typed entries, and `tensorclass` fields", ["tensordict.TypedTensorDict"]],
+  ["`tensordict.isNonTensor` asks", ["tensordict.NonTensorDataBase"]],
+  ["the types `DeviceLike` and `IndexPart`", ["tensordict.utils.DeviceType", "tensordict.utils.IndexType"]],
   [
-    "for Python's type checkers: TypeScript knows the entries of a TensorDict from what it is made of",
-    [
-      ...["tensordict.TensorCollection", "tensordict.TypedTensorDict"],
-      ...["tensordict.NonTensorDataBase", "tensordict.utils.DeviceType", "tensordict.utils.IndexType"],
-    ],
+    'the separator is an argument of `flattenKeys` and its like, `"."` by default',
+    ["tensordict.KEY_SEPARATOR", "tensordict.utils.KEY_SEPARATOR"],
   ],
-  ['an argument, `"."` by default', ["tensordict.KEY_SEPARATOR", "tensordict.utils.KEY_SEPARATOR"]],
-  ["lists are arrays", ["tensordict.utils.LinkedList"]],
-  ["what `attrs` gives; nobody makes one", ["tensordict.TensorAttrs"]],
-  ["Python's logging and measuring: the profiler measures", ["tensordict.utils.logger", "tensordict.utils.timeit"]],
-  ["CUDA graphs are not recorded", ["tensordict.nn.CudaGraphModule"]],
   [
-    "modules take TensorDicts; an object of a class gives its fields to one",
+    "values of a stack are read as an array of their own: change them with `set` or `setAt`",
+    ["tensordict.utils.LinkedList"],
+  ],
+  ["what `attrs` gives is read, not made", ["tensordict.TensorAttrs"]],
+  ["Python's logging and measuring: `profiler` measures calls", ["tensordict.utils.logger", "tensordict.utils.timeit"]],
+  [
+    "`TensorDictModule` takes objects of a tensorclass as it takes TensorDicts",
     [
       ...["tensordict.TensorClassModuleBase", "tensordict.TensorClassModuleWrapper"],
       ...["tensordict.nn.TensorClassModuleBase", "tensordict.nn.TensorClassModuleWrapper"],
     ],
   ],
   ['`tensordict.nn.mappings("biased_softplus_1.0")` gives it', ["tensordict.nn.biased_softplus"]],
-  ["methods of TensorDict do the same", [...["tensordict.memmap", "tensordict.to_arrow"]]],
+  ["the method `toArrow`", ["tensordict.to_arrow"]],
 ];
 
 /** Names that wait for an operator of tensors. */

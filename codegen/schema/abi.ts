@@ -318,48 +318,4 @@ export const natives = [
   { name: "zs_io_reserve", args: ["f64"], returns: "f64", doc: "An address range without access." },
   { name: "zs_io_live_maps", args: [], returns: "f64", doc: "Mappings that exist." },
   { name: "zs_io_live_bytes", args: [], returns: "f64", doc: "Bytes of the mappings that exist." },
-  {
-    name: "zs_cuda_open",
-    args: ["ptr"],
-    returns: "i32",
-    doc: "Loads the CUDA driver (0: the usual library): 0, its code, -1 no library, -2 a function is missing.",
-  },
-  {
-    name: "zs_cuda_device_count",
-    args: [],
-    returns: "i32",
-    doc: "Devices that the driver offers, or a negative code.",
-  },
-  {
-    name: "zs_cuda_driver_version",
-    args: [],
-    returns: "i32",
-    doc: "1000 * major + 10 * minor of the CUDA version, or a negative code.",
-  },
-  {
-    name: "zs_cuda_device_name",
-    args: ["u32", "ptr", "u32"],
-    returns: "i32",
-    doc: "Writes a device's name, NUL-terminated.",
-  },
-  {
-    name: "zs_cuda_total_memory",
-    args: ["u32"],
-    returns: "f64",
-    doc: "Bytes of memory of a device, or a negative code.",
-  },
-  {
-    name: "zs_cuda_attribute",
-    args: ["u32", "u32"],
-    returns: "i32",
-    doc: "A device attribute by the driver's number, or a negative code.",
-  },
-  { name: "zs_cuda_synchronize", args: ["u32"], returns: "i32", doc: "Waits for all work of a device." },
-  {
-    name: "zs_cuda_memory_info",
-    args: ["u32", "ptr"],
-    returns: "i32",
-    doc: "Writes free and total bytes of a device.",
-  },
-  { name: "zs_cuda_error_text", args: ["i32"], returns: "ptr", doc: "The driver's sentence for one of its codes." },
 ] as const satisfies readonly NativeRow[];

@@ -106,7 +106,7 @@ export const codes = [
     name: "CudaStatus",
     type: "i32",
     doc: "Below zero: no driver, or its own code n as `driver_code` - n.",
-    values: { no_library: -1, missing_function: -2, not_open: -3, driver_code: -1000 },
+    values: { no_library: -101, missing_function: -102, not_open: -103, no_kernel: -104, driver_code: -1000 },
   },
   {
     name: "GeneratorBytes",

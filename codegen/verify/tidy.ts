@@ -126,6 +126,7 @@ export function checkSize(file: string, bytes: number): Violation[] {
 }
 
 interface NpmPackage {
+  name?: string;
   version?: string;
   resolved?: string;
   dependencies?: Record<string, string>;
@@ -151,7 +152,9 @@ export function checkLockfiles(npmLock: string, bunLock: string): Violation[] {
     if (address) add("bun.lock", `${name} is recorded with an address, ${address}: use the public registry`);
   }
   for (const name of Object.keys({ ...npm[""]?.dependencies, ...npm[""]?.devDependencies })) {
-    const ours = `${name}@${npm[`node_modules/${name}`]?.version}`;
+    const installed = npm[`node_modules/${name}`];
+    // A package under another name is recorded with its own.
+    const ours = `${installed?.name ?? name}@${installed?.version}`;
     const theirs = bun[name]?.[0] ?? "nothing";
     if (ours !== theirs) add("bun.lock", `package-lock.json has ${ours}, bun.lock has ${theirs}: renew both`);
   }

@@ -5,7 +5,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { rollup } from "rollup";
 import { dts } from "rollup-plugin-dts";
 import { Project, type SourceFile } from "ts-morph";
-import { root, toolEnv } from "../toolchain.mjs";
+import { root, toolEnv, tsc } from "../toolchain.mjs";
 import { addByName } from "./by-name.ts";
 import { addExamples } from "./examples.ts";
 
@@ -25,7 +25,7 @@ function emit(emitted: string): void {
   };
   const files = [join(root, "src", "index.ts")];
   writeFileSync(config, JSON.stringify({ extends: join(root, "tsconfig.json"), compilerOptions, include: [], files }));
-  const command = [process.execPath, join(root, "node_modules", "typescript", "lib", "tsc.js"), "-p", config];
+  const command = [process.execPath, tsc, "-p", config];
   const { success, stdout, stderr } = Bun.spawnSync(command, { cwd: root, env: toolEnv() });
   if (!success) throw new Error(`the declarations cannot be written:\n${stdout}${stderr}`);
 }

@@ -26,13 +26,15 @@ const PROBLEMS: Record<number, DriverProblem> = {
   },
 };
 
-function cuError(code: number): string {
+export function cuError(code: number): string {
   return `CUDA error: ${textAt(native.zs_cuda_error_text(code))}`;
 }
 
 /** Throws the driver's own words for a code other than 0. */
-function check(code: number, op: string): void {
+export function check(code: number, op: string): void {
   if (code === 0) return;
+  const known = PROBLEMS[code];
+  if (known !== undefined) throw new RuntimeError(known.message, { code: known.code, op });
   const result = code <= CudaStatus.driverCode ? CudaStatus.driverCode - code : code;
   throw new RuntimeError(result > 0 ? cuError(result) : "CUDA was not initialised", { code: "cuda", op });
 }
@@ -45,10 +47,10 @@ function value(n: number, op: string): number {
 
 let opened: number | null = null;
 
-/** Opens the driver once. `ZENSOR_CUDA_DRIVER` names another library than the system's. */
+/** Opens the driver once. `ZENSOR_LIBCUDA` names another library than the system's. */
 function open(): number {
   if (opened === null) {
-    const path = process.env.ZENSOR_CUDA_DRIVER;
+    const path = process.env.ZENSOR_LIBCUDA;
     const text = path ? Buffer.from(`${path}\0`) : new Uint8Array(0);
     opened = native.zs_cuda_open(addressOf(text));
   }

@@ -1,9 +1,12 @@
-/** The namespace `cuda`: which NVIDIA GPUs this system has. Tensors on them are not implemented yet. */
+/** The namespace `cuda`: which NVIDIA GPUs this system has, and the memory of tensors on them. */
+
+import { native } from "../ffi/library.ts";
 import { checkCall, inOrder } from "../tensor/checks.ts";
 import type { Device } from "../tensor/device.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import {
   attribute,
+  check,
   countDevices,
   deviceName,
   driverVersion,
@@ -13,6 +16,7 @@ import {
   totalMemory,
   waitFor,
 } from "./driver.ts";
+import { stats } from "./memory-stats.ts";
 import { FUNCTIONS } from "./signatures.ts";
 
 /** CUDA's numbers for the attributes that are shown. */
@@ -176,7 +180,7 @@ export function memGetInfo(device: CudaDeviceLike = 0): [number, number] {
  * @example
  * ```ts
  * if (cuda.isAvailable()) cuda.synchronize(0);
- * cuda.memoryAllocated() // 0
+ * cuda.deviceCount() >= 0 // true
  * ```
  * @torch torch.cuda.synchronize
  */
@@ -186,70 +190,83 @@ export function synchronize(device: CudaDeviceLike = 0): void {
 }
 
 /**
- * Bytes that this program's tensors take on a device: 0, as none can be made yet.
+ * Bytes of the blocks that this program's tensors have on a device. A block has a multiple of 512 bytes, from 10 MiB on
+ * of 2 MiB; 0 before the device is used.
  * @example
  * ```ts
- * cuda.memoryAllocated() // 0
+ * const kept = cuda.isAvailable() ? zeros(3, { device: "cuda" }) : null;
+ * cuda.memoryAllocated() > 0 === (kept !== null) // true
  * ```
  * @torch torch.cuda.memory_allocated
  */
 export function memoryAllocated(device: CudaDeviceLike = 0): number {
   [device = 0] = checked("memoryAllocated", arguments);
-  indexOf(device);
-  return 0;
+  return stats(indexOf(device)).allocated;
 }
 
 /**
- * The highest `memoryAllocated()`: 0.
+ * The highest `memoryAllocated()` since the program began, or since `resetPeakMemoryStats()`.
  * @example
  * ```ts
- * cuda.maxMemoryAllocated() // 0
+ * cuda.maxMemoryAllocated() >= cuda.memoryAllocated() // true
  * ```
  * @torch torch.cuda.max_memory_allocated
  */
 export function maxMemoryAllocated(device: CudaDeviceLike = 0): number {
   [device = 0] = checked("maxMemoryAllocated", arguments);
-  indexOf(device);
-  return 0;
+  return stats(indexOf(device)).mostAllocated;
 }
 
 /**
- * Bytes kept for tensors on a device: 0.
+ * Bytes that were taken from a device, for tensors and for reuse.
  * @example
  * ```ts
- * cuda.memoryReserved() // 0
+ * cuda.memoryReserved() >= cuda.memoryAllocated() // true
  * ```
  * @torch torch.cuda.memory_reserved
  */
 export function memoryReserved(device: CudaDeviceLike = 0): number {
   [device = 0] = checked("memoryReserved", arguments);
-  indexOf(device);
-  return 0;
+  return stats(indexOf(device)).reserved;
 }
 
 /**
- * Nothing is cached on devices yet.
+ * The highest `memoryReserved()`, counted as `maxMemoryAllocated()` is.
+ * @example
+ * ```ts
+ * cuda.maxMemoryReserved() >= cuda.memoryReserved() // true
+ * ```
+ * @torch torch.cuda.max_memory_reserved
+ */
+export function maxMemoryReserved(device: CudaDeviceLike = 0): number {
+  [device = 0] = checked("maxMemoryReserved", arguments);
+  return stats(indexOf(device)).mostReserved;
+}
+
+/**
+ * From now on the highest numbers are counted anew.
  * @example
  * ```ts
  * cuda.resetPeakMemoryStats();
- * cuda.maxMemoryAllocated() // 0
+ * cuda.maxMemoryAllocated() === cuda.memoryAllocated() // true
  * ```
  * @torch torch.cuda.reset_peak_memory_stats
  */
 export function resetPeakMemoryStats(device: CudaDeviceLike = 0): void {
   [device = 0] = checked("resetPeakMemoryStats", arguments);
-  indexOf(device);
+  native.zs_cuda_reset_peak(indexOf(device));
 }
 
 /**
- * Nothing is cached on devices yet.
+ * Gives memory that no tensor uses back to the devices' driver.
  * @example
  * ```ts
  * cuda.emptyCache();
- * cuda.memoryReserved() // 0
+ * cuda.memoryReserved() >= cuda.memoryAllocated() // true
  * ```
  * @torch torch.cuda.empty_cache
  */
 export function emptyCache(): void {
   checkCall("emptyCache", FUNCTIONS.emptyCache, arguments);
+  for (let i = 0; i < countDevices(); i++) check(native.zs_cuda_empty_cache(i), "cuda.emptyCache");
 }

@@ -15,6 +15,7 @@ export const FUNCTIONS = {
   synchronize: DEVICE,
   memoryAllocated: DEVICE,
   maxMemoryAllocated: DEVICE,
+  maxMemoryReserved: DEVICE,
   memoryReserved: DEVICE,
   resetPeakMemoryStats: DEVICE,
 } as const;

@@ -1,12 +1,14 @@
 /** What the kinds of devices do for tensors: bytes for results, kernels, copies from and to others. */
 import * as texts from "../../generated/texts.ts";
-import { type FrameValue, frameAddress } from "../ffi/frame.ts";
+import { frameAddress } from "../ffi/frame.ts";
 import type { Device } from "../tensor/device.ts";
 import { Storage } from "../tensor/storage.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 /** A kernel as a device sees it. */
 export interface Launchable {
+  /** Its place in the native library's list. */
+  readonly id: number;
   /** `family.name` */
   readonly path: string;
   /** The call on the CPU, which reads the frame. */
@@ -18,10 +20,11 @@ export interface Backend {
   /** Fresh bytes, not cleared. */
   allocate(nbytes: number, device: Device): Storage;
   /**
-   * Runs a kernel, now or later, with operands and attributes that are its own. Gives the status as far as it is
-   * known; what a kernel answers beside its results (a count, a wrong index) goes into the frame's detail.
+   * Runs a kernel, now or later, on what the frame says; who runs it later takes that as a value first. Gives the
+   * status as far as it is known; what a kernel answers beside its results (a count, a wrong index) goes into the
+   * frame's detail.
    */
-  launch(kernel: Launchable, call: FrameValue, device: Device): number;
+  launch(kernel: Launchable, device: Device): number;
   /**
    * The bytes of a tensor on another device: both have one dtype and shape, are row-major and have no flag bits.
    * The CPU leaves it to the source's backend.

@@ -2,12 +2,14 @@
 
 import { IndexDetail, STATUS } from "../../generated/abi.ts";
 import * as texts from "../../generated/texts.ts";
-import { detail, frameAddress, frameValue } from "../ffi/frame.ts";
+import { detail, frameAddress } from "../ffi/frame.ts";
 import { CPU, type Device } from "../tensor/device.ts";
 import { fileFault } from "../tensor/values.ts";
 import { backendOf } from "./backend.ts";
 
 export class Kernel {
+  /** Its place in the native library's list. */
+  readonly id: number;
   /** `family.name` */
   readonly path: string;
   /** The call that reads the frame. */
@@ -18,11 +20,13 @@ export class Kernel {
   readonly fastMask: number;
 
   constructor(
+    id: number,
     path: string,
     call: (frame: number) => number,
     fast: ((...args: number[]) => number) | null,
     fastMask: number,
   ) {
+    this.id = id;
     this.path = path;
     this.call = call;
     this.fast = fast;
@@ -31,7 +35,7 @@ export class Kernel {
 
   /** Runs on the frame that was written, where its operands are; gives the status. */
   launch(device: Device): number {
-    return device === CPU ? this.call(frameAddress()) : backendOf(device).launch(this, frameValue(), device);
+    return device === CPU ? this.call(frameAddress()) : backendOf(device).launch(this, device);
   }
 
   /** The same; a status other than ok throws. */

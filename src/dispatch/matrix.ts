@@ -58,13 +58,28 @@ function setFactor(i: number, x: Scalar, d: DType): void {
   frame.attr(i + 1, v instanceof Complex && d.category === 3 ? v.im : 0);
 }
 
-/** c = beta * c + alpha * a @ b for operands that the kernel can read, with c in bytes of its own. */
-function run(c: Tensor, lc: Layout, a: Tensor, la: Layout, b: Tensor, lb: Layout, beta: Scalar, alpha: Scalar): void {
+/**
+ * c = beta * start + alpha * a @ b for operands that the kernel can read, with c in bytes of its own; what c holds is
+ * the start when none is given.
+ */
+function run(
+  c: Tensor,
+  lc: Layout,
+  a: Tensor,
+  la: Layout,
+  b: Tensor,
+  lb: Layout,
+  beta: Scalar,
+  alpha: Scalar,
+  start: Tensor | null = null,
+  ls: Layout = lc,
+): void {
   const d = c.dtype;
-  frame.begin(3, d.compute);
+  frame.begin(start === null ? 3 : 4, d.compute);
   frame.operand(0, c._address(), d.id, lc.shape, lc.strides, 0);
   frame.operand(1, a._address(), d.id, la.shape, la.strides, 0);
   frame.operand(2, b._address(), d.id, lb.shape, lb.strides, 0);
+  if (start !== null) frame.operand(3, start._address(), d.id, ls.shape, ls.strides, 0);
   setFactor(MatmulAttr.alpha, alpha, d);
   setFactor(MatmulAttr.beta, beta, d);
   K.matmul_gemm.run(c._storage.device, "mm", d.scalarType);
@@ -123,9 +138,29 @@ export function multiply(
     multiply(p, fresh, left, right, inner, start, beta, alpha);
     return copyInto(c, fresh);
   }
-  if (start !== null && start !== c) transfer(c, start);
-  run(c, p.c(c), left, p.a(left), right, p.b(right), start === null ? 0 : beta, alpha);
+  const [lc, la, lb] = [p.c(c), p.a(left), p.b(right)];
+  if (start === null || start === c) {
+    run(c, lc, left, la, right, lb, start === null ? 0 : beta, alpha);
+  } else if (startsBeside(lc, start, p.c(start))) {
+    run(c, lc, left, la, right, lb, beta, alpha, start, p.c(start));
+  } else {
+    transfer(c, start);
+    run(c, lc, left, la, right, lb, beta, alpha);
+  }
   return c;
+}
+
+/**
+ * Whether the kernel reads what it starts from where it lies: a bias that is the same for all rows or columns, or
+ * a matrix with the result's strides. Others cost less when they are copied first.
+ */
+function startsBeside({ shape, strides }: Layout, start: Tensor, { strides: given }: Layout): boolean {
+  if (start._bits !== 0) return false;
+  const first = shape.length - 2;
+  for (let i = first; i < shape.length; i++) {
+    if (given[i] !== 0 && given[i] !== strides[i] && shape[i] !== 1) return false;
+  }
+  return true;
 }
 
 /** No products to add: beta * self. */

@@ -55,6 +55,13 @@ function setLevel(n: number): void {
   attention.bits = n > 0 ? attention.bits | TAKERS : attention.bits & ~TAKERS;
 }
 
+/** Whether somebody looks on at the operators that are called. */
+export function observed(): boolean {
+  if ((attention.bits & TAKERS) === 0) return false;
+  for (let i = 0; i < level; i++) if ((takers[i] as Taker).observes) return true;
+  return false;
+}
+
 /** Called by every operator before anything else while `attention.bits` is not 0. */
 export function attend(operator: Operator, args: readonly unknown[]): unknown {
   if (attention.bits & TAKERS) {
@@ -111,11 +118,13 @@ export function taking<R>(taker: Taker, name: string, body: () => R): R {
 function hold(taker: Taker): ModeGuard {
   const before = level;
   // A transform that is at work, and those above it, are not asked meanwhile.
-  const above = takers.splice(before, takers.length, taker);
+  const above = takers.length > before ? takers.splice(before) : [];
+  takers.push(taker);
   setLevel(before + 1);
   return {
     [Symbol.dispose]() {
-      takers.splice(before, takers.length, ...above);
+      takers.length = before;
+      takers.push(...above);
       setLevel(before);
     },
   };

@@ -20,6 +20,7 @@ const adopt = toArrayBuffer as (
 const releaseBlock = native.zs_release_function();
 const releaseMap = native.zs_release_mapping_function();
 const releaseWindow = native.zs_release_window_function();
+const releaseDevice = native.zs_cuda_release_function();
 const releaseFrame = native.zs_release_frame_function();
 /** Give handles back, see `ownHandle`. */
 export const releaseBatch = native.zs_release_batch_function();
@@ -55,6 +56,11 @@ let liveBefore = 0;
 let oldLimit = OLD_BYTES;
 let nextFull = 0;
 
+/** Bytes of blocks, here and on devices. */
+function liveBytes(): number {
+  return native.zs_live_bytes() + native.zs_cuda_live_bytes();
+}
+
 /**
  * Collects before results that nobody uses any more pile up: memory that was written a while ago has left the
  * processor's caches and costs half as much again to write. A program that keeps what it makes is asked ever less
@@ -63,14 +69,14 @@ let nextFull = 0;
 function collect(): void {
   attention.bits &= ~MEMORY;
   edenGC();
-  let live = native.zs_live_bytes();
+  let live = liveBytes();
   if (live > oldLimit) {
     const start = performance.now();
     if (start >= nextFull || live > 4 * oldLimit) {
       fullGC();
       const end = performance.now();
       nextFull = end + 20 * (end - start);
-      live = native.zs_live_bytes();
+      live = liveBytes();
       oldLimit = Math.max(live + OLD_BYTES, 2 * live);
     }
   }
@@ -83,6 +89,12 @@ function collect(): void {
 export function relieve(): void {
   native.zs_clear_stack();
   collect();
+}
+
+/** Collects all that nobody reaches. */
+export function collectAll(): void {
+  native.zs_clear_stack();
+  Bun.gc(true);
 }
 
 /** Collects what became unreachable since the last collection. */
@@ -143,14 +155,18 @@ export function emptyCache(): void {
   native.zs_empty_cache();
 }
 
+/** Counts a block that is about to be made, and sees to it that a collection comes when it is due. */
+export function countBlock(nbytes: number): void {
+  if (nbytes < COUNTED_BLOCK) return;
+  // Code that allocates without operators sees to it here.
+  if (young > 2 * patience) relieve();
+  young += nbytes;
+  if (young > patience) attention.bits |= MEMORY;
+}
+
 /** Address of a fresh native block, 0 when memory cannot be had. */
 export function allocateBlock(nbytes: number): number {
-  if (nbytes >= COUNTED_BLOCK) {
-    // Code that allocates without operators sees to it here.
-    if (young > 2 * patience) relieve();
-    young += nbytes;
-    if (young > patience) attention.bits |= MEMORY;
-  }
+  countBlock(nbytes);
   let address = native.zs_alloc(nbytes);
   if (address === 0) {
     Bun.gc(true);
@@ -165,8 +181,22 @@ export function allocateBlock(nbytes: number): number {
  * it sees a part only, so that it does not collect on its own account as well.
  */
 export function ownBlock(address: number, nbytes: number): ArrayBuffer {
-  const seen = nbytes >= COUNTED_BLOCK ? Math.ceil(nbytes / 16) : nbytes;
-  return adopt(address, 0, Math.min(seen, MAX_BUFFER), address, releaseBlock);
+  return adopt(address, 0, seenBytes(nbytes), address, releaseBlock);
+}
+
+function seenBytes(nbytes: number): number {
+  return Math.min(nbytes >= COUNTED_BLOCK ? Math.ceil(nbytes / 16) : nbytes, MAX_BUFFER);
+}
+
+/** The same for a block on a device, by its handle. Nobody reads or writes through this buffer. */
+export function ownDeviceBlock(address: number, nbytes: number, handle: number): ArrayBuffer {
+  return adopt(address, 0, seenBytes(nbytes), handle, releaseDevice);
+}
+
+/** Gives such a block back at once. */
+export function returnDeviceBlock(anchor: Anchor, nbytes: number): void {
+  if (nbytes >= COUNTED_BLOCK) young = Math.max(0, young - nbytes);
+  releaseAnchor(anchor);
 }
 
 /** A buffer over a part of a block that owns the block too: it goes back when all its owners have gone. */

@@ -41,10 +41,16 @@ export interface Call {
 /** Gives all examples of the result, counted by the first dimension; what it gives of an in-place form is not read. */
 export type Rule = (call: Call) => unknown;
 
+/** Whether one of the arguments stands for one of the examples, or a list holds one that does. */
+export function touchesAny(level: Examples, args: readonly unknown[]): boolean {
+  for (const x of args) if (touches(level, x)) return true;
+  return false;
+}
+
 /** Whether a tensor, or one in a list, stands for one of the examples. */
 export function touches(level: Examples, x: unknown): boolean {
   if (x instanceof Tensor) return level.has(x);
-  return Array.isArray(x) && x.some((t) => touches(level, t));
+  return Array.isArray(x) && touchesAny(level, x);
 }
 
 /** An argument for example `i`. */

@@ -93,6 +93,7 @@ export function checkPrimals(leaves: readonly unknown[]): void {
 function checkTangents(primals: readonly Tensor[], tangents: readonly unknown[]): asserts tangents is Tensor[] {
   checkKinds("tangents", tangents);
   for (const [i, t] of (tangents as Tensor[]).entries()) {
+    if (t.dtype.category < 2) throw texts.tangentIntegers(undefined, t.dtype.name);
     const { _shape } = primals[i] as Tensor;
     if (sameSizes(t._shape, _shape)) continue;
     throw texts.tangentSize(undefined, `[${_shape.join(", ")}]`, `[${t._shape.join(", ")}]`);

@@ -1,7 +1,7 @@
 /** Operators that compute each element by itself: operands broadcast, with the batch in front. */
 import * as O from "../../generated/ops.ts";
 import { resultTypeOf } from "../dispatch/promotion.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { Tensor } from "../tensor/tensor.ts";
 import { type Call, each, type Rule } from "./call.ts";
 import { padded, replaced, requireBatched, tensorsOf } from "./shapes.ts";
 
@@ -32,9 +32,22 @@ function inCommonDtype(t: Tensor, all: Tensor, others: readonly Tensor[]): Tenso
   return dtype === t.dtype ? all : O._to_copy(all, dtype, null, null);
 }
 
+/** The place of the tensor among the arguments; negative when there are several. */
+function onlyOperand(args: readonly unknown[]): number {
+  let at = -1;
+  for (let i = 0; i < args.length; i++) {
+    if (!(args[i] instanceof Tensor)) continue;
+    if (at >= 0) return -1;
+    at = i;
+  }
+  return at;
+}
+
 export const pointwise: Rule = (call) => {
   // torch's rule of these finds that the examples do not fit into what is written to.
   if (call.inplace && !BY_SHAPE.has(call.key)) requireBatched(call);
+  const only = onlyOperand(call.args);
+  if (only >= 0) return call.operator.run(...call.args.with(only, call.level.front(call.args[only] as Tensor)));
   return call.operator.run(...aligned(call));
 };
 

@@ -4,7 +4,7 @@ import * as texts from "../../generated/texts.ts";
 import { named } from "../dispatch/named.ts";
 import type { Operator } from "../dispatch/seam.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { type Call, type Examples, each, type Rule, touches } from "./call.ts";
+import { type Call, type Examples, each, type Rule, touchesAny } from "./call.ts";
 import { DIMS_RULES, dims, whole } from "./rules-dims.ts";
 import { drawn, factory } from "./rules-factory.ts";
 import { INDEX_RULES, positioned } from "./rules-index.ts";
@@ -72,7 +72,7 @@ export function batchedCall(
   args: readonly unknown[],
   next: () => unknown,
 ): unknown {
-  const batched = args.some((x) => touches(level, x));
+  const batched = touchesAny(level, args);
   const { key, rule, roles, inplace, random } = describe(operator);
   if (!batched && !random) return next();
   const call: Call = { level, operator, key, inplace, args, roles };

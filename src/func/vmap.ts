@@ -95,10 +95,10 @@ interface Inputs {
 
 function readInputs(settings: Settings, args: unknown[]): Inputs {
   const { name, inDims, outDims } = settings;
-  const said = pythonText(inDims);
+  const said = () => pythonText(inDims);
   checkOutDims(outDims, settings);
   if (inDims === null || (typeof inDims !== "number" && !Array.isArray(inDims))) {
-    throw texts.vmapInDims(undefined, name, said, `<class '${typeName(inDims)}'>`);
+    throw texts.vmapInDims(undefined, name, said(), `<class '${typeName(inDims)}'>`);
   }
   if (args.length === 0) throw texts.vmapNoInputs(undefined, name);
   const leaves: unknown[] = [];
@@ -106,7 +106,7 @@ function readInputs(settings: Settings, args: unknown[]): Inputs {
   const dims = broadcast(inDims, structure);
   if (dims === null) {
     const own = structureText(flatten(inDims, []));
-    throw texts.vmapInDimsStructure(undefined, name, said, own, structureText(structure));
+    throw texts.vmapInDimsStructure(undefined, name, said(), own, structureText(structure));
   }
   const found = dims.map((dim, i) => inDim(dim, leaves[i], name, said));
   const sizes = found.flatMap((dim, i) => (dim === null ? [] : [(sizesOf(leaves[i]) as number[])[dim] as number]));
@@ -116,14 +116,14 @@ function readInputs(settings: Settings, args: unknown[]): Inputs {
 }
 
 /** The dimension of an input, counted from the front. */
-function inDim(dim: unknown, leaf: unknown, name: string, said: string): number | null {
+function inDim(dim: unknown, leaf: unknown, name: string, said: () => string): number | null {
   if (dim === null || dim === undefined) return null;
-  if (!Number.isInteger(dim)) throw texts.vmapInDimKind(undefined, name, said, String(dim));
+  if (!Number.isInteger(dim)) throw texts.vmapInDimKind(undefined, name, said(), String(dim));
   const d = dim as number;
   const sizes = sizesOf(leaf);
-  if (sizes === null) throw texts.vmapInputKind(undefined, name, said, d, `<class '${typeName(leaf)}'>`);
+  if (sizes === null) throw texts.vmapInputKind(undefined, name, said(), d, `<class '${typeName(leaf)}'>`);
   const rank = sizes.length;
-  if (d < -rank || d >= rank) throw texts.vmapInDimRange(undefined, name, said, d, rank);
+  if (d < -rank || d >= rank) throw texts.vmapInDimRange(undefined, name, said(), d, rank);
   return d < 0 ? d + rank : d;
 }
 

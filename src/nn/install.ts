@@ -2,6 +2,7 @@
 import { inOrder, installChecks } from "../tensor/checks.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { MultiheadAttention } from "./attention.ts";
+import { knowForwards } from "./chains.ts";
 import { ModuleDict, ModuleList, Sequential } from "./containers.ts";
 import { Dropout, LayerNorm, LogSoftmax, ReLU, Sigmoid, Softmax, Tanh } from "./layers.ts";
 import { Linear } from "./linear.ts";
@@ -27,3 +28,4 @@ for (const [name, signature] of Object.entries(FORWARD)) {
     return forward.apply(this, checked ? args : inOrder(`${name}.forward`, signature, args));
   };
 }
+knowForwards();

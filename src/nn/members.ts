@@ -1,5 +1,7 @@
 /** What the modules of a tree have registered, each tensor once. */
+import { KeyError, TypeError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { typeName } from "../tensor/type-name.ts";
 import type { Registered } from "./registers.ts";
 
 /** The tensors that modules have registered in one of their registers, with their paths. */
@@ -18,4 +20,13 @@ export function members(
     }
   }
   return out;
+}
+
+/** Refuses what names nothing that a module has registered. */
+export function requireName(kind: string, name: unknown, got: string): void {
+  if (typeof name !== "string") {
+    throw new TypeError(`${kind} name should be a string. Got ${typeName(name)}`);
+  }
+  if (name.includes(".")) throw new KeyError(`${kind} name can't contain "."${got}`);
+  if (name === "") throw new KeyError(`${kind} name can't be empty string ""`);
 }

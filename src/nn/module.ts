@@ -12,7 +12,7 @@ import { take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { typeName } from "../tensor/type-name.ts";
 import { HookList, type RemovableHandle } from "./hooks.ts";
-import { members } from "./members.ts";
+import { members, requireName } from "./members.ts";
 import { type Conversion, convertAll, convertModule, type Placement } from "./moving.ts";
 import { Buffer, Parameter } from "./parameter.ts";
 import { moduleText } from "./printing.ts";
@@ -139,6 +139,12 @@ export class Module {
   get _modules(): Map<string, Module | null> {
     adopt(this);
     return this._registers.modules;
+  }
+  /** @internal All three, for which it looks through its attributes once. */
+  get _slots(): Pick<Module, "_parameters" | "_buffers" | "_modules"> {
+    adopt(this);
+    const { parameters: _parameters, buffers: _buffers, modules: _modules } = this._registers;
+    return { _parameters, _buffers, _modules };
   }
   /** Names of buffers that are not part of the state. */
   get _nonPersistentBuffersSet(): Set<string> {
@@ -449,14 +455,6 @@ function assign(r: Registers, name: string, value: unknown): void {
     }
     r.buffers.set(name, take(value));
   }
-}
-
-function requireName(kind: string, name: unknown, got: string): void {
-  if (typeof name !== "string") {
-    throw new TypeError(`${kind} name should be a string. Got ${typeName(name)}`);
-  }
-  if (name.includes(".")) throw new KeyError(`${kind} name can't contain "."${got}`);
-  if (name === "") throw new KeyError(`${kind} name can't be empty string ""`);
 }
 
 function requireFree(module: Module, name: string, map: ReadonlyMap<string, unknown>): void {

@@ -48,9 +48,16 @@ export function batchOf(t: Tensor): BatchedStorage | null {
 
 /** The tensor that stands for one example of `value`. */
 export function exampleOf(owner: Transform, value: Tensor, dim: number): Tensor {
-  const shape = value._shape.toSpliced(dim, 1);
-  const strides = value._strides.toSpliced(dim, 1);
-  const numel = shape.reduce((n, size) => n * size, 1);
+  const shape: number[] = [];
+  const strides: number[] = [];
+  let numel = 1;
+  for (let i = 0; i < value._shape.length; i++) {
+    if (i === dim) continue;
+    const size = value._shape[i] as number;
+    shape.push(size);
+    strides.push(value._strides[i] as number);
+    numel *= size;
+  }
   const storage = new BatchedStorage(owner, value, dim);
   const dense = isContiguousGeometry(shape, strides);
   const t = new Tensor(storage, value._offset, shape, strides, value.dtype, numel, dense, value._version);

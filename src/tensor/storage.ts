@@ -13,6 +13,7 @@ import {
   peek,
   releaseAnchor,
   returnBlock,
+  returnDeviceBlock,
   reuse,
   reusedAddress,
   shareBlock,
@@ -29,7 +30,7 @@ function reaches(buffer: ArrayBuffer, offset: number, nbytes: number): boolean {
 }
 
 /** Who owns the bytes. */
-export type StorageKind = "tiny" | "heap" | "mapped" | "borrowed" | "none" | "freed";
+export type StorageKind = "tiny" | "heap" | "mapped" | "borrowed" | "device" | "none" | "freed";
 
 /**
  * A block of bytes. `ptr` is the one place that knows where they are: a tiny block moves once, when it is
@@ -247,6 +248,7 @@ export class Storage {
     if (this.watched && this.kind === "borrowed" && anchor instanceof Storage) anchor.release();
     if (this.kind === "heap") returnBlock(anchor, address, capacity, this.exported);
     else if (this.kind === "mapped") releaseAnchor(anchor);
+    else if (this.kind === "device") returnDeviceBlock(anchor, capacity);
     this.kind = "freed";
   }
 }

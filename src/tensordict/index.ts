@@ -5,12 +5,15 @@ import type { LazyOf } from "./core/path-types.ts";
 import "./install.ts";
 import { inOrder } from "../tensor/checks.ts";
 import { TensorDictBase } from "./classes/base.ts";
+import type { EarlyOptions, TensorDictFuture } from "./classes/disk-methods.ts";
 import { PersistentTensorDict } from "./classes/persistent.ts";
 import { TensorDict } from "./classes/tensordict.ts";
 import { FUNCTIONS } from "./core/signatures.ts";
 import type { Td } from "./core/state.ts";
-import type { Schema } from "./core/types.ts";
+import type { NestedKey, Schema } from "./core/types.ts";
 import { type LoadOptions, loadTree, loadTreeAsync } from "./disk/memmap-load.ts";
+import type { MemmapOptions } from "./disk/memmap-save.ts";
+import type { FromH5Options } from "./disk/persistent-options.ts";
 import { type IntoOptions, type LazyStackOptions, lazyStackOrInto, maybeDenseStackOrInto } from "./ops/join-out.ts";
 import { type DictSource, fromDictTd, type MakeOptions } from "./ops/making.ts";
 
@@ -71,6 +74,7 @@ export type {
 export { UnbatchedTensor } from "./core/unbatched.ts";
 export type { ConsolidateOptions } from "./disk/consolidated.ts";
 export { fromConsolidated } from "./disk/consolidated-load.ts";
+export { load, loadAsync, save, saveAsync } from "./disk/files.ts";
 export {
   type FromTensorOptions,
   type MappedOptions,
@@ -87,7 +91,15 @@ export { fromSafetensors, toSafetensors, toSafetensorsAsync } from "./disk/safet
 export { fromShared, type Shared, type SharedTensor, toShared } from "./disk/sharing.ts";
 export { type ReadTableOptions, readTable, type WriteTableOptions, writeTable } from "./disk/table-parts.ts";
 export { type PickleChoice, PickledData, PythonClass } from "./disk/tree-load.ts";
-export { fromAny, fromDataclass, fromDict, fromNamedtuple, fromPytree, fromStructArray, fromTuple } from "./makers.ts";
+export {
+  fromAny,
+  fromDataclass,
+  fromDict,
+  fromNamedtuple,
+  fromPytree,
+  fromStructArray,
+  fromTuple,
+} from "./makers.ts";
 export * as nn from "./nn/index.ts";
 export { asTensordictModule } from "./nn/module.ts";
 export { assertClose, assertClose as assertAllcloseTd } from "./ops/assert-close.ts";
@@ -156,6 +168,31 @@ export function maybeDenseStack<C extends Td>(list: readonly C[], dim = 0, optio
 }
 
 /**
+ * Writes all tensors to files, or into shared memory without a `prefix`: the method `memmap` as a function.
+ * @returns the collection over these files, locked; a promise-like result with `returnEarly`
+ * @throws RuntimeError for tensors that have files of their own already, but for `copyExisting`
+ * @example
+ * ```ts
+ * tensordict.memmap(new TensorDict({ a: arange(3) }, [3]), "data").get("a") // MemoryMappedTensor([0, 1, 2])
+ * ```
+ * @torch tensordict.memmap
+ */
+export function memmap<C extends Td>(data: C, prefix?: string | null, options?: MemmapOptions): C;
+export function memmap<C extends Td>(
+  data: C,
+  prefix: string | null | undefined,
+  options: EarlyOptions & { returnEarly: true },
+): TensorDictFuture<C>;
+export function memmap<C extends Td>(
+  data: C,
+  prefix?: string | null,
+  options: EarlyOptions = {},
+): C | TensorDictFuture<C> {
+  [data, prefix, options = {}] = checked("memmap", arguments);
+  return data.memmap(prefix, options);
+}
+
+/**
  * Loads a memory-mapped directory.
  * @example
  * ```ts
@@ -197,6 +234,41 @@ export async function loadMemmapAsync<S extends Schema = Schema>(
 export function makeTensordict(inputDict: DictSource, options: MakeOptions = {}): Td {
   [inputDict, options = {}] = checked("makeTensordict", arguments);
   return fromDictTd(inputDict, options);
+}
+
+/**
+ * A TensorDict without a batch in which every key has the same value, zero if none is given.
+ * @example
+ * ```ts
+ * tensordict.fromkeys(["a", "b"], 1).get("b") // tensor(1.)
+ * ```
+ * @torch tensordict.fromkeys
+ */
+export function fromkeys(keys: readonly NestedKey[], value: unknown = 0n): TensorDict {
+  [keys, value = 0n] = checked("fromkeys", arguments);
+  return TensorDict.fromkeys(keys, value);
+}
+
+/**
+ * Opens an HDF5 file; entries are read when they are asked for. The leading sizes that all entries share become the
+ * batch size, unless one is given.
+ * @throws FileNotFoundError when there is no such file
+ * @example
+ * ```ts
+ * new TensorDict({ a: arange(3) }, [3]).toH5("data.h5").close();
+ * const file = tensordict.fromH5("data.h5");
+ * const a = file.get("a");
+ * file.close();
+ * a // tensor([0, 1, 2])
+ * ```
+ * @torch tensordict.from_h5
+ */
+export function fromH5<S extends Schema = Schema>(
+  filename: string,
+  options: FromH5Options = {},
+): PersistentTensorDict<S> {
+  [filename, options = {}] = checked("fromH5", arguments);
+  return PersistentTensorDict.fromH5(filename, options);
 }
 
 export { type DuplicateOptions, removeDuplicates } from "./ops/sets.ts";

@@ -2,6 +2,7 @@
 
 import { inOrder } from "../tensor/checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import type { TensorDict } from "./classes/tensordict.ts";
 import { FUNCTIONS } from "./core/signatures.ts";
 import type { Td } from "./core/state.ts";
 import type { Entry } from "./core/types.ts";
@@ -34,9 +35,9 @@ function checked(op: keyof typeof FUNCTIONS, args: ArrayLike<unknown>): any[] {
  * ```
  * @torch tensordict.from_dict
  */
-export function fromDict(inputDict: DictSource | Td, options: MakeOptions = {}): Td {
+export function fromDict(inputDict: DictSource | Td, options: MakeOptions = {}): TensorDict {
   [inputDict, options = {}] = checked("fromDict", arguments);
-  return fromDictTd(inputDict, options);
+  return fromDictTd(inputDict, options) as TensorDict;
 }
 
 /**
@@ -62,9 +63,9 @@ export function fromAny(obj: unknown, options: MakeOptions = {}): any {
  * ```
  * @torch tensordict.from_tuple
  */
-export function fromTuple(obj: readonly unknown[], options: MakeOptions = {}): Td {
+export function fromTuple(obj: readonly unknown[], options: MakeOptions = {}): TensorDict {
   [obj, options = {}] = checked("fromTuple", arguments);
-  return fromTupleTd(obj, options);
+  return fromTupleTd(obj, options) as TensorDict;
 }
 
 /**
@@ -76,9 +77,9 @@ export function fromTuple(obj: readonly unknown[], options: MakeOptions = {}): T
  * ```
  * @torch tensordict.from_namedtuple
  */
-export function fromNamedtuple(namedTuple: object, options: MakeOptions = {}): Td {
+export function fromNamedtuple(namedTuple: object, options: MakeOptions = {}): TensorDict {
   [namedTuple, options = {}] = checked("fromNamedtuple", arguments);
-  return fromRecordTd(namedTuple, options, "from_namedtuple");
+  return fromRecordTd(namedTuple, options, "from_namedtuple") as TensorDict;
 }
 
 /**
@@ -93,9 +94,9 @@ export function fromNamedtuple(namedTuple: object, options: MakeOptions = {}): T
  * ```
  * @torch tensordict.from_dataclass
  */
-export function fromDataclass(dataclass: object, options: MakeOptions = {}): Td {
+export function fromDataclass(dataclass: object, options: MakeOptions = {}): TensorDict {
   [dataclass, options = {}] = checked("fromDataclass", arguments);
-  return fromRecordTd(dataclass, options, "from_dataclass");
+  return fromRecordTd(dataclass, options, "from_dataclass") as TensorDict;
 }
 
 /**
@@ -109,7 +110,7 @@ export function fromDataclass(dataclass: object, options: MakeOptions = {}): Td 
  * @torch tensordict.from_pytree
  */
 export function fromPytree(pytree: Tensor | number, options?: MakeOptions): Tensor;
-export function fromPytree(pytree: object, options?: MakeOptions): Td;
+export function fromPytree(pytree: object, options?: MakeOptions): TensorDict;
 export function fromPytree(pytree: unknown, options: MakeOptions = {}): Entry {
   [pytree, options = {}] = checked("fromPytree", arguments);
   return fromPytreeTd(pytree, options);
@@ -124,7 +125,7 @@ export function fromPytree(pytree: unknown, options: MakeOptions = {}): Entry {
  * ```
  * @torch tensordict.from_struct_array
  */
-export function fromStructArray(structArray: StructArray, options: StructOptions = {}): Td {
+export function fromStructArray(structArray: StructArray, options: StructOptions = {}): TensorDict {
   [structArray, options = {}] = checked("fromStructArray", arguments);
-  return fromStructTd(structArray, options);
+  return fromStructTd(structArray, options) as TensorDict;
 }

@@ -132,6 +132,7 @@ const RIGHT: Record<string, () => unknown[]> = {
   consolidate: () => [{}],
   stateDict: () => [{}],
   insert: () => [0, dense()],
+  extend: () => [[dense()]],
   setEach: () => ["a", [ones(2, 3), ones(2, 3)]],
   getRagged: () => ["a", {}],
   pop: () => ["a", 1],

@@ -186,12 +186,22 @@ describe("lockfiles", () => {
     JSON.stringify({
       packages: { "": { devDependencies: { a: "1.0.0" } }, "node_modules/a": { version, resolved } },
     });
+  const renamed = (name: string) =>
+    JSON.stringify({
+      packages: { "": { devDependencies: { b: "npm:a@1.0.0" } }, "node_modules/b": { name, version: "1.0.0" } },
+    });
   const bun = (version: string, address = "") => `{ "packages": { "a": ["a@${version}", "${address}", {}, "sha"], }, }`;
 
   test("agree on the versions", () => {
     expect(checkLockfiles(npm("1.0.0"), bun("1.0.0"))).toEqual([]);
     expect(checkLockfiles(npm("1.0.1"), bun("1.0.0"))).toHaveLength(1);
     expect(checkLockfiles(npm("1.0.0"), '{ "packages": {} }')).toHaveLength(1);
+  });
+
+  test("know a package that has another name here", () => {
+    const lock = '{ "packages": { "b": ["a@1.0.0", "", {}, "sha"] } }';
+    expect(checkLockfiles(renamed("a"), lock)).toEqual([]);
+    expect(checkLockfiles(renamed("c"), lock)).toHaveLength(1);
   });
 
   test("name no mirror", () => {

@@ -133,6 +133,10 @@ export class Adapter {
     throw new Error("no device was made up");
   };
 
+  /** The bytes of such a storage. */
+  deviceBytes: (storage: unknown) => Uint8Array = () => {
+    throw new Error("no device was made up");
+  };
   /** A storage that has a size and no bytes. */
   metaStorage(nbytes: number): unknown {
     return this.tensors.Storage.meta(nbytes);
@@ -164,6 +168,7 @@ export class Adapter {
   /** A copy of a storage's bytes; none of a storage without bytes. */
   bytesOf(storage: unknown): Uint8Array {
     const s = storage as { ptr: number; nbytes: number; kind: string };
+    if (s.kind === "device") return this.deviceBytes(storage);
     if (s.kind === "none") return new Uint8Array(0);
     const words = new Float64Array((s.nbytes + 7) >> 3);
     if (s.nbytes > 0) this.memory.copyBytes(this.memory.addressOf(words), s.ptr, s.nbytes);

@@ -2,14 +2,16 @@
 //   bun test/conformance/run.ts <dir> [--scope NAME] [--op NAME] [--family F] [--id TEXT] [--limit N] [--list]
 //     [--known FILE] [--json FILE] [--reasons N] [--soft-strides] [--soft] [--trace]
 //     [--meta FILE]   opinfo and error cases on the meta device, FILE made by scripts/oracle/make_meta_cases.py
+//     [--device cuda] on a CUDA device; ZENSOR_LIBCUDA may name the stand-in of `bun run cuda:standin`
 import { existsSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { loadCaseSet } from "./case-set.ts";
 import type { Case } from "./case-types.ts";
 import { familyOf } from "./case-types.ts";
+import { appliesOnDevice, deviceBytes, deviceStorage } from "./on-device.ts";
 import { failureText, readKnown, summarize, summaryText } from "./report.ts";
-import { hasMetaForm, readMetaLines, runOnMeta } from "./run-meta.ts";
+import { hasMetaForm, placed, readMetaLines, runOnMeta } from "./run-meta.ts";
 import type { Outcome } from "./runner.ts";
 import { Runner } from "./runner.ts";
 import { SCOPES } from "./scope.ts";
@@ -30,6 +32,7 @@ const { values: flags, positionals } = parseArgs({
     soft: { type: "boolean", default: false },
     trace: { type: "boolean", default: false },
     meta: { type: "string" },
+    device: { type: "string" },
   },
 });
 
@@ -45,6 +48,7 @@ function selected(cases: Case[]): Case[] {
   return cases
     .filter(scope)
     .filter((c) => flags.meta === undefined || hasMetaForm(c))
+    .filter((c) => flags.device === undefined || appliesOnDevice(c))
     .filter((c) => flags.op === undefined || flags.op.includes(c.op))
     .filter((c) => flags.family === undefined || familyOf(c) === flags.family)
     .filter((c) => flags.id === undefined || c.id.includes(flags.id))
@@ -64,10 +68,14 @@ async function main(): Promise<number> {
   const knownFile = flags.known ?? join(import.meta.dir, list);
   const known = flags.known !== undefined || existsSync(knownFile) ? readKnown(knownFile) : new Map<string, string>();
   const runner = await Runner.load();
-  const options = { softStrides: flags["soft-strides"] };
+  if (flags.device !== undefined && flags.device !== "cuda") usage("--device: cuda is the one that there is");
+  const device = flags.device as "cuda" | undefined;
+  Object.assign(runner.adapter, { deviceStorage, deviceBytes });
+  const options = { softStrides: flags["soft-strides"], device };
   const outcomes: Outcome[] = cases.map((c) => {
     // Written before the run: after a native crash the last line names the case.
     if (flags.trace) writeSync(2, `${c.id}\n`);
+    if (device !== undefined) return runner.run(set, placed(c), options);
     return lines === undefined ? runner.run(set, c, options) : runOnMeta(runner, set, c, lines.get(c.id));
   });
   const summary = summarize(outcomes, known);

@@ -2,6 +2,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { tsc } from "../../scripts/toolchain.mjs";
 import * as zensor from "../../src/index.ts";
 import { allExamples, root } from "./all-examples.ts";
 import { fencesOf } from "./fences.ts";
@@ -19,7 +20,6 @@ function complaints(programs: Readonly<Record<string, string>>): string[] {
   const compilerOptions = { incremental: false, tsBuildInfoFile: null, noUnusedLocals: false };
   const config = { extends: join(root, "tsconfig.json"), compilerOptions, include: ["./*.ts"] };
   writeFileSync(join(place, "tsconfig.json"), JSON.stringify(config));
-  const tsc = join(root, "node_modules", "typescript", "lib", "tsc.js");
   const { stdout } = Bun.spawnSync([process.execPath, tsc, "--noEmit", "--pretty", "false", "-p", place], {
     cwd: place,
   });

@@ -149,6 +149,10 @@ test("torch's errors", () => {
       "ValueError: Expected primal to be floating point or complex, but got: torch.int64",
     ],
     [
+      () => jvpOf(squares, [x()], [arange(3)]),
+      "ValueError: Expected tangent to be floating point or complex, but got: torch.int64",
+    ],
+    [
       () => jvpOf(() => 3, [x()], [x()]),
       `RuntimeError: ${api}: expected f(*primals) to return only tensors, got unsupported type <class 'int'>`,
     ],

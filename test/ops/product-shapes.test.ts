@@ -74,9 +74,33 @@ function check(m: number, n: number, k: number, dtype: z.DType, lies: [Lie, Lie,
   const bad = found.findIndex((x, i) => x !== wanted[i]);
   expect(bad < 0 ? "" : `${label}: ${found[bad]} at ${bad}, not ${wanted[bad]}`).toBe("");
   t.fill_(-5);
+  checkStart(a, b, t, [m, n, k], scale);
+  t.fill_(-5);
   expect(z.equal(whole, z.full(whole.shape, -5, { dtype })), `${label}: beside the result`).toBe(true);
 }
 
+/** C = beta * S + alpha * A * B for a matrix S beside it, which may be one row or one column for all. */
+function checkStart(
+  a: Matrix,
+  b: Matrix,
+  out: z.Tensor,
+  [m, n, k]: [number, number, number],
+  [alpha, beta]: [number, number],
+): void {
+  const lie = STARTS[(m + 2 * n + 3 * k) % 5] as Lie;
+  const start = matrix(m, n, lie, out.dtype, 7);
+  const wanted = plain(a, b, m, n, k).map((x, i) => alpha * x + beta * start.at(Math.floor(i / n), i % n));
+  // What is not read may hold anything.
+  if (beta === 0 && out.dtype.isFloatingPoint) start.t = z.full([1], Number.NaN, { dtype: out.dtype }).expand([m, n]);
+  for (const r of [z.addmm(start.t, a.t, b.t, { alpha, beta }), z.addmm(start.t, a.t, b.t, { alpha, beta, out })]) {
+    const found = numbers(r);
+    const bad = found.findIndex((x, i) => x !== wanted[i]);
+    const label = `${out.dtype.name} ${m} ${n} ${k}, from ${lie}, ${alpha} ${beta}`;
+    expect(bad < 0 ? "" : `${label}: ${found[bad]} at ${bad}, not ${wanted[bad]}`).toBe("");
+  }
+}
+
+const STARTS: Lie[] = ["rows", "columns", "gaps", "one row", "one column"];
 const LIES: Lie[] = ["rows", "columns", "gaps"];
 const PAIRS = LIES.flatMap((a) => LIES.map((b): [Lie, Lie] => [a, b]));
 const SCALES: [number, number][] = [
@@ -123,6 +147,7 @@ for (const dtype of [z.float32, z.float64]) {
       [2100, 1, 9],
       [2, 1, 5000],
       [1, 1, 8 * lanes * 9 + 5],
+      [40, 2, 8 * lanes],
       [40, 3, 8 * lanes],
       [40, lanes / 2, 8 * lanes + 7],
       [13, 3, 9 * lanes],
@@ -234,3 +259,58 @@ function checkNarrow(
   t.fill_(-5);
   expect(z.equal(whole, z.full(whole.shape, -5, { dtype })), `${label}: beside the result`).toBe(true);
 }
+
+const BIASES: [string, (b: number, m: number, n: number) => number[]][] = [
+  ["one row for each", (b, _, n) => [b, 1, n]],
+  ["one column for each", (b, m) => [b, m, 1]],
+  ["one row for all", (_, __, n) => [n]],
+  ["one number for each", (b) => [b, 1, 1]],
+  ["one number for all", () => []],
+  ["a matrix for all", (_, m, n) => [m, n]],
+];
+const FLOATS = [z.float32, z.float64, z.bfloat16, z.float16];
+
+for (const dtype of [...FLOATS, z.int64, z.uint8, z.complex64]) {
+  test(`batches that start from a bias, ${dtype.name}`, () => {
+    const lanes = 64 / dtype.itemsize;
+    const sizes = [
+      [3, 64, 8, 16],
+      [10, 5, 3, 33],
+      [2, 14, lanes / 2, 7],
+      [2, 29, lanes + 1, 40],
+      [4, 1, 9, 5],
+      [4, 9, 1, 5],
+      [2, 3, 4, 0],
+      [0, 3, 4, 2],
+    ] as const;
+    for (const [count, m, n, k] of sizes) {
+      const a = z.randint(0, 4, [count, m, k]).to(dtype);
+      const b = z.randint(0, 4, [count, n, k]).to(dtype).transpose(1, 2);
+      const product = z.bmm(a, b);
+      for (const [name, shape] of BIASES) {
+        const bias = z.randint(0, 4, shape(count, m, n)).to(dtype);
+        const wanted = product.add(bias);
+        const label = `${count} ${m} ${n} ${k}, ${name}`;
+        expect(z.equal(z.baddbmm(bias, a, b), wanted), label).toBe(true);
+        const out = z.empty([count, n, m], { dtype }).transpose(1, 2);
+        expect(z.equal(z.baddbmm(bias, a, b, { out }), wanted), `${label}, by columns`).toBe(true);
+      }
+    }
+  });
+}
+
+test("what a bias holds reaches its own column only, and a bias may lie beside the result", () => {
+  for (const dtype of FLOATS) {
+    const [a, b] = [z.ones(17, 4, { dtype }), z.ones(4, 11, { dtype })];
+    const bias = z.zeros(11, { dtype });
+    bias.setAt(3, Number.NaN);
+    bias.setAt(4, Number.NEGATIVE_INFINITY);
+    const row = [4, 4, 4, Number.NaN, Number.NEGATIVE_INFINITY, 4, 4, 4, 4, 4, 4];
+    expect(z.addmm(bias, a, b).tolist()).toEqual(Array(17).fill(row));
+    expect(z.addmm(bias, a, b, { beta: 0 }).tolist()).toEqual(Array(17).fill(Array(11).fill(4)));
+    const whole = z.full([18, 11], 2, { dtype });
+    const [first, rest] = [whole.at(0), whole.narrow(0, 1, 17)];
+    z.addmm(first, a, b, { out: rest });
+    expect(whole.tolist()).toEqual([Array(11).fill(2), ...Array(17).fill(Array(11).fill(6))]);
+  }
+});

@@ -10,15 +10,26 @@ import { nextStep } from "../tensordict/sequences/draw.ts";
 import { World } from "../tensordict/sequences/perform.ts";
 import type { Outcome, Step } from "../tensordict/sequences/steps.ts";
 
+/** What a sequence led to here; `crash`, if its last step threw what is no error of this library. */
+interface Ran {
+  steps: Step[];
+  outcomes: Outcome[];
+  crash?: string;
+}
+
 /** The sequence that numbers give, and what it leads to here; it ends with the first error. */
-export function runHere(program: readonly (readonly number[])[]): { steps: Step[]; outcomes: Outcome[] } {
+export function runHere(program: readonly (readonly number[])[]): Ran {
   const world = new World();
   const [steps, outcomes]: [Step[], Outcome[]] = [[], []];
   for (const numbers of program) {
     const step = nextStep(numbers, outcomes.at(-1)?.vars ?? [], steps.length, false);
     if (step === null) continue;
     steps.push(step);
-    outcomes.push(world.run(step));
+    try {
+      outcomes.push(world.run(step));
+    } catch (error) {
+      return { steps, outcomes, crash: String(error) };
+    }
     if (outcomes.at(-1)?.err !== undefined) break;
   }
   return { steps, outcomes };
@@ -33,13 +44,15 @@ async function difference(
   program: readonly (readonly number[])[],
   texts: boolean,
 ): Promise<[string, Step[]] | null> {
-  const { steps, outcomes } = runHere(program);
+  const { steps, outcomes, crash } = runHere(program);
   const theirs = ((await peer.ask({ steps })) as { outcomes: Outcome[] }).outcomes;
   for (const [i, ours] of outcomes.entries()) {
     if (theirs[i] === undefined) return null;
     const reason = differenceOf(ours, theirs[i], texts);
     if (reason !== null) return [`${(steps[i] as Step).op}: ${reason}`, steps.slice(0, i + 1)];
   }
+  if (crash !== undefined)
+    return [`${steps.at(-1)?.op}: ${crash} here, ${theirs[outcomes.length]?.err ?? "none"} expected`, steps];
   return null;
 }
 
@@ -55,7 +68,7 @@ export async function compareSequences(
   const known = new Set<string>();
   const batch = 100;
   let done = 0;
-  for (; done < options.count && performance.now() < end; done += batch) {
+  while (done < options.count && performance.now() < end) {
     let found: string | null = null;
     const alike = fc.asyncProperty(programs, async (program) => {
       const reason = (await difference(peer, program, options.texts))?.[0] ?? null;
@@ -66,6 +79,7 @@ export async function compareSequences(
       return false;
     });
     const result = await fc.check(alike, { seed: options.seed * 1_000_003 + done, numRuns: batch });
+    done += result.numRuns;
     if (!result.failed) continue;
     const [program] = result.counterexample as [number[][]];
     const [reason, steps] = (await difference(peer, program, options.texts)) as [string, Step[]];

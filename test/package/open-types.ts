@@ -71,6 +71,7 @@ export const REASONS: readonly (readonly [why: string, names: readonly string[]]
       "DictSource",
       "EntryClass",
       "fromAny",
+      "fromkeys",
       "collate",
       "groupBy.values",
       "fromTuple",

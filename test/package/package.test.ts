@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { packAll } from "../../scripts/pack/main.ts";
 import { hostPlatform } from "../../scripts/pack/platforms.ts";
-import { root } from "../../scripts/toolchain.mjs";
+import { root, tsc } from "../../scripts/toolchain.mjs";
 import { COMPILER, PROGRAMS } from "./typed/configs.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "zensor-package-"));
@@ -140,7 +140,6 @@ describe("an installed package", () => {
   });
 
   test("has types, which are true", () => {
-    const tsc = join(root, "node_modules", "typescript", "lib", "tsc.js");
     const compilerOptions = { ...COMPILER, module: "nodenext", moduleResolution: "nodenext" };
     for (const name of PROGRAMS) {
       cpSync(join(import.meta.dir, "typed", name), join(project, name));

@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { writeTypes } from "../../scripts/pack/types.ts";
-import { root } from "../../scripts/toolchain.mjs";
+import { tsc, tscInJavaScript } from "../../scripts/toolchain.mjs";
 import { CALLS, removeFiles } from "../api/unknown-words.ts";
 import { declaredWords } from "./declared-words.ts";
 import { openTypes, REASONS } from "./open-types.ts";
@@ -14,12 +14,14 @@ const project = mkdtempSync(join(tmpdir(), "zensor-types-"));
 const installed = join(project, "node_modules", "zensor");
 const declarations = join(installed, "zensor.d.ts");
 
+/** What users have: the present compiler, and the last one written in JavaScript. */
+const COMPILERS = { "TypeScript 7": tsc, "TypeScript 6": tscInJavaScript };
+
 /** What the compiler says of these files, nothing when they are right, and the processor's seconds that it took. */
-function compile(files: readonly string[], extra: object): { said: string; seconds: number } {
+function compile(files: readonly string[], extra: object, compiler = tsc): { said: string; seconds: number } {
   const compilerOptions = { ...COMPILER, ...extra };
   writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files }));
-  const tsc = join(root, "node_modules", "typescript", "lib", "tsc.js");
-  const child = Bun.spawnSync([process.execPath, tsc, "-p", "tsconfig.json"], { cwd: project });
+  const child = Bun.spawnSync([process.execPath, compiler, "-p", "tsconfig.json"], { cwd: project });
   return { said: `${child.stdout}${child.stderr}`, seconds: Number(child.resourceUsage.cpuTime.total) / 1e6 };
 }
 
@@ -34,19 +36,21 @@ afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 describe("programs compile", () => {
   for (const [name, extra] of Object.entries(CONFIGS)) {
-    const exact = extra.exactOptionalPropertyTypes === true;
-    test(name, () => expect(compile(exact ? [...PROGRAMS, "exact.mts"] : PROGRAMS, extra).said).toBe(""), 60_000);
+    const files = extra.exactOptionalPropertyTypes === true ? [...PROGRAMS, "exact.mts"] : PROGRAMS;
+    for (const [version, compiler] of Object.entries(COMPILERS))
+      test(`${name}, ${version}`, () => expect(compile(files, extra, compiler).said).toBe(""), 60_000);
   }
 
   test("and in a moment: 200 lines", () => {
     const lines = readFileSync(join(project, "training.mts"), "utf8").split("\n").length - 1;
     expect(lines).toBeGreaterThanOrEqual(200);
-    for (const skipLibCheck of [true, false]) {
-      const { said, seconds } = compile(["training.mts"], { skipLibCheck });
-      expect(said).toBe("");
-      const what = skipLibCheck ? `${lines} lines` : "with the declarations checked";
-      console.log(`${what}: compiled in ${seconds.toFixed(2)} s of one processor`);
-    }
+    for (const [version, compiler] of Object.entries(COMPILERS))
+      for (const skipLibCheck of [true, false]) {
+        const { said, seconds } = compile(["training.mts"], { skipLibCheck }, compiler);
+        expect(said).toBe("");
+        const what = skipLibCheck ? `${lines} lines` : "with the declarations checked";
+        console.log(`${what}, ${version}: compiled in ${seconds.toFixed(2)} s of one processor`);
+      }
   }, 60_000);
 
   test("and wrong ones do not", () => {

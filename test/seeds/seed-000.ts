@@ -49,6 +49,23 @@ export const seed000 = defineSeed<Scope>("000", [
     reason: onCpu,
   },
   {
+    line: 21,
+    python: "# if the device of the TensorDict is not None, new entries are moved to it",
+    code: () => {
+      const moved = new TensorDict({ a: rand(10) }, [10], { device: "meta" });
+      moved.set("b", rand(10, 10));
+      print(moved);
+    },
+    prints: `TensorDict(
+    fields={
+        a: Tensor(shape=torch.Size([10]), device=meta, dtype=torch.float32, is_shared=False),
+        b: Tensor(shape=torch.Size([10, 10]), device=meta, dtype=torch.float32, is_shared=False)},
+    batch_size=torch.Size([10]),
+    device=meta,
+    is_shared=False)`,
+    reason: "The document says it in words, of cuda:0; the meta device is another one on every machine.",
+  },
+  {
     line: 30,
     python: "print(tensordict.device)",
     code: (s) => print(s.tensordict.device),
@@ -90,6 +107,16 @@ export const seed000 = defineSeed<Scope>("000", [
     code: (s) => print(s.tensordict),
     prints: twoFields("None"),
     reason: onCpu,
+  },
+  {
+    line: 56,
+    python: "# without a device, values may be on different devices",
+    code: (s) => {
+      s.tensordict.set("c", rand(10, { device: "meta" }));
+      print(s.tensordict.device, s.tensordict.get("a").device, s.tensordict.get("c").device);
+    },
+    prints: "None cpu meta",
+    reason: "The document says it in words.",
   },
   {
     line: 71,

@@ -1,9 +1,10 @@
-// Rows of seed 002: the examples on the tensordict package's page.
+// Rows of seed 002: the examples on the tensordict package's page. Those about its tables are in a file of their own.
 import assert from "node:assert/strict";
 import { MemoryMappedTensor, nn, ones, print, type Tensor, TensorDict, zeros } from "../../src/index.ts";
-import { type BaseScope, defineSeed } from "./row.ts";
+import { defineSeed } from "./row.ts";
+import { type PackageScope, packageRows } from "./seed-002-package.ts";
 
-interface Scope extends BaseScope {
+interface Scope extends PackageScope {
   data: TensorDict;
   module: nn.Linear;
   params: TensorDict;
@@ -14,6 +15,7 @@ interface Scope extends BaseScope {
 }
 
 export const seed002 = defineSeed<Scope>("002", [
+  ...packageRows.before,
   {
     line: 66,
     python: "data.lock_()",
@@ -111,4 +113,5 @@ export const seed002 = defineSeed<Scope>("002", [
     },
     prints: "torch.Size([10, 3, 480, 480])",
   },
+  ...packageRows.after,
 ]);

@@ -121,6 +121,21 @@ describe("lazy", () => {
     expect(() => TensorDict.lazyStack([])).toThrow("items cannot be empty");
     expect(new LazyStackedTensorDict([]).batchSize).toEqual([0] as never);
   });
+  test("extend adds all members, or none", () => {
+    const td = TensorDict.lazyStack([make(1)]) as unknown as LazyStackedTensorDict;
+    td.extend([make(2), make(3)]);
+    td.extend(TensorDict.stack([make(4)]));
+    expect((td.at(["n", "z"]) as Tensor).tolist()).toEqual([1, 2, 3, 4]);
+    td.extend(td);
+    expect(td.batchSize).toEqual([8] as never);
+    for (const wrong of [[make(5), new TensorDict({}, [2])], [make(5), 3], 3, null]) {
+      expect(() => td.extend(wrong as never)).toThrow();
+      expect(td.members).toHaveLength(8);
+    }
+    td.lock_();
+    expect(() => td.extend([make(5)])).toThrow("Cannot modify locked TensorDict");
+    expect(td.members).toHaveLength(8);
+  });
   test("shape operations that mix members give a dense result", () => {
     const td = TensorDict.lazyStack([make(1), make(2)]);
     expect(td.view(2, 1).batchSize).toEqual([2, 1] as never);

@@ -16,6 +16,8 @@ comptime {
     _ = @import("cpu/vmath.zig");
     _ = @import("cuda/driver.zig");
     _ = @import("cuda/loader.zig");
+    _ = @import("cuda/memory.zig");
+    _ = @import("gpu/args.zig");
     _ = @import("cuda/name_kernels.zig");
     _ = @import("core/lifetimes.zig");
     _ = @import("io/files.zig");

@@ -208,6 +208,11 @@ export const texts = [
     text: "Expected primal to be floating point or complex, but got: torch.{dtype}",
   },
   {
+    ...value,
+    name: "tangentIntegers",
+    text: "Expected tangent to be floating point or complex, but got: torch.{dtype}",
+  },
+  {
     ...runtime,
     name: "tangentSize",
     text:

@@ -42,6 +42,7 @@ import { type ContiguousOptions, cloneTd, contiguousTd, convertTd, detachTd, typ
 import { type ApplyOptions, applyOrNull, type LeafFunction } from "../ops/pointwise.ts";
 import { textOf } from "../ops/printing.ts";
 import { isRagged, type RaggedOptions, raggedEntry } from "../ops/ragged.ts";
+import { repeatTd } from "../ops/rearranging.ts";
 import { inPlace } from "../ops/rebinding.ts";
 import * as shape from "../ops/shape.ts";
 import { updateBy } from "../ops/update-resizing.ts";
@@ -321,8 +322,8 @@ export abstract class TensorDictBase<in out S extends Schema = Schema> extends K
   clearDevice(): this {
     return this.clearDevice_();
   }
-  /** With every tensor contiguous. @torch TensorDict.contiguous */ contiguous(options: ContiguousOptions = {}): Td {
-    return contiguousTd(this, options);
+  /** With every tensor contiguous. @torch TensorDict.contiguous */ contiguous(options: ContiguousOptions = {}): this {
+    return contiguousTd(this, options) as this & Td;
   }
   /** With every tensor detached. @torch TensorDict.detach */ detach(): this {
     return detachTd(this) as this;
@@ -388,7 +389,7 @@ export abstract class TensorDictBase<in out S extends Schema = Schema> extends K
   /** Copies along the batch dimensions. @torch TensorDict.repeat */
   repeat(...repeats: (number | readonly number[] | shape.InplaceOptions)[]): this {
     const [given, { inplace }] = withOptions<number | readonly number[], shape.InplaceOptions>(repeats);
-    return inPlace(this, "repeat", shape.repeatTd(this, sizes(given)), inplace);
+    return inPlace(this, "repeat", repeatTd(this, sizes(given)), inplace);
   }
   /** Elements of the batch where `mask` is true. @torch TensorDict.masked_select */
   maskedSelect(mask: Tensor): this {

@@ -17,7 +17,7 @@ import {
   reduceTogether,
 } from "../ops/reducing.ts";
 import { computed, filtersEmpty, KEEP_LOCK, MathMethods } from "./math-methods.ts";
-import type { DefaultOptions } from "./math-signatures.ts";
+import type { DefaultOptions, SameKeys } from "./math-signatures.ts";
 
 /** A bound of `clamp`: none where it is null. */
 export type Bound = Operand | null;
@@ -78,7 +78,7 @@ export abstract class ElementMethods<in out S = Schema> extends MathMethods<S> {
    * ```
    * @torch TensorDict.clamp
    */
-  clamp(min: Bound, max: Bound = null): Td {
+  clamp(min: Bound, max: Bound = null): this {
     if (min === null && max === null) {
       throw new RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None", { op: "clamp" });
     }
@@ -87,7 +87,7 @@ export abstract class ElementMethods<in out S = Schema> extends MathMethods<S> {
     if (isTensorCollection(min) !== isTensorCollection(max)) {
       throw new ValueError("Mixed tensordict and non-tensordict min/max values are not authorized.");
     }
-    return elementwiseTd(this._td, [min, max], between);
+    return elementwiseTd(this._td, [min, max], between) as this & Td;
   }
   /**
    * No element less than a bound.
@@ -97,7 +97,9 @@ export abstract class ElementMethods<in out S = Schema> extends MathMethods<S> {
    * ```
    * @torch TensorDict.clamp_min
    */
-  clampMin(other: Operand, options: DefaultOptions = {}): Td {
+  clampMin(other: Operand, options?: SameKeys): this;
+  clampMin(other: Operand, options: DefaultOptions): Td;
+  clampMin(other: Operand, options: DefaultOptions = {}): this | Td {
     return bounded(this._td, other, lower, options.default ?? null);
   }
   /**
@@ -108,7 +110,9 @@ export abstract class ElementMethods<in out S = Schema> extends MathMethods<S> {
    * ```
    * @torch TensorDict.clamp_max
    */
-  clampMax(other: Operand, options: DefaultOptions = {}): Td {
+  clampMax(other: Operand, options?: SameKeys): this;
+  clampMax(other: Operand, options: DefaultOptions): Td;
+  clampMax(other: Operand, options: DefaultOptions = {}): this | Td {
     return bounded(this._td, other, upper, options.default ?? null);
   }
   /**
@@ -144,8 +148,8 @@ export abstract class ElementMethods<in out S = Schema> extends MathMethods<S> {
    * ```
    * @torch TensorDict.lerp
    */
-  lerp(end: Operand, weight: Operand): Td {
-    return computed(this._td, elementwiseTd(this._td, [end, weight], interpolate, KEEP_LOCK));
+  lerp(end: Operand, weight: Operand): this {
+    return computed(this._td, elementwiseTd(this._td, [end, weight], interpolate, KEEP_LOCK)) as this & Td;
   }
   /**
    * `lerp`, written into every tensor.
@@ -169,9 +173,9 @@ export abstract class ElementMethods<in out S = Schema> extends MathMethods<S> {
    * ```
    * @torch TensorDict.addcmul
    */
-  addcmul(other1: Operand, other2: Operand, options: ScaleOptions = {}): Td {
+  addcmul(other1: Operand, other2: Operand, options: ScaleOptions = {}): this {
     const add: ManyFunction = (t, [a, b]) => t.addcmul(a as Tensor, b as Tensor, options);
-    return computed(this._td, elementwiseTd(this._td, [other1, other2], add, KEEP_LOCK));
+    return computed(this._td, elementwiseTd(this._td, [other1, other2], add, KEEP_LOCK)) as this & Td;
   }
   /**
    * `addcmul`, written into every tensor.
@@ -196,9 +200,9 @@ export abstract class ElementMethods<in out S = Schema> extends MathMethods<S> {
    * ```
    * @torch TensorDict.addcdiv
    */
-  addcdiv(other1: Operand, other2: Operand, options: ScaleOptions = {}): Td {
+  addcdiv(other1: Operand, other2: Operand, options: ScaleOptions = {}): this {
     const add: ManyFunction = (t, [a, b]) => t.addcdiv(a as Tensor, b as Tensor, options);
-    return computed(this._td, elementwiseTd(this._td, [other1, other2], add, KEEP_LOCK));
+    return computed(this._td, elementwiseTd(this._td, [other1, other2], add, KEEP_LOCK)) as this & Td;
   }
   /**
    * `addcdiv`, written into every tensor.
@@ -222,8 +226,8 @@ export abstract class ElementMethods<in out S = Schema> extends MathMethods<S> {
    * ```
    * @torch TensorDict.softmax
    */
-  softmax(dim: number, dtype: DTypeLike | null = null): Td {
-    return softmaxTd(this._td, dim, dtype);
+  softmax(dim: number, dtype: DTypeLike | null = null): this {
+    return softmaxTd(this._td, dim, dtype) as this & Td;
   }
   /**
    * A copy with a value where a mask of the batch is true.
@@ -236,10 +240,10 @@ export abstract class ElementMethods<in out S = Schema> extends MathMethods<S> {
    * ```
    * @torch TensorDict.masked_fill
    */
-  maskedFill(mask: Tensor, value: Scalar): Td {
+  maskedFill(mask: Tensor, value: Scalar): this {
     const fill = (t: Tensor, _path: readonly string[], [where]: readonly unknown[]) =>
-      t.maskedFill(where as Tensor, value);
-    return applyLeaves(this._td, fill, {}, [mask]);
+      t.clone().maskedFill_(where as Tensor, value);
+    return applyLeaves(this._td, fill, {}, [mask]) as this & Td;
   }
   /**
    * Writes a value where a mask of the batch is true.
@@ -261,8 +265,8 @@ export abstract class ElementMethods<in out S = Schema> extends MathMethods<S> {
    * ```
    * @torch TensorDict.type
    */
-  type(dstType: DTypeLike): Td {
-    return applyLeaves(this._td, (t) => t.to(dstType));
+  type(dstType: DTypeLike): this {
+    return applyLeaves(this._td, (t) => t.to(dstType)) as this & Td;
   }
 }
 
@@ -273,7 +277,7 @@ function bounded(
   bound: ManyFunction,
   fallback: NonNullable<DefaultOptions["default"]> | null,
 ): Td {
-  const how = { ...KEEP_LOCK, fallback, filterEmpty: filtersEmpty(td, other) };
+  const how = { ...KEEP_LOCK, fallback, filterEmpty: filtersEmpty(other) };
   return computed(td, elementwiseTd(td, [other], bound, how));
 }
 

@@ -247,9 +247,9 @@ export abstract class EntryMethods<in out S = Schema> extends PlainMethods<S> {
    * ```
    * @torch TensorDict.grad
    */
-  get grad(): Td | null {
+  get grad(): this | null {
     if ([...tensorsOf(this._td)].every(([, t]) => t.grad === null)) return null;
-    return applyLeaves(this._td, (t) => t.grad, { propagateLock: true, filterEmpty: true });
+    return applyLeaves(this._td, (t) => t.grad, { propagateLock: true, filterEmpty: true }) as (this & Td) | null;
   }
   /**
    * A record of its entries: nested collections are records, too, values stay as they are.

@@ -78,6 +78,8 @@ function expanded(list: readonly Td[]): Td {
  * @throws RuntimeError without a module, when keys or shapes differ, and for a lazy stack as a module
  * @torch tensordict.from_modules
  */
+export function fromModules(...modules: [...ModuleLike[], FromModulesOptions & { asModule: true }]): TensorDictParams;
+export function fromModules(...modules: (ModuleLike | FromModulesOptions)[]): Td;
 export function fromModules(...modules: (ModuleLike | FromModulesOptions)[]): Td {
   const given = inOrder<(ModuleLike | FromModulesOptions | undefined)[]>("fromModules", FUNCTIONS.fromModules, modules);
   const isModule = (x: unknown): x is ModuleLike => typeof x === "function" || "_parameters" in (x as object);

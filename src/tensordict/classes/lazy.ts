@@ -291,6 +291,22 @@ export class LazyStackedTensorDict<in out S extends Schema = Schema> extends Ten
     this._resize();
   }
 
+  /**
+   * Adds members at the end: all of them, or none if one does not fit.
+   * @param tensordict a list, or a collection, whose elements are added
+   * @throws TypeError for what is no collection, ValueError for a batch size or a device that does not fit
+   */
+  extend(tensordict: Iterable<Td>): void {
+    requireUnlocked(this);
+    if (typeof (tensordict as Partial<Iterable<Td>> | null)?.[Symbol.iterator] !== "function") {
+      throw new TypeError(`'${typeName(tensordict)}' object is not iterable`);
+    }
+    const added = [...tensordict];
+    for (const td of added) requireMember(this, td);
+    for (const td of added) this._members.push(td);
+    this._resize();
+  }
+
   /** @internal The batch size that its members give it. */
   _resize(): void {
     this._batchSize = Size.fromList(

@@ -16,8 +16,8 @@ import { TableMethods } from "./table-methods.ts";
 /** What a function of chunks gives: null for nothing. */
 export type Mapped = Td | Tensor | null | undefined | void;
 
-/** A function of chunks. */
-export type MapFunction<R> = (chunk: Td) => R;
+/** A function of chunks, which may say what it knows of their keys. */
+export type MapFunction<R> = { call(chunk: Td): R }["call"];
 
 /** What results are together: null when there were none. */
 export type Joined<R> = Extract<Awaited<R>, Td | Tensor> | (Awaited<R> extends Td | Tensor ? never : null);

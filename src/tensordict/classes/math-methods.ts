@@ -3,7 +3,7 @@ import type { DType, DTypeName } from "../../tensor/dtype.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { keyPath, unravelKey } from "../core/keys.ts";
 import { FORMS } from "../core/signatures.ts";
-import { isLazy, isTensorCollection, type Td } from "../core/state.ts";
+import { isTensorCollection, type Td } from "../core/state.ts";
 import type { Schema } from "../core/types.ts";
 import { changeTensors, hasNoTensors, isEmptyTd, requireEntry, tensorsOf } from "../ops/access.ts";
 import { compareTd } from "../ops/comparing.ts";
@@ -12,6 +12,7 @@ import {
   applyLeaves,
   type BinaryFunction,
   binaryTd,
+  grow,
   type LeafFunction,
   type Operand,
   rehearseAll,
@@ -25,7 +26,7 @@ import {
   type SumOptions,
 } from "../ops/reducing.ts";
 import { DiskMethods } from "./disk-methods.ts";
-import type { AlphaOptions, CastOptions, DefaultOptions, MathSignatures } from "./math-signatures.ts";
+import type { AlphaOptions, CastOptions, DefaultOptions, MathSignatures, SameKeys } from "./math-signatures.ts";
 
 /** Functions of one tensor that exist under the same name here. */
 const UNARY = [
@@ -147,11 +148,13 @@ export abstract class MathMethods<in out S = Schema> extends DiskMethods<S> {
     return isEmptyTd(this._td);
   }
   /** The rest of a division by a number, a tensor or the entry of the same key. @torch TensorDict.mod */
-  mod(other: Operand): Td {
-    return computed(this._td, binaryTd(this._td, other, binary("remainder"), KEEP_LOCK));
+  mod(other: Operand): this {
+    return computed(this._td, binaryTd(this._td, other, binary("remainder"), KEEP_LOCK)) as this & Td;
   }
   /** A number, a tensor or the entry of the same key, less every tensor. @torch TensorDict.rsub */
-  rsub(other: Operand, options: DefaultOptions & AlphaOptions = {}): Td {
+  rsub(other: Operand, options?: SameKeys & AlphaOptions): this;
+  rsub(other: Operand, options: DefaultOptions & AlphaOptions): Td;
+  rsub(other: Operand, options: DefaultOptions & AlphaOptions = {}): this | Td {
     const { alpha = null } = options;
     const less: BinaryFunction = (a, b) => {
       if (alpha === null) return a.sub(b as Tensor).neg();
@@ -162,7 +165,7 @@ export abstract class MathMethods<in out S = Schema> extends DiskMethods<S> {
             .neg()
             .add(b as Tensor);
     };
-    const how = { ...KEEP_LOCK, fallback: options.default ?? null, filterEmpty: filtersEmpty(this._td, other) };
+    const how = { ...KEEP_LOCK, fallback: options.default ?? null, filterEmpty: filtersEmpty(other) };
     return computed(this._td, binaryTd(this._td, other, less, how));
   }
   /** True when every element is true; a tree of results over one batch dimension. @torch TensorDict.all */
@@ -235,12 +238,11 @@ function changeAll(td: Td, change: (t: Tensor) => Tensor, arithmetic: boolean): 
 }
 
 /** As in Python, levels without tensors are left out, but not of what a tensor of the batch is combined with. */
-export const filtersEmpty = (td: Td, other: Operand): boolean =>
-  !isLazy(td) && !(other instanceof Tensor && other.ndim > 0);
+export const filtersEmpty = (other: Operand): boolean => !(other instanceof Tensor && other.ndim > 0);
 
 /** What arithmetic gives: as in Python an unlocked copy, empty levels too, where there is nothing to compute. */
 export function computed(td: Td, result: Td): Td {
-  return hasNoTensors(td) && hasNoTensors(result) ? shallowTree(td) : result;
+  return hasNoTensors(td) && hasNoTensors(result) ? shallowTree(grow(td, result._batchSize)) : result;
 }
 
 /** The result is locked where the receiver is. */
@@ -287,7 +289,7 @@ install(
   (name) =>
     function (this: Td, other: Operand, options: DefaultOptions & AlphaOptions = {}): Td {
       const fallback = options.default ?? null;
-      const filterEmpty = filtersEmpty(this, other);
+      const filterEmpty = filtersEmpty(other);
       return computed(this, binaryTd(this, other, scaled(name, options), { ...KEEP_LOCK, fallback, filterEmpty }));
     },
 );

@@ -23,6 +23,12 @@ export interface DefaultOptions {
   default?: Fallback | null;
 }
 
+/** Both sides have the same keys. */
+export interface SameKeys {
+  /** Nothing stands for keys that one side lacks: they are errors. */
+  default?: null;
+}
+
 /** How much the other operand counts. */
 export interface AlphaOptions {
   /** The other operand is multiplied with it first. */
@@ -32,289 +38,298 @@ export interface AlphaOptions {
 /** Arithmetic of every tensor of a tree at once. */
 export interface MathSignatures {
   /** `abs` of every tensor. @torch TensorDict.abs */
-  abs(): Td;
+  abs(): this;
   /** `acos` of every tensor. @torch TensorDict.acos */
-  acos(): Td;
+  acos(): this;
   /** `asin` of every tensor. @torch TensorDict.asin */
-  asin(): Td;
+  asin(): this;
   /** `atan` of every tensor. @torch TensorDict.atan */
-  atan(): Td;
+  atan(): this;
   /** `ceil` of every tensor. @torch TensorDict.ceil */
-  ceil(): Td;
+  ceil(): this;
   /** `cos` of every tensor. @torch TensorDict.cos */
-  cos(): Td;
+  cos(): this;
   /** `cosh` of every tensor. @torch TensorDict.cosh */
-  cosh(): Td;
+  cosh(): this;
   /** `erf` of every tensor. @torch TensorDict.erf */
-  erf(): Td;
+  erf(): this;
   /** `erfc` of every tensor. @torch TensorDict.erfc */
-  erfc(): Td;
+  erfc(): this;
   /** `exp` of every tensor. @torch TensorDict.exp */
-  exp(): Td;
+  exp(): this;
   /** `expm1` of every tensor. @torch TensorDict.expm1 */
-  expm1(): Td;
+  expm1(): this;
   /** `floor` of every tensor. @torch TensorDict.floor */
-  floor(): Td;
+  floor(): this;
   /** `frac` of every tensor. @torch TensorDict.frac */
-  frac(): Td;
+  frac(): this;
   /** `lgamma` of every tensor. @torch TensorDict.lgamma */
-  lgamma(): Td;
+  lgamma(): this;
   /** `log` of every tensor. @torch TensorDict.log */
-  log(): Td;
+  log(): this;
   /** `log10` of every tensor. @torch TensorDict.log10 */
-  log10(): Td;
+  log10(): this;
   /** `log1p` of every tensor. @torch TensorDict.log1p */
-  log1p(): Td;
+  log1p(): this;
   /** `log2` of every tensor. @torch TensorDict.log2 */
-  log2(): Td;
+  log2(): this;
   /** `neg` of every tensor. @torch TensorDict.neg */
-  neg(): Td;
+  neg(): this;
   /** `reciprocal` of every tensor. @torch TensorDict.reciprocal */
-  reciprocal(): Td;
+  reciprocal(): this;
   /** `round` of every tensor. @torch TensorDict.round */
-  round(): Td;
+  round(): this;
   /** `sigmoid` of every tensor. @torch TensorDict.sigmoid */
-  sigmoid(): Td;
+  sigmoid(): this;
   /** `sign` of every tensor. @torch TensorDict.sign */
-  sign(): Td;
+  sign(): this;
   /** `sin` of every tensor. @torch TensorDict.sin */
-  sin(): Td;
+  sin(): this;
   /** `sinh` of every tensor. @torch TensorDict.sinh */
-  sinh(): Td;
+  sinh(): this;
   /** `sqrt` of every tensor. @torch TensorDict.sqrt */
-  sqrt(): Td;
+  sqrt(): this;
   /** `square` of every tensor. @torch TensorDict.square */
-  square(): Td;
+  square(): this;
   /** `tan` of every tensor. @torch TensorDict.tan */
-  tan(): Td;
+  tan(): this;
   /** `tanh` of every tensor. @torch TensorDict.tanh */
-  tanh(): Td;
+  tanh(): this;
   /** `trunc` of every tensor. @torch TensorDict.trunc */
-  trunc(): Td;
+  trunc(): this;
   /** `logicalNot` of every tensor. @torch TensorDict.logical_not */
-  logicalNot(): Td;
+  logicalNot(): this;
   /** `bitwiseNot` of every tensor. @torch TensorDict.bitwise_not */
-  bitwiseNot(): Td;
+  bitwiseNot(): this;
   /** `abs` of every tensor, written into it. @torch TensorDict.abs_ */
-  abs_(): Td;
+  abs_(): this;
   /** `acos` of every tensor, written into it. @torch TensorDict.acos_ */
-  acos_(): Td;
+  acos_(): this;
   /** `asin` of every tensor, written into it. @torch TensorDict.asin_ */
-  asin_(): Td;
+  asin_(): this;
   /** `atan` of every tensor, written into it. @torch TensorDict.atan_ */
-  atan_(): Td;
+  atan_(): this;
   /** `ceil` of every tensor, written into it. @torch TensorDict.ceil_ */
-  ceil_(): Td;
+  ceil_(): this;
   /** `cos` of every tensor, written into it. @torch TensorDict.cos_ */
-  cos_(): Td;
+  cos_(): this;
   /** `cosh` of every tensor, written into it. @torch TensorDict.cosh_ */
-  cosh_(): Td;
+  cosh_(): this;
   /** `erf` of every tensor, written into it. @torch TensorDict.erf_ */
-  erf_(): Td;
+  erf_(): this;
   /** `erfc` of every tensor, written into it. @torch TensorDict.erfc_ */
-  erfc_(): Td;
+  erfc_(): this;
   /** `exp` of every tensor, written into it. @torch TensorDict.exp_ */
-  exp_(): Td;
+  exp_(): this;
   /** `expm1` of every tensor, written into it. @torch TensorDict.expm1_ */
-  expm1_(): Td;
+  expm1_(): this;
   /** `floor` of every tensor, written into it. @torch TensorDict.floor_ */
-  floor_(): Td;
+  floor_(): this;
   /** `frac` of every tensor, written into it. @torch TensorDict.frac_ */
-  frac_(): Td;
+  frac_(): this;
   /** `lgamma` of every tensor, written into it. @torch TensorDict.lgamma_ */
-  lgamma_(): Td;
+  lgamma_(): this;
   /** `log` of every tensor, written into it. @torch TensorDict.log_ */
-  log_(): Td;
+  log_(): this;
   /** `log10` of every tensor, written into it. @torch TensorDict.log10_ */
-  log10_(): Td;
+  log10_(): this;
   /** `log1p` of every tensor, written into it. @torch TensorDict.log1p_ */
-  log1p_(): Td;
+  log1p_(): this;
   /** `log2` of every tensor, written into it. @torch TensorDict.log2_ */
-  log2_(): Td;
+  log2_(): this;
   /** `neg` of every tensor, written into it. @torch TensorDict.neg_ */
-  neg_(): Td;
+  neg_(): this;
   /** `reciprocal` of every tensor, written into it. @torch TensorDict.reciprocal_ */
-  reciprocal_(): Td;
+  reciprocal_(): this;
   /** `round` of every tensor, written into it. @torch TensorDict.round_ */
-  round_(): Td;
+  round_(): this;
   /** `sigmoid` of every tensor, written into it. @torch TensorDict.sigmoid_ */
-  sigmoid_(): Td;
+  sigmoid_(): this;
   /** `sign` of every tensor, written into it. @torch TensorDict.sign_ */
-  sign_(): Td;
+  sign_(): this;
   /** `sin` of every tensor, written into it. @torch TensorDict.sin_ */
-  sin_(): Td;
+  sin_(): this;
   /** `sinh` of every tensor, written into it. @torch TensorDict.sinh_ */
-  sinh_(): Td;
+  sinh_(): this;
   /** `sqrt` of every tensor, written into it. @torch TensorDict.sqrt_ */
-  sqrt_(): Td;
+  sqrt_(): this;
   /** `square` of every tensor, written into it. @torch TensorDict.square_ */
-  square_(): Td;
+  square_(): this;
   /** `tan` of every tensor, written into it. @torch TensorDict.tan_ */
-  tan_(): Td;
+  tan_(): this;
   /** `tanh` of every tensor, written into it. @torch TensorDict.tanh_ */
-  tanh_(): Td;
+  tanh_(): this;
   /** `trunc` of every tensor, written into it. @torch TensorDict.trunc_ */
-  trunc_(): Td;
+  trunc_(): this;
   /** `logicalNot` of every tensor, written into it. @torch TensorDict.logical_not_ */
-  logicalNot_(): Td;
+  logicalNot_(): this;
   /** `bitwiseNot` of every tensor, written into it. @torch TensorDict.bitwise_not_ */
-  bitwiseNot_(): Td;
+  bitwiseNot_(): this;
   /** Which elements are no numbers. @torch TensorDict.isnan */
-  isnan(): Td;
+  isnan(): this;
   /** Which elements are finite. @torch TensorDict.isfinite */
-  isfinite(): Td;
+  isfinite(): this;
   /** Which elements are infinite. @torch TensorDict.isinf */
-  isinf(): Td;
+  isinf(): this;
   /** Which elements are minus infinity. @torch TensorDict.isneginf */
-  isneginf(): Td;
+  isneginf(): this;
   /** Which elements are plus infinity. @torch TensorDict.isposinf */
-  isposinf(): Td;
+  isposinf(): this;
   /** Which elements have no imaginary part. @torch TensorDict.isreal */
-  isreal(): Td;
+  isreal(): this;
   /** Every tensor as float32. @torch TensorDict.float */
-  float(options?: CastOptions): Td;
+  float(options?: CastOptions): this;
   /** Every tensor as float64. @torch TensorDict.double */
-  double(options?: CastOptions): Td;
+  double(options?: CastOptions): this;
   /** Every tensor as float16. @torch TensorDict.half */
-  half(options?: CastOptions): Td;
+  half(options?: CastOptions): this;
   /** Every tensor as bfloat16. @torch TensorDict.bfloat16 */
-  bfloat16(options?: CastOptions): Td;
+  bfloat16(options?: CastOptions): this;
   /** Every tensor as int32. @torch TensorDict.int */
-  int(options?: CastOptions): Td;
+  int(options?: CastOptions): this;
   /** Every tensor as int64. @torch TensorDict.long */
-  long(options?: CastOptions): Td;
+  long(options?: CastOptions): this;
   /** Every tensor as int16. @torch TensorDict.short */
-  short(options?: CastOptions): Td;
+  short(options?: CastOptions): this;
   /** Every tensor as bool. @torch TensorDict.bool */
-  bool(options?: CastOptions): Td;
+  bool(options?: CastOptions): this;
   /** Every tensor as float16. @torch TensorDict.float16 */
-  float16(options?: CastOptions): Td;
+  float16(options?: CastOptions): this;
   /** Every tensor as float32. @torch TensorDict.float32 */
-  float32(options?: CastOptions): Td;
+  float32(options?: CastOptions): this;
   /** Every tensor as float64. @torch TensorDict.float64 */
-  float64(options?: CastOptions): Td;
+  float64(options?: CastOptions): this;
   /** Every tensor as int8. @torch TensorDict.int8 */
-  int8(options?: CastOptions): Td;
+  int8(options?: CastOptions): this;
   /** Every tensor as int16. @torch TensorDict.int16 */
-  int16(options?: CastOptions): Td;
+  int16(options?: CastOptions): this;
   /** Every tensor as int32. @torch TensorDict.int32 */
-  int32(options?: CastOptions): Td;
+  int32(options?: CastOptions): this;
   /** Every tensor as int64. @torch TensorDict.int64 */
-  int64(options?: CastOptions): Td;
+  int64(options?: CastOptions): this;
   /** Every tensor as uint8. @torch TensorDict.uint8 */
-  uint8(options?: CastOptions): Td;
+  uint8(options?: CastOptions): this;
   /** Every tensor as uint16. @torch TensorDict.uint16 */
-  uint16(options?: CastOptions): Td;
+  uint16(options?: CastOptions): this;
   /** Every tensor as uint32. @torch TensorDict.uint32 */
-  uint32(options?: CastOptions): Td;
+  uint32(options?: CastOptions): this;
   /** Every tensor as uint64. @torch TensorDict.uint64 */
-  uint64(options?: CastOptions): Td;
+  uint64(options?: CastOptions): this;
   /** Every tensor as complex64. @torch TensorDict.complex64 */
-  complex64(options?: CastOptions): Td;
+  complex64(options?: CastOptions): this;
   /** Every tensor as complex128. @torch TensorDict.complex128 */
-  complex128(options?: CastOptions): Td;
+  complex128(options?: CastOptions): this;
   /** `add` of every tensor and a number, a tensor or the entry of the same key. @torch TensorDict.add */
-  add(other: Operand, options?: DefaultOptions & AlphaOptions): Td;
+  add(other: Operand, options?: SameKeys & AlphaOptions): this;
+  add(other: Operand, options: DefaultOptions & AlphaOptions): Td;
   /** `sub` of every tensor and a number, a tensor or the entry of the same key. @torch TensorDict.sub */
-  sub(other: Operand, options?: DefaultOptions & AlphaOptions): Td;
+  sub(other: Operand, options?: SameKeys & AlphaOptions): this;
+  sub(other: Operand, options: DefaultOptions & AlphaOptions): Td;
   /** `mul` of every tensor and a number, a tensor or the entry of the same key. @torch TensorDict.mul */
-  mul(other: Operand, options?: DefaultOptions): Td;
+  mul(other: Operand, options?: SameKeys): this;
+  mul(other: Operand, options: DefaultOptions): Td;
   /** `div` of every tensor and a number, a tensor or the entry of the same key. @torch TensorDict.div */
-  div(other: Operand, options?: DefaultOptions): Td;
+  div(other: Operand, options?: SameKeys): this;
+  div(other: Operand, options: DefaultOptions): Td;
   /** `pow` of every tensor and a number, a tensor or the entry of the same key. @torch TensorDict.pow */
-  pow(other: Operand, options?: DefaultOptions): Td;
+  pow(other: Operand, options?: SameKeys): this;
+  pow(other: Operand, options: DefaultOptions): Td;
   /** `fmod` of every tensor and a number, a tensor or the entry of the same key. @torch TensorDict.fmod */
-  fmod(other: Operand): Td;
+  fmod(other: Operand): this;
   /** `remainder` of every tensor and a number, a tensor or the entry of the same key. @torch TensorDict.remainder */
-  remainder(other: Operand): Td;
+  remainder(other: Operand): this;
   /** `maximum` of every tensor and a tensor, or the entry of the same key. @torch TensorDict.maximum */
-  maximum(other: Operand, options?: DefaultOptions): Td;
+  maximum(other: Operand, options?: SameKeys): this;
+  maximum(other: Operand, options: DefaultOptions): Td;
   /** `minimum` of every tensor and a tensor, or the entry of the same key. @torch TensorDict.minimum */
-  minimum(other: Operand, options?: DefaultOptions): Td;
+  minimum(other: Operand, options?: SameKeys): this;
+  minimum(other: Operand, options: DefaultOptions): Td;
   /** `logicalAnd` of every tensor and a tensor, or the entry of the same key. @torch TensorDict.logical_and */
-  logicalAnd(other: Operand, options?: DefaultOptions): Td;
+  logicalAnd(other: Operand, options?: SameKeys): this;
+  logicalAnd(other: Operand, options: DefaultOptions): Td;
   /** `logicalOr` of every tensor and a tensor, or the entry of the same key. @torch TensorDict.logical_or */
-  logicalOr(other: Operand): Td;
+  logicalOr(other: Operand): this;
   /** `bitwiseAnd` of every tensor and a tensor, or the entry of the same key. @torch TensorDict.bitwise_and */
-  bitwiseAnd(other: Operand, options?: DefaultOptions): Td;
+  bitwiseAnd(other: Operand, options?: SameKeys): this;
+  bitwiseAnd(other: Operand, options: DefaultOptions): Td;
   /** `bitwiseOr` of every tensor and a tensor, or the entry of the same key. @torch TensorDict.bitwise_or */
-  bitwiseOr(other: Operand): Td;
+  bitwiseOr(other: Operand): this;
   /** `bitwiseXor` of every tensor and a tensor, or the entry of the same key. @torch TensorDict.bitwise_xor */
-  bitwiseXor(other: Operand): Td;
+  bitwiseXor(other: Operand): this;
   /** `add`, written into every tensor. @torch TensorDict.add_ */
-  add_(other: Operand, options?: AlphaOptions): Td;
+  add_(other: Operand, options?: AlphaOptions): this;
   /** `sub`, written into every tensor. @torch TensorDict.sub_ */
-  sub_(other: Operand, options?: AlphaOptions): Td;
+  sub_(other: Operand, options?: AlphaOptions): this;
   /** `mul`, written into every tensor. @torch TensorDict.mul_ */
-  mul_(other: Operand): Td;
+  mul_(other: Operand): this;
   /** `div`, written into every tensor. @torch TensorDict.div_ */
-  div_(other: Operand): Td;
+  div_(other: Operand): this;
   /** `pow`, written into every tensor. @torch TensorDict.pow_ */
-  pow_(other: Operand): Td;
+  pow_(other: Operand): this;
   /** `fmod`, written into every tensor. @torch TensorDict.fmod_ */
-  fmod_(other: Operand): Td;
+  fmod_(other: Operand): this;
   /** `remainder`, written into every tensor. @torch TensorDict.remainder_ */
-  remainder_(other: Operand): Td;
+  remainder_(other: Operand): this;
   /** `maximum`, written into every tensor. @torch TensorDict.maximum_ */
-  maximum_(other: Operand): Td;
+  maximum_(other: Operand): this;
   /** `minimum`, written into every tensor. @torch TensorDict.minimum_ */
-  minimum_(other: Operand): Td;
+  minimum_(other: Operand): this;
   /** `logicalAnd`, written into every tensor. @torch TensorDict.logical_and_ */
-  logicalAnd_(other: Operand): Td;
+  logicalAnd_(other: Operand): this;
   /** `logicalOr`, written into every tensor. @torch TensorDict.logical_or_ */
-  logicalOr_(other: Operand): Td;
+  logicalOr_(other: Operand): this;
   /** `bitwiseAnd`, written into every tensor. @torch TensorDict.bitwise_and_ */
-  bitwiseAnd_(other: Operand): Td;
+  bitwiseAnd_(other: Operand): this;
   /** `bitwiseOr`, written into every tensor. @torch TensorDict.bitwise_or_ */
-  bitwiseOr_(other: Operand): Td;
+  bitwiseOr_(other: Operand): this;
   /** `bitwiseXor`, written into every tensor. @torch TensorDict.bitwise_xor_ */
-  bitwiseXor_(other: Operand): Td;
+  bitwiseXor_(other: Operand): this;
   /** Which elements are equal: bools, entry by entry. @torch TensorDict.eq */
-  eq(other: Operand): Td;
+  eq(other: Operand): this;
   /** Which elements differ: bools, entry by entry. @torch TensorDict.ne */
-  ne(other: Operand): Td;
+  ne(other: Operand): this;
   /** Which elements are less: bools, entry by entry. @torch TensorDict.lt */
-  lt(other: Operand): Td;
+  lt(other: Operand): this;
   /** Which elements are less or equal: bools, entry by entry. @torch TensorDict.le */
-  le(other: Operand): Td;
+  le(other: Operand): this;
   /** Which elements are greater: bools, entry by entry. @torch TensorDict.gt */
-  gt(other: Operand): Td;
+  gt(other: Operand): this;
   /** Which elements are greater or equal: bools, entry by entry. @torch TensorDict.ge */
-  ge(other: Operand): Td;
+  ge(other: Operand): this;
   /** The sums of every tensor, along batch dimensions, or of all together. @torch TensorDict.sum */
   sum(options: SumOptions & TogetherOptions): Tensor;
   sum(dim: ReduceDim, options: SumOptions & TogetherOptions): Tensor;
-  sum(dim?: ReduceDim | SumOptions, keepdim?: boolean | SumOptions, options?: SumOptions): Td;
+  sum(dim?: ReduceDim | SumOptions, keepdim?: boolean | SumOptions, options?: SumOptions): this;
   /** The means of every tensor, along batch dimensions, or of all together. @torch TensorDict.mean */
   mean(options: SumOptions & TogetherOptions): Tensor;
   mean(dim: ReduceDim, options: SumOptions & TogetherOptions): Tensor;
-  mean(dim?: ReduceDim | SumOptions, keepdim?: boolean | SumOptions, options?: SumOptions): Td;
+  mean(dim?: ReduceDim | SumOptions, keepdim?: boolean | SumOptions, options?: SumOptions): this;
   /** The products of every tensor, along batch dimensions, or of all together. @torch TensorDict.prod */
   prod(options: TotalOptions & TogetherOptions): Tensor;
   prod(dim: ReduceDim, options: TotalOptions & TogetherOptions): Tensor;
-  prod(dim?: ReduceDim | TotalOptions, keepdim?: boolean | TotalOptions, options?: TotalOptions): Td;
+  prod(dim?: ReduceDim | TotalOptions, keepdim?: boolean | TotalOptions, options?: TotalOptions): this;
   /** The standard deviations of every tensor, along batch dimensions, or of all together. @torch TensorDict.std */
   std(options: SpreadOptions & TogetherOptions): Tensor;
   std(dim: ReduceDim, options: SpreadOptions & TogetherOptions): Tensor;
-  std(dim?: ReduceDim | SpreadOptions, keepdim?: boolean | SpreadOptions, options?: SpreadOptions): Td;
+  std(dim?: ReduceDim | SpreadOptions, keepdim?: boolean | SpreadOptions, options?: SpreadOptions): this;
   /** The variances of every tensor, along batch dimensions, or of all together. @torch TensorDict.var */
   var(options: SpreadOptions & TogetherOptions): Tensor;
   var(dim: ReduceDim, options: SpreadOptions & TogetherOptions): Tensor;
-  var(dim?: ReduceDim | SpreadOptions, keepdim?: boolean | SpreadOptions, options?: SpreadOptions): Td;
+  var(dim?: ReduceDim | SpreadOptions, keepdim?: boolean | SpreadOptions, options?: SpreadOptions): this;
   /** The greatest elements of every tensor, along batch dimensions, or of all together. @torch TensorDict.amax */
   amax(options: ReduceOptions & TogetherOptions): Tensor;
   amax(dim: ReduceDim, options: ReduceOptions & TogetherOptions): Tensor;
-  amax(dim?: ReduceDim | ReduceOptions, keepdim?: boolean | ReduceOptions, options?: ReduceOptions): Td;
+  amax(dim?: ReduceDim | ReduceOptions, keepdim?: boolean | ReduceOptions, options?: ReduceOptions): this;
   /** The least elements of every tensor, along batch dimensions, or of all together. @torch TensorDict.amin */
   amin(options: ReduceOptions & TogetherOptions): Tensor;
   amin(dim: ReduceDim, options: ReduceOptions & TogetherOptions): Tensor;
-  amin(dim?: ReduceDim | ReduceOptions, keepdim?: boolean | ReduceOptions, options?: ReduceOptions): Td;
+  amin(dim?: ReduceDim | ReduceOptions, keepdim?: boolean | ReduceOptions, options?: ReduceOptions): this;
   /** The sums of the elements that are numbers. @torch TensorDict.nansum */
   nansum(options: TotalOptions & TogetherOptions): Tensor;
   nansum(dim: ReduceDim, options: TotalOptions & TogetherOptions): Tensor;
-  nansum(dim?: ReduceDim | TotalOptions, keepdim?: boolean | TotalOptions, options?: TotalOptions): Td;
+  nansum(dim?: ReduceDim | TotalOptions, keepdim?: boolean | TotalOptions, options?: TotalOptions): this;
   /** The means of the elements that are numbers. @torch TensorDict.nanmean */
   nanmean(options: TotalOptions & TogetherOptions): Tensor;
   nanmean(dim: ReduceDim, options: TotalOptions & TogetherOptions): Tensor;
-  nanmean(dim?: ReduceDim | TotalOptions, keepdim?: boolean | TotalOptions, options?: TotalOptions): Td;
+  nanmean(dim?: ReduceDim | TotalOptions, keepdim?: boolean | TotalOptions, options?: TotalOptions): this;
 }

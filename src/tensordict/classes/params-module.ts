@@ -76,6 +76,9 @@ export class ParamsModule extends Module {
   override get _buffers(): Map<string, Tensor | null> {
     return new Slots(this._params._wrapped, (t) => !(t instanceof Parameter));
   }
+  override get _slots(): Pick<Module, "_parameters" | "_buffers" | "_modules"> {
+    return { _parameters: this._parameters, _buffers: this._buffers, _modules: this._modules };
+  }
   override get _itself(): unknown {
     return this._params;
   }

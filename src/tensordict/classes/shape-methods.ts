@@ -32,9 +32,10 @@ import {
   remade,
   repeatInterleaveTd,
   tensorSplitTd,
+  tileTd,
 } from "../ops/rearranging.ts";
 import { inPlace } from "../ops/rebinding.ts";
-import { expandTd, type InplaceOptions, narrowTd, repeatTd, transposeTd } from "../ops/shape.ts";
+import { expandTd, type InplaceOptions, narrowTd, transposeTd } from "../ops/shape.ts";
 import { EntryMethods } from "./entry-methods.ts";
 
 /** Options of `newZeros` and its like. */
@@ -180,7 +181,7 @@ export abstract class ShapeMethods<in out S = Schema> extends EntryMethods<S> {
    * @torch TensorDict.tile
    */
   tile(dims: SizeLike): this {
-    return own(repeatTd(this._dense(), typeof dims === "number" ? [dims] : dims));
+    return own(tileTd(this._dense(), typeof dims === "number" ? [dims] : dims));
   }
   /**
    * Padded along the batch dimensions: two numbers for each of them, before and after; see the function `pad`.

@@ -20,7 +20,7 @@ import {
   toNames,
   toSize,
 } from "../core/state.ts";
-import type { CollectionOptions, Entry, Schema, SchemaOf, SizeLike } from "../core/types.ts";
+import type { CollectionOptions, Entry, NestedKey, Schema, SchemaOf, SizeLike } from "../core/types.ts";
 import { fromConsolidated } from "../disk/consolidated-load.ts";
 import { type LoadOptions, loadTree, loadTreeAsync } from "../disk/memmap-load.ts";
 import type { FromH5Options } from "../disk/persistent-options.ts";
@@ -192,11 +192,15 @@ class DenseTensorDict<in out S extends Schema = Schema> extends TensorDictBase<S
     return fromModules(...modules) as TensorDict;
   }
   /** A TensorDict with the entries of an object or a Map. @torch TensorDict.from_dict */
-  static fromDict(inputDict: DictSource | Td, batchSize?: SizeLike | MakeOptions | null, options?: MakeOptions): Td {
+  static fromDict(
+    inputDict: DictSource | Td,
+    batchSize?: SizeLike | MakeOptions | null,
+    options?: MakeOptions,
+  ): TensorDict {
     const sizes = typeof batchSize === "number" || Array.isArray(batchSize);
     if (!sizes) checkOptions("fromDict", MAKE, batchSize);
     const given = { ...(sizes ? { batchSize: batchSize as SizeLike } : (batchSize as MakeOptions)), ...options };
-    return fromDictTd(inputDict, given);
+    return fromDictTd(inputDict, given) as TensorDict;
   }
   /**
    * What a value becomes: see the function `fromAny`.
@@ -218,8 +222,8 @@ class DenseTensorDict<in out S extends Schema = Schema> extends TensorDictBase<S
    * ```
    * @torch TensorDict.from_tuple
    */
-  static fromTuple(obj: readonly unknown[], options: MakeOptions = {}): Td {
-    return fromTupleTd(obj, options);
+  static fromTuple(obj: readonly unknown[], options: MakeOptions = {}): TensorDict {
+    return fromTupleTd(obj, options) as TensorDict;
   }
   /**
    * A stack of TensorDicts made of the items of a list.
@@ -240,8 +244,8 @@ class DenseTensorDict<in out S extends Schema = Schema> extends TensorDictBase<S
    * ```
    * @torch TensorDict.from_namedtuple
    */
-  static fromNamedtuple(namedTuple: object, options: MakeOptions = {}): Td {
-    return fromRecordTd(namedTuple, options, "from_namedtuple");
+  static fromNamedtuple(namedTuple: object, options: MakeOptions = {}): TensorDict {
+    return fromRecordTd(namedTuple, options, "from_namedtuple") as TensorDict;
   }
   /**
    * A TensorDict with the fields of an object of a class.
@@ -251,8 +255,8 @@ class DenseTensorDict<in out S extends Schema = Schema> extends TensorDictBase<S
    * ```
    * @torch TensorDict.from_dataclass
    */
-  static fromDataclass(dataclass: object, options: MakeOptions = {}): Td {
-    return fromRecordTd(dataclass, options, "from_dataclass");
+  static fromDataclass(dataclass: object, options: MakeOptions = {}): TensorDict {
+    return fromRecordTd(dataclass, options, "from_dataclass") as TensorDict;
   }
   /**
    * A TensorDict of a tree of lists and objects.
@@ -263,7 +267,7 @@ class DenseTensorDict<in out S extends Schema = Schema> extends TensorDictBase<S
    * @torch TensorDict.from_pytree
    */
   static fromPytree(pytree: Tensor | number, options?: MakeOptions): Tensor;
-  static fromPytree(pytree: object, options?: MakeOptions): Td;
+  static fromPytree(pytree: object, options?: MakeOptions): TensorDict;
   static fromPytree(pytree: unknown, options: MakeOptions = {}): Entry {
     return fromPytreeTd(pytree, options);
   }
@@ -276,8 +280,8 @@ class DenseTensorDict<in out S extends Schema = Schema> extends TensorDictBase<S
    * ```
    * @torch TensorDict.from_schema
    */
-  static fromSchema(schema: ShapesAndDTypes, options: SchemaOptions = {}): Td {
-    return fromSchemaTd(schema, options);
+  static fromSchema(schema: ShapesAndDTypes, options: SchemaOptions = {}): TensorDict {
+    return fromSchemaTd(schema, options) as TensorDict;
   }
   /**
    * A TensorDict with the fields of records, such as NumPy's structured arrays have in memory; see `toStructArray`.
@@ -288,11 +292,11 @@ class DenseTensorDict<in out S extends Schema = Schema> extends TensorDictBase<S
    * ```
    * @torch TensorDict.from_struct_array
    */
-  static fromStructArray(structArray: StructArray, options: StructOptions = {}): Td {
-    return fromStructTd(structArray, options);
+  static fromStructArray(structArray: StructArray, options: StructOptions = {}): TensorDict {
+    return fromStructTd(structArray, options) as TensorDict;
   }
   /** Every key with the same value. @torch TensorDict.fromkeys */
-  static fromkeys(keys: readonly string[], value: unknown = 0n): TensorDict {
+  static fromkeys(keys: readonly NestedKey[], value: unknown = 0n): TensorDict {
     return new DenseTensorDict(new Map(keys.map((key) => [key, value])));
   }
   /** TensorDicts side by side along a new batch dimension, in tensors of their own. @torch TensorDict.stack */

@@ -2,12 +2,14 @@
 import { RuntimeError } from "../../tensor/errors.ts";
 import {
   type Collection,
+  isBranch,
   isClassTd,
   isLazy,
   isLockedTd,
   isNonTensor,
   isParams,
   isTensorCollection,
+  outlineOf,
   outlinesOf,
   type Td,
 } from "./state.ts";
@@ -19,19 +21,31 @@ export function childrenOf(td: Collection): Td[] {
   if (isLazy(td)) children.push(...td._members);
   else if (isNonTensor(td)) children.push(...(td._kind === "nonTensorStack" ? (td._parts as readonly Td[]) : []));
   else if (isParams(td)) children.push(td._wrapped);
-  else for (const [, entry] of outlinesOf(td)) if (isTensorCollection(entry)) children.push(entry);
+  else
+    for (const key of td._keys()) {
+      const entry = outlineOf(td, key);
+      if (isTensorCollection(entry)) children.push(entry);
+    }
   return children;
 }
 
+const weakly = (holder: Collection): WeakRef<Collection> => new WeakRef(holder);
+
 /** Locks a tree whose holders, the outermost first, are locked: each level knows all that count on its entries. */
 function lockUnder(td: Collection, holders: readonly Collection[]): void {
-  const known = new Set(td._holders.map((ref) => ref.deref()));
-  const more = holders.filter((holder) => !known.has(holder));
-  if (more.length > 0) td._holders = [...td._holders, ...more.map((holder) => new WeakRef(holder))];
+  if (td._holders.length === 0) {
+    if (holders.length > 0) td._holders = holders.map(weakly);
+  } else {
+    const known = new Set(td._holders.map((ref) => ref.deref()));
+    const more = holders.filter((holder) => !known.has(holder));
+    if (more.length > 0) td._holders = [...td._holders, ...more.map(weakly)];
+  }
   if (td._locked) return;
   td._locked = true;
+  const children = childrenOf(td);
+  if (children.length === 0) return;
   const below = [...holders, td];
-  for (const child of childrenOf(td)) lockUnder(child, below);
+  for (const child of children) lockUnder(child, below);
 }
 
 /** What unlocking reaches: everything below, the innermost first, but for what locked parameters keep. */
@@ -76,8 +90,21 @@ export function lockTd(td: Collection): void {
   if (!isLockedTd(td)) lockUnder(td, []);
 }
 
-/** The result of an operation is locked where its source is. */
+/** Another shape of a collection is locked where its source is, each level by itself. */
 export function lockLike(td: Td, result: Td): Td {
+  if (result === td || isLazy(td) !== isLazy(result)) return lockWhole(td, result);
+  if (isLockedTd(td)) lockTd(result);
+  else if (!isLazy(td) && !isNonTensor(td)) {
+    for (const [key, entry] of outlinesOf(td)) {
+      const made = isBranch(entry) ? result._own(key) : undefined;
+      if (isBranch(entry) && isBranch(made)) lockLike(entry, made);
+    }
+  }
+  return result;
+}
+
+/** The result of an operation is locked where its source is locked as a whole. */
+function lockWhole(td: Td, result: Td): Td {
   if (result !== td && isLockedTd(td)) lockTd(result);
   return result;
 }

@@ -1,6 +1,10 @@
 // Writes into many entries are all or nothing: what would be refused is found before the first of them is made, with
 // stand-ins of the same shapes, strides and dtypes that have no elements. Nothing is copied to be put back.
+import type { IndexPart } from "../../api/indexing-parse.ts";
+import { Slice } from "../../api/indexing-parse.ts";
 import { checkInplace } from "../../autograd/tracking.ts";
+import { sameElements } from "../../dispatch/copy.ts";
+import { requireNoPartialOverlap } from "../../dispatch/overlap.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { emptyStrided, zeros } from "./tensor-ops.ts";
 
@@ -44,6 +48,7 @@ export function rehearse(
   change: (t: Tensor, operands: readonly unknown[]) => unknown,
   arithmetic: boolean,
 ): void {
+  for (const b of operands) if (b instanceof Tensor) requireNoPartialOverlap(t, b);
   if (arithmetic && plain(t, operands)) return;
   checkInplace(t, operands);
   change(standIn(t), operands.map(operandFor));
@@ -53,12 +58,26 @@ export function rehearse(
 /** Throws what `t.copy_(source)` would throw. */
 export function rehearseCopy(t: Tensor, source: Tensor): void {
   checkInplace(t, [source]);
+  // What is written where it lies stays as it is, whatever overlaps.
+  if (sameElements(t, source)) return;
+  requireNoPartialOverlap(t, source, "copy_");
   if (sameShape(t, source) && t.isContiguous()) return;
   standIn(t).copy_(operandFor(source) as Tensor);
+}
+
+/** Whether an index gives a view. */
+function isBasic(index: unknown): boolean {
+  const parts = Array.isArray(index) ? index : [index];
+  return parts.every((p) => p === null || typeof p === "number" || typeof p === "string" || p instanceof Slice);
 }
 
 /** Throws what `t.setAt(index, value)` would throw. */
 export function rehearseSetAt(t: Tensor, index: unknown, value: unknown): void {
   checkInplace(t, [value]);
+  if (value instanceof Tensor && value._storage === t._storage && isBasic(index)) {
+    const part = t.at(...((Array.isArray(index) ? index : [index]) as IndexPart[]));
+    if (sameElements(part, value)) return;
+    requireNoPartialOverlap(part, value, "copy_");
+  }
   standIn(t).setAt(index as number, operandFor(value) as Tensor);
 }

@@ -274,6 +274,7 @@ export const FORMS = {
 export const LAZY_METHODS = {
   getRagged: "key:key | asList:bool asPaddedTensor:bool paddingValue:number",
   append: "tensordict:any",
+  extend: "tensordict:any",
   insert: "index:int tensordict:any",
   setEach: "key:key values:list",
 };
@@ -405,11 +406,14 @@ export const FUNCTIONS = {
   convertEllipsisToIdx: "idx:any batchSize:ints",
   lazyStack: "items:tds dim?:int | out:td? stackDimName:string? strictShape:bool",
   maybeDenseStack: "items:tds dim?:int | out:td?",
+  memmap: `data:td prefix?:text? | ${MEMMAP} ${ARCHIVE} returnEarly:bool`,
   loadMemmap: STATICS.loadMemmap,
   loadMemmapAsync: STATICS.loadMemmapAsync,
   makeTensordict: `inputDict:source | ${MAKE}`,
   fromDict: `inputDict:source | ${MAKE}`,
   fromAny: STATICS.fromAny,
+  fromH5: STATICS.fromH5,
+  fromkeys: STATICS.fromkeys,
   fromTuple: STATICS.fromTuple,
   fromNamedtuple: STATICS.fromNamedtuple,
   fromDataclass: STATICS.fromDataclass,

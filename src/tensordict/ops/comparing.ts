@@ -3,6 +3,7 @@
 import { isNumber } from "../../tensor/checks.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
+import { mismatch, startsWith } from "../core/convert.ts";
 import { mapEntries, mapMembers } from "../core/mapping.ts";
 import { noNested } from "../core/nested.ts";
 import {
@@ -18,12 +19,13 @@ import {
 } from "../core/state.ts";
 import { full, tensor } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
-import { likeEntry } from "../core/unbatched.ts";
+import { isUnbatched, likeEntry } from "../core/unbatched.ts";
 import {
   type BinaryFunction,
   binaryTd,
   broadcastBatch,
   grow,
+  grown,
   type Operand,
   operand,
   requireSameKeys,
@@ -40,7 +42,7 @@ export function compareTd(td: Td, other: unknown, fn: BinaryFunction, equal: boo
   const right = operand(other as Operand, td);
   if (isTensorCollection(right)) {
     const batch = broadcastBatch(td._batchSize, right._batchSize);
-    return compareTrees(grow(td, batch), grow(right, batch), fn, equal);
+    return compareTrees(grow(td, batch), grown(right, batch), fn, equal);
   }
   if (right instanceof Tensor || isNumber(right)) {
     return binaryTd(td, right as Operand, fn, equal === null ? {} : { values: nothingIn });
@@ -61,11 +63,18 @@ function compareTrees(left: Td, right: Td, fn: BinaryFunction, equal: boolean | 
   const compare = (_: Entry, key: string): Entry => {
     const [a, b] = [td._own(key) as Entry, other._own(key) as Entry];
     if (equal !== null && a instanceof Tensor && isNonTensor(b)) return nothingIn(b);
-    if (a instanceof Tensor) return likeEntry(a, fn(a, b));
+    if (a instanceof Tensor) return compared(td, key, a, fn(a, b));
     if (isNested(a)) throw noNested("a comparison", key);
     return isNonTensor(a) ? compareValues(a, b, equal) : compareTrees(a, b as Td, fn, equal);
   };
   return mapEntries(model, compare, stateOf(td));
+}
+
+/** What a comparison of tensors gave, which begins with the batch. */
+function compared(td: Td, key: string, own: Tensor, result: Tensor): Entry {
+  const entry = likeEntry(own, result);
+  if (isUnbatched(own) || startsWith(result._shape, td._batchSize)) return entry;
+  throw mismatch(td._batchSize, result.shape, key, false);
 }
 
 /** What of a plain collection stands beside fields that an object of a class has, or beside all of them. */

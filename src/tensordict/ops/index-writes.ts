@@ -185,7 +185,10 @@ function splitIndex(lazy: LazyTd, parts: Index): { picked: number[]; one: boolea
   };
 }
 
-/** Plans writing through numbers and slices, member by member; false for other indices and other entries. */
+/**
+ * Plans writing member by member, through numbers, slices and a list of members; false for other indices and other
+ * entries.
+ */
 function planMembers(td: LazyTd, key: string, index: Index, value: unknown, writes: Writes): boolean {
   const tensors = memberTensors(td.members, key);
   const [first] = tensors ?? [];
@@ -194,7 +197,7 @@ function planMembers(td: LazyTd, key: string, index: Index, value: unknown, writ
   // Where the dots end depends on the number of dimensions.
   if (!tensors.every((t) => t.ndim === first.ndim) && index.includes("...")) return false;
   const parts = normalize(index, rank);
-  if (!parts.every(isBasic)) return false;
+  if (!namesMembers(td, parts)) return false;
   const { picked, one, inner, dim } = splitIndex(td, parts);
   let shared: unknown = value;
   let each: readonly Tensor[] | null = null;
@@ -234,6 +237,11 @@ function planStacked(td: LazyTd, key: string, own: Tensor, index: Index, value: 
 
 /** One value for the part of every tensor. */
 function planFill(td: Td, index: Index, value: unknown, writes: Writes): void {
+  if (isLazy(td) && namesMembers(td, index) && (typeof value === "number" || typeof value === "boolean")) {
+    const { picked, inner } = splitIndex(td, index);
+    for (const at of picked) planFill(td.members[at] as Td, inner, value, writes);
+    return;
+  }
   for (const key of td._keys()) {
     if (isLazy(td) && planMembers(td, key, index, value, writes)) continue;
     const entry = outlineOf(td, key) as Entry;

@@ -227,6 +227,19 @@ function flatEntries(td: Td, separator: string, isLeaf: IsLeaf | null): { flat: 
   return { flat, exact };
 }
 
+/** A collection of the class of another one; the fields of a class are all that its objects may have. */
+function rekeyed(td: Td, entries: Map<string, Entry>): Td {
+  if (!isClassTd(td)) return make.tensordict(entries, stateOf(td));
+  const fields = td._fieldNames();
+  const others = [...entries.keys()].filter((key) => !fields.includes(key));
+  if (others.length === 0) return td._like(entries, stateOf(td));
+  const set = (keys: Iterable<string>) => `{${[...keys].map(pythonString).join(", ")}}`;
+  throw new ValueError(
+    `Keys from the tensordict (${set(entries.keys())}) must correspond to the class attributes (${set(fields)}). ` +
+      `Got the set of keys {${set(others)}} which do not belong to the class.`,
+  );
+}
+
 /** @torch TensorDict.flatten_keys */
 export function flattenKeysTd(td: Td, separator: string, inplace: boolean, isLeaf: IsLeaf | null = null): Td {
   const back = (view: Td) => unflattenKeysTd(view, separator, false);
@@ -235,7 +248,7 @@ export function flattenKeysTd(td: Td, separator: string, inplace: boolean, isLea
     return viewOf(td, result, back);
   }
   const { flat, exact } = flatEntries(td, separator, isLeaf);
-  if (!inplace) return viewOf(td, make.tensordict(flat, stateOf(td)), back);
+  if (!inplace) return viewOf(td, rekeyed(td, flat), back);
   replaceEntries(td, flat);
   remember(td, exact ? () => unflattenKeysTd(td, separator, true) : null);
   return td;
@@ -269,7 +282,7 @@ export function unflattenKeysTd(td: Td, separator: string, inplace: boolean): Td
     return viewOf(td, rekeyMembers(td, inplace, rekey), back);
   }
   const result = unflattened(td, separator);
-  if (!inplace) return viewOf(td, result, back);
+  if (!inplace) return viewOf(td, isClassTd(td) ? rekeyed(td, new Map(entriesOf(result))) : result, back);
   if (![...td._keys()].some((key) => key.includes(separator))) return td;
   replaceEntries(td, new Map(entriesOf(result)));
   remember(td, () => flattenKeysTd(td, separator, true));

@@ -60,11 +60,13 @@ export function repeatLazy(lazy: StackTd, repeats: readonly number[]): Td | null
 /** Which dimensions of `before` became one of `after`; null when more than that was done. */
 function flattened(after: readonly number[], before: readonly number[]): readonly [number, number] | null {
   const shorter = Math.min(after.length, before.length);
-  if (shorter === 0 || numelOf(after) !== numelOf(before)) return null;
+  if (shorter === 0 || before.length < after.length || numelOf(after) !== numelOf(before)) return null;
   let head = 0;
   while (head < shorter - 1 && after[head] === before[head]) head++;
   let tail = 0;
   while (tail < shorter - 1 && after.at(-1 - tail) === before.at(-1 - tail)) tail++;
+  // One size more on both sides: two readings, of which Python takes the one that begins later.
+  if (head + tail === after.length) tail--;
   return head === after.length - tail - 1 ? [head, before.length - tail - 1] : null;
 }
 
@@ -79,24 +81,31 @@ export function flattenLazy(td: Td, start: number, end: number): Td {
 function unflattenLazy(td: Td, shape: readonly number[], start: number, end: number): Td {
   let result = td;
   for (let dim = start; dim < end; dim++) {
-    result = make.stack(result.chunk(shape[dim] as number, dim) as Td[], dim, null);
+    const parts = shape[dim] === 1 ? [result] : (result.chunk(shape[dim] as number, dim) as Td[]);
+    result = make.stack(parts, dim, null);
   }
   for (let extra = td._batchSize.length - shape.length; extra > 0; extra--) result = result.unbind(start)[0] as Td;
   return result;
 }
 
+/** Whether stacks of stacks stand for it: sizes before one that stays are a single 1, and none is 0. */
+function unflattens(batch: readonly number[], shape: readonly number[], start: number, end: number): boolean {
+  if (shape.slice(start, end).includes(0)) return false;
+  return start === 0 || batch[start] !== shape[end] || (end - start === 1 && shape[start] === 1);
+}
+
 /**
  * A stack of the same members with a batch of this shape, if that flattens or unflattens dimensions only; null for
- * anything else, and for batches without elements.
+ * anything else, and where a batch without elements is flattened.
  */
 export function regroup(lazy: StackTd, shape: readonly number[]): Td | null {
   const batch = lazy._batchSize;
   if (sameSizes(shape, batch)) return lazy;
-  if (numelOf(batch) === 0) return null;
   const flat = flattened(shape, batch);
-  if (flat !== null) return flattenLazy(lazy, ...flat);
+  if (flat !== null) return numelOf(batch) === 0 ? null : flattenLazy(lazy, ...flat);
   const unflat = flattened(batch, shape);
-  const result = unflat === null ? null : unflattenLazy(lazy, shape, ...unflat);
+  if (unflat === null || !unflattens(batch, shape, ...unflat)) return null;
+  const result = unflattenLazy(lazy, shape, ...unflat);
   return result !== null && sameSizes(result._batchSize, shape) ? result : null;
 }
 

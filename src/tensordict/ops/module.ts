@@ -18,6 +18,8 @@ export interface ModuleLike {
   readonly _parameters: Map<string, Tensor | null> | Record<string, Tensor | null>;
   readonly _buffers: Map<string, Tensor | null> | Record<string, Tensor | null>;
   readonly _modules: Map<string, ModuleLike | null> | Record<string, ModuleLike | null>;
+  /** All three at once, where asking for each takes time. */
+  readonly _slots?: Pick<ModuleLike, "_parameters" | "_buffers" | "_modules">;
 }
 
 type Slots<T> = Map<string, T> | Record<string, T>;
@@ -148,9 +150,14 @@ function inPlaceOf(old: Tensor | null, entry: Tensor): Tensor {
   return new Parameter(entry, old.requiresGrad);
 }
 
+function holding<T>(key: string, ...candidates: readonly Slots<T>[]): Slots<T> | null {
+  for (const candidate of candidates) if (read(candidate, key) !== undefined) return candidate;
+  return null;
+}
+
 function swap(td: Td, module: ModuleLike, before: Td, done: Swap[], preserve: boolean): void {
-  // Each is read once: a module looks through its attributes then.
-  const { _parameters: parameters, _buffers: buffers, _modules: modules } = module;
+  // Read once: a module looks through its attributes then.
+  const { _parameters: parameters, _buffers: buffers, _modules: modules } = module._slots ?? module;
   for (const [key, entry] of entriesOf(td)) {
     if (entry instanceof Collection) {
       const child = read(modules, key);
@@ -162,8 +169,8 @@ function swap(td: Td, module: ModuleLike, before: Td, done: Swap[], preserve: bo
       before._put(key, joined ? unflattenKeysTd(inner, ".", false) : inner);
       continue;
     }
-    const holder = [parameters, buffers].find((candidate) => read(candidate, key) !== undefined);
-    if (holder === undefined) throw new KeyError(`the module has no parameter or buffer '${key}'`);
+    const holder = holding(key, parameters, buffers);
+    if (holder === null) throw new KeyError(`the module has no parameter or buffer '${key}'`);
     const old = read(holder, key) ?? null;
     if (old !== null && !(old instanceof Tensor)) throw new RuntimeError(`'${key}' of the module is no tensor`);
     const parameter = preserve && holder === parameters;

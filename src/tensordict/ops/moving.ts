@@ -11,6 +11,7 @@ import { lockTd } from "../core/locking.ts";
 import { mapEntries, mapMembers } from "../core/mapping.ts";
 import {
   entriesOf,
+  isBranch,
   isLazy,
   isNested,
   isNonTensor,
@@ -69,7 +70,7 @@ function isCanonical(t: Tensor): boolean {
 
 /** Contiguous tensors; a lazy stack becomes a dense TensorDict. @torch TensorDict.contiguous */
 export function contiguousTd(td: Td, options: ContiguousOptions = {}): Td {
-  const whole = options.inplace !== true && isLazy(td) ? td._densify() : td;
+  const whole = options.inplace === true ? td : densified(td);
   const change = (t: Tensor) => {
     const made = t.contiguous();
     return options.canonical === true && !isCanonical(made) ? made.clone({ memoryFormat: contiguousFormat }) : made;
@@ -78,6 +79,13 @@ export function contiguousTd(td: Td, options: ContiguousOptions = {}): Td {
   if (options.inplace !== true) return result;
   replaceTensors(td, result);
   return td;
+}
+
+/** Without lazy stacks, at any level. */
+function densified(td: Td): Td {
+  if (isLazy(td)) return densified(td._densify());
+  if (isNonTensor(td)) return td;
+  return mapEntries(td, (entry) => (isBranch(entry) ? densified(entry) : entry));
 }
 
 /** Puts the tensors of another tree of the same form in the place of those of `td`. */

@@ -263,17 +263,28 @@ function applyLazy(
   if (options.batchSize !== undefined) return applyLevel(td._densify(), fn, options, others, prefix, writes);
   const parts = others.map((other) => unbindLike(other, td));
   const { names: _, ...inner } = options;
-  const members = td.members
-    .map((member, i) => {
-      const items = parts.map((part) => part[i] as Other);
-      return applyLevel(member, fn, inner, items, prefix, writes);
-    })
-    .filter((member) => member !== null);
+  const found = td.members.map((member, i) => {
+    const items = parts.map((part) => part[i] as Other);
+    return applyLevel(member, fn, inner, items, prefix, writes);
+  });
   if (options.inplace) return td;
-  if (members.length < td.members.length) return null;
+  if (found.length > 0 && found.every((member) => member === null)) return null;
+  // A member of which nothing is left stays, empty, beside others.
+  const members = found.map((member, i) => member ?? emptied(td.members[i] as Td, inner));
   const result = make.lazy(members, td.stackDim, td.stackDimName);
   if (options.names !== undefined) result.names = options.names;
   return result;
+}
+
+/** A collection without what it holds. */
+function emptied(td: Td, options: ApplyOptions): Td {
+  if (isLazy(td))
+    return make.lazy(
+      td.members.map((member) => emptied(member, options)),
+      td.stackDim,
+      td.stackDimName,
+    );
+  return td._like(new Map(), resultState(td, options, true));
 }
 
 function unbindLike(other: Other, lazy: LazyTd): readonly Other[] {
@@ -333,6 +344,11 @@ export function grow<T extends Other>(side: T, batch: Size): T {
   return (sameSizes(sizeOf(side), batch) ? side : side.expand([...batch])) as T;
 }
 
+/** An operand grown to a batch; the tensors of a collection without a batch broadcast as they are. */
+export function grown<T extends Other>(side: T, batch: Size): T {
+  return isTensorCollection(side) && side._batchSize.length === 0 ? side : grow(side, batch);
+}
+
 /** What is given for every element of the batch: a collection, or a tensor with dimensions. */
 function isBatched(value: unknown): value is Other {
   return isTensorCollection(value) || (value instanceof Tensor && value.ndim > 0);
@@ -365,7 +381,7 @@ export function elementwiseTd(
   const given = operands.map((one) => (one === null ? null : operand(one, td)));
   const sides = given.filter(isBatched);
   const batch = sides.reduce((size, side) => broadcastBatch(size, sizeOf(side)), td._batchSize);
-  const others = sides.map((side) => grow(side, batch));
+  const others = sides.map((side) => grown(side, batch));
   const left = alignAll(grow(td, batch), others, options.fallback ?? null);
   const values = given.filter((one) => !isBatched(one));
   // Where each operand is among the items of a leaf; -1 for a value that all of them share.

@@ -1,5 +1,5 @@
 // Moving, turning and repeating batch dimensions, and collections made after the model of another.
-import { IndexError, RuntimeError } from "../../tensor/errors.ts";
+import { IndexError, RuntimeError, ValueError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { lockLike } from "../core/locking.ts";
@@ -23,6 +23,7 @@ import type { Entry } from "../core/types.ts";
 import { isUnbatched, ofBatch } from "../core/unbatched.ts";
 import { tensorsOf } from "./access.ts";
 import { emptyTd } from "./key-ops.ts";
+import { repeatLazy } from "./lazy-shape.ts";
 import { applyShape, narrowTd, permuteTd, requireBatchDim, unsqueezeTd } from "./shape.ts";
 
 const same = (names: DimNames) => names;
@@ -182,4 +183,32 @@ export function expandAsTd(td: Td, other: Td): Td {
 /** How many collections lie above the deepest tensor, the root left out. */
 export function depthOf(td: Td): number {
   return Math.max(0, ...[...tensorsOf(td)].map(([path]) => path.length - 1));
+}
+
+/** Repeats the batch. @torch TensorDict.repeat */
+export function repeatTd(td: Td, repeats: readonly number[]): Td {
+  const rank = td._batchSize.length;
+  if (repeats.length !== rank) {
+    throw new ValueError(
+      "The number of repeat elements must match the number of dimensions of the tensordict. Got " +
+        `${repeats.length} but ndim=${rank}.`,
+    );
+  }
+  const full = (n: number) => [...repeats, ...new Array<number>(n - rank).fill(1)];
+  return lockLike(
+    td,
+    applyShape(td, {
+      tensor: (t) => t.repeat(full(t._shape.length)),
+      size: (shape) => shape.map((n, i) => n * (repeats[i] ?? 1)),
+      names: (names) => names,
+      lazy: (lazy) => repeatLazy(lazy, full(lazy._batchSize.length)),
+    }),
+  );
+}
+
+/** As torch's tile: the shorter one of batch and repeats gets ones in front. @torch TensorDict.tile */
+export function tileTd(td: Td, dims: readonly number[]): Td {
+  const missing = td._batchSize.length - dims.length;
+  if (missing >= 0) return repeatTd(td, [...new Array<number>(missing).fill(1), ...dims]);
+  return repeatTd(td.view([...new Array<number>(-missing).fill(1), ...td._batchSize]) as Td, dims);
 }

@@ -35,7 +35,6 @@ import {
   noLazyView,
   permuteLazy,
   regroup,
-  repeatLazy,
   restack,
   squeezeLazy,
   unbindLazy,
@@ -366,10 +365,23 @@ export function flattenTd(td: Td, startDim: number, endDim: number): Td {
   return viewOf(td, lockLike(td, result), (view) => unflattenTd(view, start, batch.slice(start, end + 1)));
 }
 
+/** The sizes that one dimension becomes; the error is that of a tensor. */
+function unflattened(td: Td, at: number, sizes: readonly number[]): number[] {
+  const total = td._batchSize[at] as number;
+  const one = sizes.filter((n) => n === -1).length === 1;
+  const known = sizes.reduce((a, b) => a * (b === -1 ? 1 : b), 1);
+  if (one ? known > 0 && total % known === 0 : known === total) return resolveShape(sizes, [total]);
+  throw new RuntimeError(
+    `unflatten: Provided sizes [${sizes.join(", ")}] don't multiply up to the size of dim ${at} (${total}) in the ` +
+      "input tensor",
+    { op: "unflatten" },
+  );
+}
+
 /** @torch TensorDict.unflatten */
 export function unflattenTd(td: Td, dim: number, sizes: readonly number[]): Td {
   const at = requireBatchDim(td, dim);
-  const target = resolveShape(sizes, [td._batchSize[at] as number]);
+  const target = unflattened(td, at, sizes);
   const size = (shape: readonly number[]) => [...shape.slice(0, at), ...target, ...shape.slice(at + 1)];
   const fresh = new Array<null>(target.length - 1).fill(null);
   const result = applyShape(td, {
@@ -475,25 +487,4 @@ function unbindEntry(entry: Entry, at: number, count: number, batchSize: Size, k
   if (!(entry instanceof Tensor)) return unbindTd(entry, at);
   if (isUnbatched(entry)) return new Array<Entry>(count).fill(ofBatch(entry, batchSize));
   return entry.unbind(at);
-}
-
-/** Repeats the batch. @torch TensorDict.repeat */
-export function repeatTd(td: Td, repeats: readonly number[]): Td {
-  const rank = td._batchSize.length;
-  if (repeats.length !== rank) {
-    throw new ValueError(
-      "The number of repeat elements must match the number of dimensions of the tensordict. Got " +
-        `${repeats.length} but ndim=${rank}.`,
-    );
-  }
-  const full = (n: number) => [...repeats, ...new Array<number>(n - rank).fill(1)];
-  return lockLike(
-    td,
-    applyShape(td, {
-      tensor: (t) => t.repeat(full(t._shape.length)),
-      size: (shape) => shape.map((n, i) => n * (repeats[i] ?? 1)),
-      names: (names) => names,
-      lazy: (lazy) => repeatLazy(lazy, full(lazy._batchSize.length)),
-    }),
-  );
 }

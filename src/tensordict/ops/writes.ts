@@ -206,14 +206,14 @@ export function planInto(
   }
 }
 
-/** The tensor that a value is, broadcast to the entry that it is to be written into. */
+/** The tensor that a value is, which broadcasts to the entry that it is to be written into. */
 function fitted(holder: Td, key: string, entry: Tensor, value: unknown, path: readonly string[] | null): Tensor {
   const source = value instanceof Tensor ? value : tensor(value);
   if (path === null && !isUnbatched(entry) && !startsWith(source._shape, holder._batchSize)) {
     throw mismatch(holder._batchSize, source.shape, key, isNumberLike(value));
   }
   if (sameSizes(source._shape, entry._shape)) return source;
-  if (expandsTo(source._shape, entry._shape)) return source.expand([...entry._shape]);
+  if (expandsTo(source._shape, entry._shape)) return source;
   if (path === null) throw misfit(holder, key, source, entry);
   const name = path.length === 1 ? pythonString(path[0] as string) : keyTuple(path);
   throw new RuntimeError(
@@ -245,7 +245,7 @@ function planTensor(
   const source = fitted(holder, key, entry, value, path);
   const outside = holder._outside;
   if (outside !== undefined) {
-    writes.push(() => outside.write(key, [], source));
+    writes.push(() => outside.write(key, [], source.expand([...entry._shape])));
     return;
   }
   rehearseCopy(entry, source);
@@ -263,7 +263,9 @@ function planMembers(
 ): void {
   const { members, stackDim } = holder;
   const broadcast = path !== null && entry instanceof Tensor && !(value instanceof Collection);
-  const source = broadcast ? fitted(holder, key, entry, value, path) : toEntry(value, stateOf(holder), key);
+  const source = broadcast
+    ? fitted(holder, key, entry, value, path).expand([...entry._shape])
+    : toEntry(value, stateOf(holder), key);
   const parts = (source as Td).unbind(stackDim) as readonly Entry[];
   for (const [i, member] of members.entries()) {
     planInto(member, key, member._own(key) as Entry, parts[i], writes, path);

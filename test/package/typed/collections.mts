@@ -279,3 +279,21 @@ const lacking = [
   () => new TensorDictModule((t: Tensor) => t, ["a"], [3]),
 ];
 check("lacking", lacking.length === 8);
+
+// Arithmetic gives what it was given, with its keys; a default may add the other's.
+const simple = new TensorDict({ a: ones(3, 2) }, [3]);
+const sums = simple.add(1).sqrt().clamp(0, 1).float().mul(simple).neg_();
+same<typeof sums, typeof simple>();
+const bits = closed.gt(0).get("a");
+same<typeof bits, Tensor>();
+const padded = simple.add(new TensorDict({ z: ones(3) }, [3]), { default: 1 });
+check("arithmetic", sums.keys().length === 1 && bits.ndim === 2 && padded.get("z").ndim === 1);
+let moved = TensorDict.fromModule(new torch.nn.Linear(2, 1)).data;
+moved = moved.sub(moved.mul(0.1));
+const made: TensorDict[] = [TensorDict.fromDict({ a: 1 }), torch.tensordict.fromDict({ a: 2 })];
+check("made", moved.keys().length === 2 && TensorDict.stack(made).length === 2);
+const layers = [new torch.nn.Linear(2, 1), new torch.nn.Linear(2, 1)] as const;
+check("ensemble", torch.tensordict.fromModules(...layers, { asModule: true }).parameters().length === 2);
+// What is known of a chunk's keys can be said.
+const double = (chunk: TensorDict<{ a: Tensor }>) => chunk.get("a").mul(2);
+check("chunks", new TensorDict({ a: ones(4) }, [4]).map(double, { numWorkers: 0 }).length === 4);

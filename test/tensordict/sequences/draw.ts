@@ -209,10 +209,19 @@ function joined(d: Draw, vars: readonly Seen[], on: number, seen: Seen): number[
 const path: Maker = (d, _, __, seen) => ({ path: somePath(d, seen) });
 const nothing: Maker = () => ({});
 const dim: Maker = (d, _, __, seen) => ({ dims: [someDim(d, seen.bs.length)] });
+/** Not through the index of an object without a batch: there Python takes the objects of the source. */
+const throughIndex: Maker = (d, vars, on, seen) =>
+  seen.c === "point" && seen.bs.length === 0 ? null : { index: someIndex(d, seen), list: joined(d, vars, on, seen) };
+/** A dimension that is there: Python takes others for those of the leaves, and says that it will refuse them. */
 const join: Maker = (d, vars, on, seen) => ({
   list: joined(d, vars, on, seen),
-  dims: [someDim(d, seen.bs.length + 1)],
+  dims: [d.below(seen.bs.length + 1)],
 });
+/** Not of what is locked: of what is mapped, Python takes the result for mapped, too. */
+const ofUnlocked =
+  (maker: Maker): Maker =>
+  (d, vars, on, seen) =>
+    seen.lk ? null : maker(d, vars, on, seen);
 const fewPaths = (d: Draw, seen: Seen): Path[] => Array.from({ length: 1 + d.below(2) }, () => somePath(d, seen));
 const other: Maker = (d, vars, on, seen) => ({ value: { v: joined(d, vars, on, seen)[1] as number } });
 /** Another collection of the same keys: Python passes over others in some cases and refuses them in some. */
@@ -220,6 +229,12 @@ const twin: Maker = (d, vars, on, seen) => {
   const keys = String(pathsOf(seen).map(String).sort());
   const twins = vars.flatMap((v, i) => (String(pathsOf(v).map(String).sort()) === keys ? [i] : []));
   return { value: { v: twins.length === 0 ? on : d.pick(twins) } };
+};
+
+/** A twin of the same batch: of others Python makes tensors that do not fit the batch of the result. */
+const alike: Maker = (d, vars, on, seen) => {
+  const { value } = twin(d, vars, on, seen) as { value: { v: number } };
+  return String(vars[value.v]?.bs) === String(seen.bs) ? { value } : { value: { v: on } };
 };
 
 /** How each operation is drawn; how often it stands here is how often it comes. */
@@ -244,7 +259,7 @@ export const MAKERS: [op: string, maker: Maker][] = [
       const at = somePath(d, seen);
       // Python makes missing levels here, and takes a tensor for a level without elements.
       const entry = entryAt(seen, at);
-      if (at.length > 1 ? entry === undefined : entry !== undefined && !isLeaf(entry)) return null;
+      if (entry === undefined ? at.length > 1 : !isLeaf(entry)) return null;
       return { path: at, value: likeEntry(d, seen, at) };
     },
   ],
@@ -267,7 +282,7 @@ export const MAKERS: [op: string, maker: Maker][] = [
   ["at", (d, _, __, seen) => ({ index: someIndex(d, seen) })],
   ["at", (d, _, __, seen) => ({ index: someIndex(d, seen) })],
   ["setAtNumber", (d, _, __, seen) => ({ index: someIndex(d, seen), value: d.below(5) })],
-  ["setAtOwn", (d, vars, on, seen) => ({ index: someIndex(d, seen), list: joined(d, vars, on, seen) })],
+  ["setAtOwn", throughIndex],
   ["stack", join],
   ["lazyStack", join],
   ["cat", (d, vars, on, seen) => ({ list: joined(d, vars, on, seen), dims: [someDim(d, seen.bs.length)] })],
@@ -309,8 +324,8 @@ export const MAKERS: [op: string, maker: Maker][] = [
 /** Operations that only Python is asked about. */
 export const MORE: [op: string, maker: Maker][] = [
   ["flatten", nothing],
-  ["flip", dim],
-  ["roll", (d, _, __, seen) => ({ list: [1], dims: [someDim(d, seen.bs.length)] })],
+  ["flip", ofUnlocked(dim)],
+  ["roll", ofUnlocked((d, _, __, seen) => ({ list: [1], dims: [someDim(d, seen.bs.length)] }))],
   ["repeat", (d, _, __, seen) => ({ dims: seen.bs.map(() => 1 + d.below(2)) })],
   ["chunk", (d, _, __, seen) => ({ list: [1 + d.below(3)], dims: [someDim(d, seen.bs.length)], keep: 2 })],
   ["contiguous", nothing],
@@ -338,7 +353,7 @@ export const MORE: [op: string, maker: Maker][] = [
   ["sumDim", dim],
   ["memmap_", nothing],
   ["eqTd", twin],
-  ["where", twin],
+  ["where", alike],
   [
     "setAtLeaf",
     (d, _, __, seen) => {
@@ -346,7 +361,7 @@ export const MORE: [op: string, maker: Maker][] = [
       return { path: at, index: someIndex(d, seen), value: d.below(4) };
     },
   ],
-  ["updateAt_", (d, vars, on, seen) => ({ index: someIndex(d, seen), list: joined(d, vars, on, seen) })],
+  ["updateAt_", throughIndex],
   ["namedApply", nothing],
   ["selectInplace", (d, _, __, seen) => ({ paths: fewPaths(d, seen), flag: d.rare(3) })],
   ["excludeInplace", (d, _, __, seen) => ({ paths: fewPaths(d, seen) })],

@@ -189,7 +189,8 @@ function updateInPlace(node: Node, value: Node): void {
     for (const [key, entry] of s.entries) {
       const mine = t.entries.get(key);
       if (mine instanceof Leaf && entry instanceof Leaf) {
-        if (mine.overlaps()) refuse("several elements in one place");
+        if (mine.overlaps() && mine.memory.v !== entry.memory.v) refuse("several elements in one place");
+        if (mine.memory.v === entry.memory.v && String(mine.sh) !== String(entry.sh)) unsure("overlap");
         pairs.push([mine, entry.broadcast(mine.sh)]);
       } else if (isNode(mine) && isNode(entry)) visit(shape.dense(mine), shape.dense(entry));
       else if (mine === undefined) refuse("missing");

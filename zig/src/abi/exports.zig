@@ -302,10 +302,10 @@ comptime {
     for (.{ "zs_thread_begin", "zs_thread_state", "zs_release_thread_function" }) |name| {
         @export(&@field(lifetimes, name), .{ .name = name });
     }
-    for (.{
-        "zs_cuda_open",         "zs_cuda_device_count", "zs_cuda_driver_version", "zs_cuda_device_name",
-        "zs_cuda_total_memory", "zs_cuda_attribute",    "zs_cuda_synchronize",    "zs_cuda_memory_info",
-        "zs_cuda_error_text",
-    }) |name| @export(&@field(cuda, name), .{ .name = name });
+    for (.{ cuda, @import("../cuda/services.zig"), @import("../cuda/launch.zig") }) |room| {
+        for (@typeInfo(room).@"struct".decls) |decl| {
+            if (std.mem.startsWith(u8, decl.name, "zs_")) @export(&@field(room, decl.name), .{ .name = decl.name });
+        }
+    }
     _ = threads;
 }

@@ -9,7 +9,7 @@ pub const Float8E5M2 = extern struct { bits: u8 };
 /// Whether f16 <-> f32 is an instruction; elsewhere @floatCast would be a library call per lane.
 const has_f16c = switch (builtin.cpu.arch) {
     .x86_64 => std.Target.x86.featureSetHas(builtin.cpu.features, .f16c),
-    .aarch64 => true,
+    .aarch64, .nvptx64 => true,
     else => false,
 };
 

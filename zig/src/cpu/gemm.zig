@@ -1,4 +1,4 @@
-//! Matrix multiplication for f32 and f64: C = beta * C + alpha * A * B, any strides. The way to compute is chosen
+//! Matrix multiplication for f32 and f64: C = beta * D + alpha * A * B, any strides. The way to compute is chosen
 //! by shape alone and every element is summed in a fixed order, so results do not depend on the number of threads.
 
 const parallel = @import("../core/parallel.zig");
@@ -7,137 +7,63 @@ const plan = @import("gemm_plan.zig");
 const vector = @import("gemm_vector.zig");
 const direct = @import("gemm_direct.zig").direct;
 const blocked = @import("gemm_blocked.zig").blocked;
-const at = kernels.at;
-const span = kernels.span;
+pub const at = kernels.at;
+pub const span = kernels.span;
 const Tile = kernels.Tile;
-const Problem = plan.Problem;
+pub const Problem = plan.Problem;
 
-/// C = beta * C + alpha * A * B for m x k times k x n. rs* and cs* are the strides, in elements, from one row and
-/// from one column to the next; they may be negative or zero (not zero for C). beta = 0 does not read C, alpha = 0
-/// or k = 0 does not read A and B. C must not overlap A or B.
-pub fn gemm(
-    comptime T: type,
-    m: usize,
-    n: usize,
-    k: usize,
-    alpha: T,
-    a: [*]const T,
-    rsa: isize,
-    csa: isize,
-    b: [*]const T,
-    rsb: isize,
-    csb: isize,
-    beta: T,
-    c: [*]T,
-    rsc: isize,
-    csc: isize,
-) void {
-    var p: Problem(T) = .{
-        .m = m,
-        .n = n,
-        .k = k,
-        .alpha = alpha,
-        .a = a,
-        .rsa = rsa,
-        .csa = csa,
-        .b = b,
-        .rsb = rsb,
-        .csb = csb,
-        .beta = beta,
-        .c = c,
-        .rsc = rsc,
-        .csc = csc,
-    };
-    if (m == 0 or n == 0) return;
-    if (k == 0 or alpha == 0) return scale(T, &p);
-    if (m == 1) p = p.transposed();
-    if (p.n == 1) return vector.gemv(T, p.m, k, alpha, p.a, p.rsa, p.csa, p.b, p.rsb, beta, p.c, p.rsc);
+/// C = beta * D + alpha * A * B for m x k times k x n. rs* and cs* are the strides, in elements, from one row and
+/// from one column to the next; they may be negative or zero (not zero for C). D may be C; beta = 0 does not read it,
+/// alpha = 0 or k = 0 does not read A and B. C must not overlap A or B, nor D other than being it.
+pub fn gemm(comptime T: type, given: Problem(T)) void {
+    var p = given;
+    if (p.m == 0 or p.n == 0) return;
+    if (p.k == 0 or p.alpha == 0) return scale(T, &p);
+    if (p.m == 1) p = p.transposed();
+    if (p.n == 1) {
+        p = p.begun();
+        return vector.gemv(T, p.m, p.k, p.alpha, p.a, p.rsa, p.csa, p.b, p.rsb, p.beta, p.c, p.rsc);
+    }
     if (should_transpose(T, &p)) p = p.transposed();
     if (is_dots(T, &p)) {
-        return vector.dots(T, p.m, p.n, k, alpha, p.a, p.rsa, p.b, p.csb, beta, p.c, p.rsc, p.csc);
+        p = p.begun();
+        return vector.dots(T, p.m, p.n, p.k, p.alpha, p.a, p.rsa, p.b, p.csb, p.beta, p.c, p.rsc, p.csc);
     }
     if (is_direct(T, &p)) return direct(T, &p);
     blocked(T, &p);
 }
 
-/// `batch` products of one shape; bsa, bsb, bsc are the strides between one matrix and the next.
-pub fn gemm_batched(
-    comptime T: type,
-    batch: usize,
-    m: usize,
-    n: usize,
-    k: usize,
-    alpha: T,
-    a: [*]const T,
-    bsa: isize,
-    rsa: isize,
-    csa: isize,
-    b: [*]const T,
-    bsb: isize,
-    rsb: isize,
-    csb: isize,
-    beta: T,
-    c: [*]T,
-    bsc: isize,
-    rsc: isize,
-    csc: isize,
-) void {
-    if (m == 0 or n == 0) return;
+/// `batch` products of one shape; the steps are the strides between one matrix and the next of A, B, C and D.
+pub fn gemm_batched(comptime T: type, batch: usize, p: Problem(T), steps: [4]isize) void {
+    if (p.m == 0 or p.n == 0) return;
     const Batch = struct {
         p: Problem(T),
-        bsa: isize,
-        bsb: isize,
-        bsc: isize,
+        steps: [4]isize,
 
         fn run(s: *const @This(), begin: usize, end: usize) void {
-            const p = &s.p;
-            for (begin..end) |i| gemm(
-                T,
-                p.m,
-                p.n,
-                p.k,
-                p.alpha,
-                at(p.a, span(i, s.bsa)),
-                p.rsa,
-                p.csa,
-                at(p.b, span(i, s.bsb)),
-                p.rsb,
-                p.csb,
-                p.beta,
-                at(p.c, span(i, s.bsc)),
-                p.rsc,
-                p.csc,
-            );
+            var one = s.p;
+            for (begin..end) |i| {
+                one.a = at(s.p.a, span(i, s.steps[0]));
+                one.b = at(s.p.b, span(i, s.steps[1]));
+                one.c = at(s.p.c, span(i, s.steps[2]));
+                one.d = at(s.p.d, span(i, s.steps[3]));
+                gemm(T, one);
+            }
         }
     };
-    const s: Batch = .{ .bsa = bsa, .bsb = bsb, .bsc = bsc, .p = .{
-        .m = m,
-        .n = n,
-        .k = k,
-        .alpha = alpha,
-        .a = a,
-        .rsa = rsa,
-        .csa = csa,
-        .b = b,
-        .rsb = rsb,
-        .csb = csb,
-        .beta = beta,
-        .c = c,
-        .rsc = rsc,
-        .csc = csc,
-    } };
-    const work = @max(s.p.work(), m *| n);
+    const s: Batch = .{ .p = p, .steps = steps };
+    const work = @max(p.work(), p.m *| p.n);
     // A few big products: the threads share each of them. Otherwise each thread takes whole products.
     if (batch < 2 * @as(usize, parallel.num_threads()) and work >= 16 * plan.task_work) return Batch.run(&s, 0, batch);
     parallel.parallel_for(batch, @max(1, plan.task_work / work), &s, Batch.run);
 }
 
-/// C = beta * C.
+/// C = beta * D.
 fn scale(comptime T: type, p: *const Problem(T)) void {
-    if (p.beta == 1) return;
+    if (p.beta == 1 and p.in_place()) return;
     for (0..p.m) |i| for (0..p.n) |j| {
         const x = at(p.c, span(i, p.rsc) + span(j, p.csc));
-        x[0] = if (p.beta == 0) 0 else x[0] * p.beta;
+        x[0] = if (p.beta == 0) 0 else at(p.d, span(i, p.rsd) + span(j, p.csd))[0] * p.beta;
     };
 }
 
@@ -152,7 +78,7 @@ fn should_transpose(comptime T: type, p: *const Problem(T)) bool {
 
 /// A few long columns against long rows: both lie as dot products want them, and tiles would be mostly empty.
 fn is_dots(comptime T: type, p: *const Problem(T)) bool {
-    return p.csa == 1 and p.rsb == 1 and p.csb != 1 and p.n <= Tile(T).lanes and p.n <= 8 and
+    return p.csa == 1 and p.rsb == 1 and p.csb != 1 and p.n <= Tile(T).few and
         p.m >= 4 * p.n and p.k >= 8 * Tile(T).lanes;
 }
 

@@ -62,24 +62,30 @@ fn Panels(comptime T: type) type {
             const p = s.p;
             const w = @min(s.group, p.n - j);
             s.pack_group(j, w, q, kc, out);
+            const first = s.k0 + q == 0;
             var shared: tile.Shared = .{
                 .k = kc,
                 .ldb = 0,
                 .rsc = p.rsc,
                 .csc = p.csc,
+                .rsd = if (first) p.rsd else p.rsc,
+                .csd = if (first) p.csd else p.csc,
                 .alpha = p.alpha,
-                .beta = if (s.k0 + q == 0) p.beta else 1,
+                .beta = if (first) p.beta else 1,
             };
+            const start = if (first) p.d else p.c;
             for (0..s.strips.count) |i| {
                 const h = s.strips.height(i);
                 const c = at(p.c, span(s.strips.start(i), p.rsc) + span(j, p.csc));
+                const d = at(start, span(s.strips.start(i), shared.rsd) + span(j, shared.csd));
                 const strip = s.packed_a + i * s.strip_size() + q * h;
                 var x: usize = 0;
                 while (x < w) : (x += tile.columns) {
                     const hi = @min(tile.columns, w - x);
                     const ldb = std.mem.alignForward(usize, hi, tile.lanes);
                     shared.ldb = @intCast(ldb);
-                    tile.kernel(true, h, ldb / tile.lanes)(&shared, strip, out + x * kc, at(c, span(x, p.csc)), 0, hi);
+                    const f = tile.kernel(true, h, ldb / tile.lanes, hi);
+                    f(&shared, strip, out + x * kc, at(c, span(x, p.csc)), at(d, span(x, shared.csd)), 0, hi);
                 }
             }
         }
@@ -110,6 +116,7 @@ pub fn blocked(comptime T: type, p: *const Problem(T)) void {
         part.m = rounds.height(i);
         part.a = at(p.a, span(rounds.start(i), p.rsa));
         part.c = at(p.c, span(rounds.start(i), p.rsc));
+        part.d = at(p.d, span(rounds.start(i), p.rsd));
         round(T, &part);
     }
 }

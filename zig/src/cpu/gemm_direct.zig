@@ -82,7 +82,8 @@ fn Direct(comptime T: type) type {
             const back = tile.lanes - (w - full);
             const from = b + full - back;
             // Storing a column twice is harmless only if C is not read and this is all of k.
-            const lo = if (s.p.beta == 0 and kc == s.p.k and s.chunks.count == 1 and j == 0) 0 else back;
+            const unread = s.p.beta == 0 or !s.p.in_place();
+            const lo = if (unread and kc == s.p.k and s.chunks.count == 1 and j == 0) 0 else back;
             s.do_strips(j + full - back, lo, tile.lanes, 1, pc, kc, row, rows, from, ldb);
         }
 
@@ -120,16 +121,19 @@ fn Direct(comptime T: type) type {
                 .ldb = ldb,
                 .rsc = p.rsc,
                 .csc = p.csc,
+                .rsd = if (pc == 0) p.rsd else p.rsc,
+                .csd = if (pc == 0) p.csd else p.csc,
                 .alpha = p.alpha,
                 .beta = if (pc == 0) p.beta else 1,
             };
             const strips: Strips = .of(rows, tile.rows);
             const a = at(p.a, span(row, p.rsa) + span(pc, p.csa));
             const c = at(p.c, span(row, p.rsc) + span(j, p.csc));
+            const d = if (pc == 0) at(p.d, span(row, p.rsd) + span(j, p.csd)) else c;
             for (0..strips.count) |i| {
                 const r = strips.start(i);
-                const f = tile.kernel(false, strips.height(i), nv);
-                f(&shared, at(a, span(r, p.rsa)), b, at(c, span(r, p.rsc)), lo, hi);
+                const f = tile.kernel(false, strips.height(i), nv, hi);
+                f(&shared, at(a, span(r, p.rsa)), b, at(c, span(r, p.rsc)), at(d, span(r, shared.rsd)), lo, hi);
             }
         }
     };

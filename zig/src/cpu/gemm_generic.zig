@@ -8,6 +8,7 @@ const builtin = @import("builtin");
 const parallel = @import("../core/parallel.zig");
 const kernels = @import("gemm_kernel.zig");
 const gemm = @import("gemm.zig").gemm;
+const Problem = @import("gemm_plan.zig").Problem;
 const at = kernels.at;
 const span = kernels.span;
 const mul_add = kernels.mul_add;
@@ -288,13 +289,14 @@ fn Half(comptime Convert: type) type {
             const fa = buffer;
             const fb = fa + block * k_most;
             const sums = fb + block * k_most;
-            const wi: isize = @intCast(w);
             var q: usize = 0;
             while (q < s.k) : (q += k_most) {
                 const kc = @min(k_most, s.k - q);
-                const a_rs, const a_cs = widen(at(s.a, span(i, s.rsa) + span(q, s.csa)), s.rsa, s.csa, h, kc, fa);
-                const b_rs, const b_cs = widen(at(s.b, span(q, s.rsb) + span(j, s.csb)), s.rsb, s.csb, kc, w, fb);
-                gemm(f32, h, w, kc, 1, fa, a_rs, a_cs, fb, b_rs, b_cs, if (q == 0) 0 else 1, sums, wi, 1);
+                var p: Problem(f32) = .by_rows(h, w, kc, fa, fb, sums);
+                p.rsa, p.csa = widen(at(s.a, span(i, s.rsa) + span(q, s.csa)), s.rsa, s.csa, h, kc, fa);
+                p.rsb, p.csb = widen(at(s.b, span(q, s.rsb) + span(j, s.csb)), s.rsb, s.csb, kc, w, fb);
+                if (q > 0) p.beta = 1;
+                gemm(f32, p);
             }
             for (0..h) |x| {
                 const row = at(s.c, span(i + x, s.rsc) + span(j, s.csc));

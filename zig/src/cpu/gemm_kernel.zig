@@ -48,7 +48,7 @@ pub fn Tile(comptime T: type) type {
             @as(*align(@alignOf(T)) V, @ptrCast(p)).* = v;
         }
 
-        /// What all tiles of one block have in common. C = beta * C + alpha * (A * B); beta = 0 never reads C.
+        /// What all tiles of one block have in common. C = beta * D + alpha * (A * B); beta = 0 never reads D.
         pub const Shared = struct {
             k: usize,
             /// Strides of A; unused by kernels for packed strips.
@@ -58,75 +58,119 @@ pub fn Tile(comptime T: type) type {
             ldb: isize,
             rsc: isize,
             csc: isize,
+            rsd: isize,
+            csd: isize,
             alpha: T,
             beta: T,
         };
         /// Computes the tile at `c` and stores its columns [lo, hi).
-        pub const Kernel = *const fn (*const Shared, a: [*]const T, b: [*]const T, c: [*]T, lo: usize, hi: usize) void;
+        pub const Kernel =
+            *const fn (*const Shared, a: [*]const T, b: [*]const T, c: [*]T, d: [*]const T, lo: usize, hi: usize) void;
 
-        /// The kernel for a tile of `h` rows and `nv` vectors, A given as a packed strip of that height or by strides.
-        pub fn kernel(packed_a: bool, h: usize, nv: usize) Kernel {
+        /// Half a vector serves tiles of few columns: processors that work on 512 bits in two halves, or store parts
+        /// of a vector slowly, gain half of their time.
+        const half = lanes / 2;
+        const has_half = cfg.lanes == 16;
+        /// Columns that leave the narrowest tile so empty that dot products take less.
+        pub const few = if (has_half) half / 2 else lanes * 3 / 4;
+
+        /// The kernel for a tile of `h` rows and `nv` vectors of which columns up to `hi` are stored, A given as a
+        /// packed strip of that height or by strides.
+        pub fn kernel(packed_a: bool, h: usize, nv: usize, hi: usize) Kernel {
+            if (has_half and hi <= half) return if (packed_a) packed_halves[h - 1] else direct_halves[h - 1];
             return if (packed_a) packed_kernels[nv - 1][h - 1] else direct_kernels[nv - 1][h - 1];
         }
         const packed_kernels = table(true);
         const direct_kernels = table(false);
+        const packed_halves = column(true, half, 1);
+        const direct_halves = column(false, half, 1);
 
         fn table(comptime packed_a: bool) [vectors][rows]Kernel {
             var t: [vectors][rows]Kernel = undefined;
-            for (0..vectors) |u| for (0..rows) |r| {
-                t[u][r] = make(packed_a, r + 1, u + 1);
-            };
+            for (0..vectors) |u| t[u] = column(packed_a, lanes, u + 1);
             return t;
         }
 
-        fn make(comptime packed_a: bool, comptime h: usize, comptime nv: usize) Kernel {
+        fn column(comptime packed_a: bool, comptime width: usize, comptime nv: usize) [rows]Kernel {
+            var t: [rows]Kernel = undefined;
+            for (0..rows) |r| t[r] = Shape(T, r + 1, width, nv).kernel(packed_a);
+            return t;
+        }
+    };
+}
+
+/// A register tile of `h` rows, each of `nv` vectors of `width` elements.
+fn Shape(comptime T: type, comptime h: usize, comptime width: usize, comptime nv: usize) type {
+    const tile = Tile(T);
+    const Shared = tile.Shared;
+    return struct {
+        const V = @Vector(width, T);
+        const Sums = [h][nv]V;
+
+        inline fn load(comptime n: usize, p: [*]const T) @Vector(n, T) {
+            return @as(*align(@alignOf(T)) const @Vector(n, T), @ptrCast(p)).*;
+        }
+        inline fn store(comptime n: usize, p: [*]T, v: @Vector(n, T)) void {
+            @as(*align(@alignOf(T)) @Vector(n, T), @ptrCast(p)).* = v;
+        }
+
+        fn kernel(comptime packed_a: bool) tile.Kernel {
             return struct {
-                fn run(s: *const Shared, a: [*]const T, b: [*]const T, c: [*]T, lo: usize, hi: usize) void {
-                    var acc: [h][nv]V = @splat(@splat(@splat(0)));
-                    accumulate(packed_a, h, nv, s, a, b, c, &acc);
-                    if (s.csc == 1 and lo == 0 and hi == nv * lanes) {
-                        store_rows(h, nv, s, &acc, c);
-                    } else store_part(h, nv, s, &acc, c, lo, hi);
+                fn run(
+                    s: *const Shared,
+                    a: [*]const T,
+                    b: [*]const T,
+                    c: [*]T,
+                    d: [*]const T,
+                    lo: usize,
+                    hi: usize,
+                ) void {
+                    var acc: Sums = @splat(@splat(@splat(0)));
+                    accumulate(packed_a, s, a, b, c, &acc);
+                    const whole = s.csc == 1 and lo == 0 and hi == nv * width;
+                    if (whole and (s.beta == 0 or s.csd == 1)) {
+                        store_rows(false, s, &acc, c, d);
+                    } else if (whole and s.csd == 0) {
+                        store_rows(true, s, &acc, c, d);
+                    } else store_part(s, &acc, c, d, lo, hi);
                 }
             }.run;
         }
 
         /// A row of the tile. A fresh result lies far from the processor, and its rows would hold up A and B if they
         /// were asked for in one go: they are spread over the steps.
-        inline fn prefetch_row(comptime nv: usize, c: [*]T) void {
+        inline fn prefetch_row(c: [*]T) void {
             const step = comptime @max(1, 64 / @sizeOf(V));
             comptime var u = 0;
-            inline while (u < nv) : (u += step) @prefetch(c + u * lanes, .{ .rw = .write, .locality = 3 });
+            inline while (u < nv) : (u += step) @prefetch(c + u * width, .{ .rw = .write, .locality = 3 });
         }
 
         inline fn accumulate(
             comptime packed_a: bool,
-            comptime h: usize,
-            comptime nv: usize,
             s: *const Shared,
             a: [*]const T,
             b: [*]const T,
             c: [*]T,
-            acc: *[h][nv]V,
+            acc: *Sums,
         ) void {
             const ldb = s.ldb;
             const rsa = s.rsa;
             const csa = s.csa;
             var pa = a;
-            var starts = far_rows(h, a, rsa);
+            var starts = far_rows(a, rsa);
             var pb = b;
             const steps = (s.k - 1) / h + 1;
             var left = s.k;
             var row: usize = 0;
             while (left > 0) : (row += 1) {
-                prefetch_row(nv, at(c, span(row, s.rsc)));
+                prefetch_row(at(c, span(row, s.rsc)));
                 const now = @min(left, steps);
                 left -= now;
                 for (0..now) |_| {
                     var bv: [nv]V = undefined;
-                    inline for (0..nv) |u| bv[u] = load(pb + u * lanes);
+                    inline for (0..nv) |u| bv[u] = load(width, pb + u * width);
                     if (cfg.lanes == 16 and packed_a) inline for (0..nv) |u| {
-                        @prefetch(at(pb, 8 *% ldb) + u * lanes, .{ .locality = 3 });
+                        @prefetch(at(pb, 8 *% ldb) + u * width, .{ .locality = 3 });
                     };
                     if (cfg.lanes == 16 and packed_a) inline for (0..(h * @sizeOf(T) - 1) / 64 + 1) |u| {
                         @prefetch(pa + 8 * h + u * 64 / @sizeOf(T), .{ .locality = 3 });
@@ -144,7 +188,7 @@ pub fn Tile(comptime T: type) type {
         }
 
         /// Every fourth row of A.
-        inline fn far_rows(comptime h: usize, a: [*]const T, rsa: isize) [(h + 3) / 4][*]const T {
+        inline fn far_rows(a: [*]const T, rsa: isize) [(h + 3) / 4][*]const T {
             var starts: [(h + 3) / 4][*]const T = undefined;
             inline for (&starts, 0..) |*p, g| p.* = opaque_address(at(a, span(4 * g, rsa)));
             return starts;
@@ -159,43 +203,79 @@ pub fn Tile(comptime T: type) type {
             );
         }
 
-        inline fn store_rows(comptime h: usize, comptime nv: usize, s: *const Shared, acc: *[h][nv]V, c: [*]T) void {
+        /// Whole rows; D's are contiguous or, with `repeats`, one element each.
+        inline fn store_rows(comptime repeats: bool, s: *const Shared, acc: *Sums, c: [*]T, d: [*]const T) void {
             const alpha: V = @splat(s.alpha);
             const beta: V = @splat(s.beta);
             const rsc = s.rsc;
-            if (s.beta == 0) {
+            const rsd = s.rsd;
+            if (!repeats and s.beta == 0) {
                 inline for (0..h) |r| inline for (0..nv) |u| {
-                    store(at(c, span(r, rsc)) + u * lanes, alpha * acc[r][u]);
+                    store(width, at(c, span(r, rsc)) + u * width, alpha * acc[r][u]);
                 };
             } else inline for (0..h) |r| inline for (0..nv) |u| {
-                const p = at(c, span(r, rsc)) + u * lanes;
-                store(p, mul_add(beta, load(p), alpha * acc[r][u]));
+                const row = at(d, span(r, rsd));
+                const y: V = if (repeats) @splat(row[0]) else load(width, row + u * width);
+                store(width, at(c, span(r, rsc)) + u * width, mul_add(beta, y, alpha * acc[r][u]));
             };
         }
 
-        inline fn store_part(
-            comptime h: usize,
-            comptime nv: usize,
+        inline fn store_part(s: *const Shared, acc: *Sums, c: [*]T, d: [*]const T, lo: usize, hi: usize) void {
+            var spilled: [h * nv * width]T = undefined;
+            const t: [*]T = &spilled;
+            inline for (0..h) |r| inline for (0..nv) |u| {
+                store(width, t + (r * nv + u) * width, acc[r][u]);
+            };
+            Spilled(T).put(s, t, h, nv * width, c, d, lo, hi);
+        }
+    };
+}
+
+/// Stores columns of a tile that lies in memory, `h` rows of `w` elements, with the same roundings as the vector form.
+fn Spilled(comptime T: type) type {
+    const tile = Tile(T);
+    const Shared = tile.Shared;
+    return struct {
+        fn put(s: *const Shared, t: [*]const T, h: usize, w: usize, c: [*]T, d: [*]const T, lo: usize, hi: usize) void {
+            if (s.csc == 1 and (s.csd == 1 or s.beta == 0)) {
+                comptime var n: usize = tile.lanes;
+                inline while (n >= 1) : (n /= 2) if (hi - lo >= n) return both_ends(n, s, t, h, w, c, d, lo, hi);
+            }
+            for (0..h) |r| for (lo..hi) |q| {
+                const x = s.alpha * t[r * w + q];
+                const from = at(d, span(r, s.rsd) + span(q, s.csd));
+                at(c, span(r, s.rsc) + span(q, s.csc))[0] = if (s.beta == 0) x else mul_add(s.beta, from[0], x);
+            };
+        }
+
+        /// Contiguous rows of n to 2n columns: the first n and the last n.
+        fn both_ends(
+            comptime n: usize,
             s: *const Shared,
-            acc: *[h][nv]V,
+            t: [*]const T,
+            h: usize,
+            w: usize,
             c: [*]T,
+            d: [*]const T,
             lo: usize,
             hi: usize,
         ) void {
-            var spilled: [h * nv * lanes]T = undefined;
-            inline for (0..h) |r| inline for (0..nv) |u| {
-                store(@as([*]T, &spilled) + (r * nv + u) * lanes, acc[r][u]);
-            };
-            store_spilled(s, &spilled, h, nv * lanes, c, lo, hi);
-        }
-
-        /// Element by element, with the same roundings as the vector form.
-        fn store_spilled(s: *const Shared, t: [*]const T, h: usize, w: usize, c: [*]T, lo: usize, hi: usize) void {
-            for (0..h) |r| for (lo..hi) |q| {
-                const p = at(c, span(r, s.rsc) + span(q, s.csc));
-                const x = s.alpha * t[r * w + q];
-                p[0] = if (s.beta == 0) x else mul_add(s.beta, p[0], x);
-            };
+            const V = @Vector(n, T);
+            const alpha: V = @splat(s.alpha);
+            const beta: V = @splat(s.beta);
+            for (0..h) |r| {
+                const to = at(c, span(r, s.rsc));
+                // D may be C: all of it is read before anything is stored.
+                var x: [2]V = undefined;
+                inline for ([2]usize{ lo, hi - n }, &x) |q, *v| {
+                    v.* = alpha * @as(*align(@alignOf(T)) const V, @ptrCast(t + r * w + q)).*;
+                    if (s.beta != 0) {
+                        const from = at(d, span(r, s.rsd)) + q;
+                        v.* = mul_add(beta, @as(*align(@alignOf(T)) const V, @ptrCast(from)).*, v.*);
+                    }
+                }
+                inline for ([2]usize{ lo, hi - n }, x) |q, v| @as(*align(@alignOf(T)) V, @ptrCast(to + q)).* = v;
+            }
         }
     };
 }

@@ -142,6 +142,9 @@ pub fn pack_panel(
     var j: usize = 0;
     while (j < whole) : (j += lanes) panel_crosswise(T, kc, at(b, span(j, csb)), csb, out + j, ldo);
     if (whole == w) return;
+    if (csb != 1 and rsb == 1 and kc >= lanes) {
+        return panel_part(T, w - whole, kc, at(b, span(whole, csb)), csb, out + whole, ldo);
+    }
     const rest = at(b, span(whole, csb));
     if (csb == 1) {
         pack_lengthwise(T, w, kc, rest, rsb, out, ldo);
@@ -155,5 +158,20 @@ fn panel_crosswise(comptime T: type, kc: usize, b: [*]const T, csb: isize, out: 
     while (k < kc) : (k += lanes) {
         const from = @min(k, kc - lanes);
         transpose_group(T, lanes, b + from, csb, out + from * ldo, ldo);
+    }
+}
+
+/// Fewer columns than a vector has: zeros follow.
+fn panel_part(comptime T: type, w: usize, kc: usize, b: [*]const T, csb: isize, out: [*]T, ldo: usize) void {
+    const tile = kernel.Tile(T);
+    var k: usize = 0;
+    while (k < kc) : (k += tile.lanes) {
+        const from = @min(k, kc - tile.lanes);
+        var r: [tile.lanes]tile.V = @splat(@splat(0));
+        inline for (0..tile.lanes) |i| if (i < w) {
+            r[i] = tile.load(at(b, span(i, csb)) + from);
+        };
+        transpose_square(T, tile.lanes, &r);
+        inline for (0..tile.lanes) |i| tile.store(out + (from + i) * ldo, r[i]);
     }
 }

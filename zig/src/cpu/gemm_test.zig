@@ -3,6 +3,7 @@
 const std = @import("std");
 const gemm = @import("gemm.zig");
 const testing = std.testing;
+const Problem = gemm.Problem(f32);
 
 comptime {
     // The pool lives in the library's root; a test program has to bring it along.
@@ -79,6 +80,13 @@ fn check(comptime T: type, r: std.Random, m: usize, n: usize, k: usize) !void {
     defer gpa.free(c);
     const want = try gpa.alloc(T, mc.size);
     defer gpa.free(want);
+    // What beta multiplies: C itself, or another matrix, which may repeat rows and columns.
+    var more: std.Random.DefaultPrng = .init((m * 1000 + n) * 1000 + k);
+    const s = more.random();
+    const beside = s.boolean();
+    const md: Matrix = if (beside) .random(s, m, n, true) else mc;
+    const d = try gpa.alloc(T, md.size);
+    defer gpa.free(d);
     const alpha = random_factor(T, r);
     const beta = random_factor(T, r);
     for (a) |*x| x.* = r.float(T) * 2 - 1;
@@ -86,25 +94,52 @@ fn check(comptime T: type, r: std.Random, m: usize, n: usize, k: usize) !void {
     for (c) |*x| x.* = if (beta == 0) std.math.nan(T) else r.float(T) * 2 - 1;
     if (alpha == 0) @memset(a, std.math.nan(T));
     @memcpy(want, c);
+    if (beside) for (d) |*x| {
+        x.* = if (beta == 0) std.math.nan(T) else s.float(T) * 2 - 1;
+    };
     for (0..m) |i| for (0..n) |j| {
         var sum: f64 = 0;
         if (alpha != 0) for (0..k) |q| {
             sum += @as(f64, a[ma.index(i, q)]) * b[mb.index(q, j)];
         };
         const w = &want[mc.index(i, j)];
-        w.* = @floatCast(alpha * sum + if (beta == 0) 0 else beta * @as(f64, w.*));
+        const start = if (beside) d[md.index(i, j)] else w.*;
+        w.* = @floatCast(alpha * sum + if (beta == 0) 0 else beta * @as(f64, start));
     };
-    const pa, const pb, const pc = .{ a.ptr + ma.origin, b.ptr + mb.origin, c.ptr + mc.origin };
-    gemm.gemm(T, m, n, k, alpha, pa, ma.rs, ma.cs, pb, mb.rs, mb.cs, beta, pc, mc.rs, mc.cs);
+    gemm.gemm(T, .{
+        .m = m,
+        .n = n,
+        .k = k,
+        .alpha = alpha,
+        .a = a.ptr + ma.origin,
+        .rsa = ma.rs,
+        .csa = ma.cs,
+        .b = b.ptr + mb.origin,
+        .rsb = mb.rs,
+        .csb = mb.cs,
+        .beta = beta,
+        .d = if (beside) d.ptr + md.origin else c.ptr + mc.origin,
+        .rsd = md.rs,
+        .csd = md.cs,
+        .c = c.ptr + mc.origin,
+        .rsc = mc.rs,
+        .csc = mc.cs,
+    });
     const tolerance = std.math.floatEps(T) * @as(T, @floatFromInt(4 * k + 16));
     for (c, want) |x, w| {
         if (std.math.isNan(w) and std.math.isNan(x)) continue;
         if (!(@abs(x - w) <= tolerance)) {
-            std.debug.print("{d}x{d}x{d} alpha {d} beta {d}: ", .{ m, n, k, alpha, beta });
-            std.debug.print("{any} {any} {any}\n", .{ ma, mb, mc });
+            std.debug.print("{d}x{d}x{d} alpha {d} beta {d} beside {}: ", .{ m, n, k, alpha, beta, beside });
+            std.debug.print("{any} {any} {any} {any}\n", .{ ma, mb, mc, md });
             try testing.expectApproxEqAbs(w, x, tolerance);
         }
     }
+}
+
+fn dense(m: usize, n: usize, k: usize, alpha: f32, a: [*]const f32, b: [*]const f32, beta: f32, c: [*]f32) Problem {
+    var p: Problem = .by_rows(m, n, k, a, b, c);
+    p.alpha, p.beta = .{ alpha, beta };
+    return p;
 }
 
 test "random products" {
@@ -151,10 +186,9 @@ test "results do not depend on the number of threads" {
         defer gpa.free(c);
         for (a) |*x| x.* = r.floatNorm(f32);
         for (b) |*x| x.* = r.floatNorm(f32);
-        const ki: isize, const ni: isize = .{ @intCast(k), @intCast(n) };
         for ([_]u32{ 1, 5 }, 0..) |t, i| {
             threads.set_num_threads(t);
-            gemm.gemm(f32, m, n, k, 1.5, a.ptr, ki, 1, b.ptr, ni, 1, 0, c.ptr + i * m * n, ni, 1);
+            gemm.gemm(f32, dense(m, n, k, 1.5, a.ptr, b.ptr, 0, c.ptr + i * m * n));
         }
         try testing.expectEqualSlices(f32, c[0 .. m * n], c[m * n ..]);
     }
@@ -179,12 +213,21 @@ test "batches, with a repeated operand and with beta" {
         for (b) |*x| x.* = r.floatNorm(f32);
         for (c) |*x| x.* = 3;
         const one, const all = .{ c[0 .. batch * m * n], c[batch * m * n ..] };
-        const ki: isize, const ni: isize, const mk: isize, const mn: isize =
-            .{ @intCast(k), @intCast(n), @intCast(m * k), @intCast(m * n) };
-        for (0..batch) |i| {
-            gemm.gemm(f32, m, n, k, 1, a.ptr + i * m * k, ki, 1, b.ptr, ni, 1, 0.5, one.ptr + i * m * n, ni, 1);
-        }
-        gemm.gemm_batched(f32, batch, m, n, k, 1, a.ptr, mk, ki, 1, b.ptr, 0, ni, 1, 0.5, all.ptr, mn, ni, 1);
+        const mk: isize, const mn: isize = .{ @intCast(m * k), @intCast(m * n) };
+        for (0..batch) |i| gemm.gemm(f32, dense(m, n, k, 1, a.ptr + i * m * k, b.ptr, 0.5, one.ptr + i * m * n));
+        const p = dense(m, n, k, 1, a.ptr, b.ptr, 0.5, all.ptr);
+        gemm.gemm_batched(f32, batch, p, .{ mk, 0, mn, mn });
+        try testing.expectEqualSlices(f32, one, all);
+        // One row beside them that all start from gives what its copies in their places give.
+        const row = try gpa.alloc(f32, batch * n);
+        defer gpa.free(row);
+        for (row) |*x| x.* = r.floatNorm(f32);
+        for (one, 0..) |*x, i| x.* = row[i / (m * n) * n + i % n];
+        const ni: isize = @intCast(n);
+        gemm.gemm_batched(f32, batch, dense(m, n, k, 1, a.ptr, b.ptr, 0.5, one.ptr), .{ mk, 0, mn, mn });
+        var q = p;
+        q.d, q.rsd = .{ row.ptr, 0 };
+        gemm.gemm_batched(f32, batch, q, .{ mk, 0, mn, ni });
         try testing.expectEqualSlices(f32, one, all);
     }
 }

@@ -1,5 +1,6 @@
 //! Matrix products over frame operands of any strides: 0 receives the product of 1 and 2, one matrix each or a batch.
-//! Attributes 0 and 1 are alpha, 2 and 3 beta (real and imaginary parts); with beta other than zero operand 0 is read.
+//! Attributes 0 and 1 are alpha, 2 and 3 beta (real and imaginary parts); with beta other than zero operand 3 is added,
+//! or what operand 0 holds when there are no more than three.
 const std = @import("std");
 const abi = @import("abi");
 const fr = @import("../core/frame.zig");
@@ -27,36 +28,39 @@ const Bfloat = struct {
     }
 };
 
-/// Sizes, and strides in elements: of the batch, the rows and the columns of the result and both factors.
+/// Sizes, and strides in elements: of the batch, the rows and the columns of the result, both factors and what beta
+/// multiplies.
 const Product = struct {
     batch: usize,
     m: usize,
     n: usize,
     k: usize,
-    data: [3][*]u8,
-    strides: [3][3]isize,
+    data: [4][*]u8,
+    strides: [4][3]isize,
 
     fn of(f: *fr.Frame) ?Product {
         const c = fr.view(f, 0);
         const a = fr.view(f, 1);
         const b = fr.view(f, 2);
+        const d = if (fr.count(f) > 3) fr.view(f, 3) else c;
         const rank = c.rank;
-        if ((rank != 2 and rank != 3) or a.rank != rank or b.rank != rank) return null;
+        if ((rank != 2 and rank != 3) or a.rank != rank or b.rank != rank or d.rank != rank) return null;
         const row = rank - 2;
         var p: Product = .{
             .batch = if (rank == 3) c.size(0) else 1,
             .m = c.size(row),
             .n = c.size(row + 1),
             .k = a.size(row + 1),
-            .data = .{ c.data, a.data, b.data },
+            .data = .{ c.data, a.data, b.data, d.data },
             .strides = undefined,
         };
-        for ([_]fr.View{ c, a, b }, 0..) |v, i| {
+        for ([_]fr.View{ c, a, b, d }, 0..) |v, i| {
             if (rank == 3 and v.size(0) != p.batch) return null;
             p.strides[i] = .{ if (rank == 3) v.stride(0) else 0, v.stride(row), v.stride(row + 1) };
         }
         if (a.size(row) != p.m or b.size(row) != p.k or b.size(row + 1) != p.n) return null;
-        if (a.dtype != c.dtype or b.dtype != c.dtype) return null;
+        if (d.size(row) != p.m or d.size(row + 1) != p.n) return null;
+        if (a.dtype != c.dtype or b.dtype != c.dtype or d.dtype != c.dtype) return null;
         return p;
     }
 
@@ -89,16 +93,39 @@ pub fn gemm(f: *fr.Frame) abi.Status {
 fn floats(comptime T: type, f: *fr.Frame, p: *const Product) void {
     const alpha: T = @floatCast(fr.attr(f, abi.MatmulAttr.alpha));
     const beta: T = @floatCast(fr.attr(f, abi.MatmulAttr.beta));
-    const c, const a, const b = .{ p.at(T, 0, 0), p.at(T, 1, 0), p.at(T, 2, 0) };
-    const sc, const sa, const sb = p.strides;
-    if (p.batch == 1) {
-        return float.gemm(T, p.m, p.n, p.k, alpha, a, sa[1], sa[2], b, sb[1], sb[2], beta, c, sc[1], sc[2]);
-    }
-    const m, const n, const k = .{ p.m, p.n, p.k };
-    const a0, const a1, const a2 = sa;
-    const b0, const b1, const b2 = sb;
-    const c0, const c1, const c2 = sc;
-    float.gemm_batched(T, p.batch, m, n, k, alpha, a, a0, a1, a2, b, b0, b1, b2, beta, c, c0, c1, c2);
+    const sc, const sa, const sb, const sd = p.strides;
+    const one: float.Problem(T) = .{
+        .m = p.m,
+        .n = p.n,
+        .k = p.k,
+        .alpha = alpha,
+        .a = p.at(T, 1, 0),
+        .rsa = sa[1],
+        .csa = sa[2],
+        .b = p.at(T, 2, 0),
+        .rsb = sb[1],
+        .csb = sb[2],
+        .beta = beta,
+        .d = p.at(T, 3, 0),
+        .rsd = sd[1],
+        .csd = sd[2],
+        .c = p.at(T, 0, 0),
+        .rsc = sc[1],
+        .csc = sc[2],
+    };
+    if (p.batch == 1) return float.gemm(T, one);
+    float.gemm_batched(T, p.batch, one, .{ sa[0], sb[0], sc[0], sd[0] });
+}
+
+/// What beta multiplies, put where the kernels that add to the result find it.
+fn begin_with(comptime T: type, p: *const Product, i: usize) void {
+    const c, const d = .{ p.at(T, 0, i), p.at(T, 3, i) };
+    if (c == d) return;
+    const sc, const sd = .{ p.strides[0], p.strides[3] };
+    for (0..p.m) |r| for (0..p.n) |q| {
+        float.at(c, float.span(r, sc[1]) + float.span(q, sc[2]))[0] =
+            float.at(d, float.span(r, sd[1]) + float.span(q, sd[2]))[0];
+    };
 }
 
 /// The factors alpha and beta as elements of T; integers arrive as whole numbers in range.
@@ -121,7 +148,9 @@ fn batches(comptime T: type, comptime Convert: type, f: *fr.Frame, p: *const Pro
 
         fn one(q: *const Product, factors: [4]f64, i: usize) void {
             const c, const a, const b = .{ q.at(T, 0, i), q.at(T, 1, i), q.at(T, 2, i) };
-            const sc, const sa, const sb = q.strides;
+            const sc, const sa, const sb, _ = q.strides;
+            const starts = factors[abi.MatmulAttr.beta] != 0 or factors[abi.MatmulAttr.beta + 1] != 0;
+            if (starts) begin_with(T, q, i);
             if (Convert != void) {
                 const alpha: f32 = @floatCast(factors[abi.MatmulAttr.alpha]);
                 const beta: f32 = @floatCast(factors[abi.MatmulAttr.beta]);

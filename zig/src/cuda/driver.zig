@@ -8,12 +8,20 @@ const Library = @import("loader.zig").Library;
 const Code = abi.CudaStatus;
 
 /// The driver's result codes; 0 is success.
-const Result = c_int;
-const Device = c_int;
-const Context = ?*anyopaque;
+pub const Result = c_int;
+pub const Device = c_int;
+pub const Context = ?*anyopaque;
+pub const Module = ?*anyopaque;
+pub const Function = ?*anyopaque;
+pub const Stream = ?*anyopaque;
+pub const Event = ?*anyopaque;
+/// An address in a device's memory.
+pub const Pointer = u64;
+
+pub const out_of_memory: Result = 2;
 
 /// What is used of the driver, by the names of its symbols without "cu".
-const Functions = struct {
+pub const Functions = struct {
     Init: *const fn (flags: c_uint) callconv(.c) Result,
     DriverGetVersion: *const fn (version: *c_int) callconv(.c) Result,
     DeviceGetCount: *const fn (count: *c_int) callconv(.c) Result,
@@ -30,6 +38,60 @@ const Functions = struct {
     MemGetInfo_v2: *const fn (free: *usize, total: *usize) callconv(.c) Result,
 };
 
+/// The same, for tensors.
+pub const Work = struct {
+    CtxSetCurrent: *const fn (context: Context) callconv(.c) Result,
+    MemAlloc_v2: *const fn (pointer: *Pointer, bytes: usize) callconv(.c) Result,
+    MemFree_v2: *const fn (pointer: Pointer) callconv(.c) Result,
+    MemHostAlloc: *const fn (pointer: *?*anyopaque, bytes: usize, flags: c_uint) callconv(.c) Result,
+    MemFreeHost: *const fn (pointer: *anyopaque) callconv(.c) Result,
+    MemcpyHtoDAsync_v2: *const fn (to: Pointer, from: *const anyopaque, bytes: usize, s: Stream) callconv(.c) Result,
+    MemcpyDtoHAsync_v2: *const fn (to: *anyopaque, from: Pointer, bytes: usize, s: Stream) callconv(.c) Result,
+    MemcpyDtoDAsync_v2: *const fn (to: Pointer, from: Pointer, bytes: usize, s: Stream) callconv(.c) Result,
+    MemcpyPeerAsync: *const fn (
+        to: Pointer,
+        to_context: Context,
+        from: Pointer,
+        from_context: Context,
+        bytes: usize,
+        s: Stream,
+    ) callconv(.c) Result,
+    MemsetD8Async: *const fn (to: Pointer, value: u8, count: usize, s: Stream) callconv(.c) Result,
+    ModuleLoadDataEx: *const fn (
+        module: *Module,
+        image: [*:0]const u8,
+        count: c_uint,
+        options: ?[*]const c_uint,
+        values: ?[*]?*anyopaque,
+    ) callconv(.c) Result,
+    ModuleUnload: *const fn (module: Module) callconv(.c) Result,
+    ModuleGetFunction: *const fn (function: *Function, module: Module, name: [*:0]const u8) callconv(.c) Result,
+    LaunchKernel: *const fn (
+        function: Function,
+        grid_x: c_uint,
+        grid_y: c_uint,
+        grid_z: c_uint,
+        block_x: c_uint,
+        block_y: c_uint,
+        block_z: c_uint,
+        shared_bytes: c_uint,
+        s: Stream,
+        arguments: ?[*]const ?*const anyopaque,
+        extra: ?[*]?*anyopaque,
+    ) callconv(.c) Result,
+    StreamCreateWithPriority: *const fn (s: *Stream, flags: c_uint, priority: c_int) callconv(.c) Result,
+    StreamDestroy_v2: *const fn (s: Stream) callconv(.c) Result,
+    StreamSynchronize: *const fn (s: Stream) callconv(.c) Result,
+    StreamQuery: *const fn (s: Stream) callconv(.c) Result,
+    StreamWaitEvent: *const fn (s: Stream, event: Event, flags: c_uint) callconv(.c) Result,
+    EventCreate: *const fn (event: *Event, flags: c_uint) callconv(.c) Result,
+    EventDestroy_v2: *const fn (event: Event) callconv(.c) Result,
+    EventRecord: *const fn (event: Event, s: Stream) callconv(.c) Result,
+    EventQuery: *const fn (event: Event) callconv(.c) Result,
+    EventSynchronize: *const fn (event: Event) callconv(.c) Result,
+    EventElapsedTime: *const fn (milliseconds: *f32, start: Event, end: Event) callconv(.c) Result,
+};
+
 const default_names: []const [*:0]const u8 = switch (builtin.os.tag) {
     .windows => &.{"nvcuda.dll"},
     .linux => &.{ "libcuda.so.1", "libcuda.so" },
@@ -41,6 +103,9 @@ const State = enum(u32) { unknown, opening, open, failed };
 var state: std.atomic.Value(State) = .init(.unknown);
 var failure: i32 = Code.no_library;
 var driver: Functions = undefined;
+/// What tensors need; `.missing_function` at the first use when the driver lacks some of it.
+var work_functions: Work = undefined;
+var has_work = false;
 
 fn open(path: ?[*:0]const u8) i32 {
     const library = if (path) |p| Library.open(p) else for (default_names) |name| {
@@ -51,6 +116,7 @@ fn open(path: ?[*:0]const u8) i32 {
         l.close();
         return Code.missing_function;
     }
+    has_work = l.bind(Work, "cu", &work_functions);
     // From here on the library stays loaded: a driver that was initialised cannot be unloaded safely.
     return driver.Init(0);
 }
@@ -71,12 +137,22 @@ pub fn zs_cuda_open(path: ?[*:0]const u8) callconv(.c) i32 {
 }
 
 /// The driver's codes are positive: below zero they are told from a value.
-fn negative(result: i32) i32 {
+pub fn negative(result: i32) i32 {
     return if (result > 0) Code.driver_code - result else result;
 }
 
 fn is_open() bool {
     return state.load(.acquire) == .open;
+}
+
+/// What tensors are worked on with; null without a driver that can.
+pub fn work() ?*const Work {
+    return if (is_open() and has_work) &work_functions else null;
+}
+
+/// The driver's other functions; null without a driver.
+pub fn queries() ?*const Functions {
+    return if (is_open()) &driver else null;
 }
 
 /// The number of devices, or a negative code.

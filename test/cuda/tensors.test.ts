@@ -1,0 +1,130 @@
+// Tensors on a CUDA device, emulated by the stand-in driver: golden cases, memory, errors.
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { buildStandin } from "../../scripts/standin.ts";
+import { loadCaseSet } from "../conformance/case-set.ts";
+import { appliesOnDevice, deviceBytes, deviceStorage } from "../conformance/on-device.ts";
+import { placed } from "../conformance/run-meta.ts";
+import { Runner } from "../conformance/runner.ts";
+import { evaluate } from "../ffi/child.ts";
+import { available } from "./standin-driver.ts";
+
+// The driver is opened at the first use, once in a process.
+if (available) process.env.ZENSOR_LIBCUDA = buildStandin();
+const env = { ZENSOR_LIBCUDA: process.env.ZENSOR_LIBCUDA ?? "" };
+
+/** Families of kernels that GPUs do not have yet. */
+const WITHOUT = new Set([
+  "index",
+  "index_mask",
+  "matmul",
+  "random",
+  "range",
+  "reduce",
+  "scan",
+  "search",
+  "softmax",
+  "sort",
+]);
+
+/** Where CUDA does not do what the CPU does, as in torch. */
+const OTHERWISE: Readonly<Record<string, string>> = {
+  "promo/fmod/i8_bool_d0": "integers are divided by zero without an error",
+};
+
+describe.if(available)("golden cases on a device", () => {
+  const set = loadCaseSet(join(import.meta.dir, "../fixtures/cases-small"));
+  const cases = set.cases.filter(appliesOnDevice);
+
+  test("give what they give on the CPU, or name the kernel that is missing", async () => {
+    const runner = await Runner.load();
+    Object.assign(runner.adapter, { deviceStorage, deviceBytes });
+    let passed = 0;
+    const wrong: string[] = [];
+    for (const c of cases) {
+      const outcome = runner.run(set, placed(c), { softStrides: false, device: "cuda" });
+      if (outcome.status === "passed") passed++;
+      if (outcome.status !== "failed" || c.id in OTHERWISE) continue;
+      const missing = outcome.reasons.join("\n").match(/"([a-z_]+)\.\w+" has no CUDA kernel/);
+      if (!WITHOUT.has(missing?.[1] ?? "")) wrong.push(`${c.id}: ${outcome.reasons[0]}`);
+    }
+    expect(wrong).toEqual([]);
+    expect(passed).toBeGreaterThan(640);
+  }, 120_000);
+});
+
+describe.if(available)("memory", () => {
+  test("is counted as torch counts it", () => {
+    const code = `
+      const mb = (n) => (n / 1024 ** 2).toFixed(1);
+      const x = z.empty(10000, 10000, { device: "cuda" });
+      const before = z.cuda.memoryAllocated();
+      z.cuda.resetPeakMemoryStats();
+      const y = x.relu();
+      const fresh = mb(z.cuda.maxMemoryAllocated() - before);
+      y.dispose();
+      z.cuda.resetPeakMemoryStats();
+      x.relu_();
+      const inPlace = mb(z.cuda.maxMemoryAllocated() - before);
+      const small = z.zeros(3, { device: "cuda" });
+      console.log(JSON.stringify([mb(before), fresh, inPlace, z.cuda.memoryAllocated() - before, small.nbytes]))`;
+    expect(evaluate(code, env)).toEqual(["382.0", "382.0", "0.0", 512, 12]);
+  }, 60_000);
+
+  test("goes back when nobody has it, and serves again", () => {
+    const code = `
+      const x = z.ones(100000, { device: "cuda" });
+      for (let i = 0; i < 2000; i++) x.mul(2).add(1);
+      const reserved = z.cuda.memoryReserved() / 2 ** 20;
+      Bun.gc(true);
+      const kept = z.cuda.memoryAllocated();
+      for (let i = 0; i < 1000; i++) x.mul(2).dispose();
+      const flat = z.cuda.memoryAllocated() === kept;
+      z.cuda.emptyCache();
+      const left = z.cuda.memoryReserved() / 2 ** 20;
+      console.log(JSON.stringify([reserved < 256, kept < 10 * x.nbytes, flat, left <= 40]))`;
+    // All results together would be 1,526 MiB.
+    expect(evaluate(code, env)).toEqual([true, true, true, true]);
+  }, 60_000);
+
+  test("that is not there is an error with what there is, and the program lives", () => {
+    const code = `
+      const e = caught(() => z.empty(2 ** 34, { device: "cuda" }));
+      const x = z.ones(3, { device: "cuda" }).add(1).cpu().tolist();
+      console.log(JSON.stringify([e.name, e.code, e.message, x]))`;
+    const [name, errorCode, message, x] = evaluate(code, env) as [string, string, string, number[]];
+    expect([name, errorCode, x]).toEqual(["OutOfMemoryError", "out_of_memory", [2, 2, 2]]);
+    expect(message).toStartWith("CUDA out of memory. Tried to allocate 64.00 GiB. GPU 0 has a total capacity of ");
+  }, 60_000);
+});
+
+describe.if(available)("what users see", () => {
+  const value = (code: string): unknown => evaluate(`console.log(JSON.stringify(${code}))`, env);
+
+  test("a tensor tells where it is", () => {
+    expect(value('String(z.tensor([1.5, 2], { device: "cuda" }))')).toBe("tensor([1.5000, 2.0000], device='cuda:0')");
+    expect(value('[z.ones(2).to("cuda").isCuda, z.ones(2).to("cuda").cpu().isCuda]')).toEqual([true, false]);
+    expect(value('z.tensor([1, 2, 3], { device: "cuda" }).add(1).tolist()')).toEqual([2, 3, 4]);
+  });
+
+  test("operands on two devices are refused in torch's words", () => {
+    const error = value('caught(() => z.ones(2, { device: "cuda" }).add(z.ones(2)))') as { message: string };
+    expect(error.message).toContain("Expected all tensors to be on the same device");
+  });
+
+  test("a kernel that is missing is named, with what to do", () => {
+    const error = value('caught(() => z.ones(4, { device: "cuda" }).sort())') as { name: string; message: string };
+    expect(error.name).toBe("NotImplementedError");
+    expect(error.message).toContain("has no CUDA kernel: move its operands to the CPU with .cpu()");
+  });
+
+  test("more dimensions than a kernel takes, and more elements than 31 bits count in steps", () => {
+    const code = `(() => {
+      const shape = Array.from({ length: 14 }, () => 2);
+      const x = z.arange(2 ** 14).view(shape);
+      const turned = (t) => t.permute(shape.map((_, i) => (i * 5) % 14)).add(t);
+      return z.equal(turned(x), turned(x.to("cuda")).cpu());
+    })()`;
+    expect(value(code)).toBe(true);
+  });
+});

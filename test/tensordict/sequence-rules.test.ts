@@ -1,0 +1,220 @@
+// Rules that random sequences beside Python's tensordict brought up, one by one.
+import { expect, test } from "bun:test";
+import { arange, lazyStack, ones, stack, Tensor, TensorDict, tensor, tensorclass, zeros } from "../../src/index.ts";
+import type { Any } from "../conformance/adapter.ts";
+import { thrown } from "../thrown.ts";
+
+const td = (entries: Any, batch: number[]): Any => new TensorDict(entries, batch);
+const vector = (n = 2): Any => td({ a: arange(n).float() }, [n]);
+const shapes = (x: Any): Any => Object.fromEntries(x.keys().map((key: string) => [key, [...x.get(key).shape]]));
+const kinds = (x: Any): string =>
+  x._kind === "lazy" && x.members.length > 0 ? `${x.stackDim}[${kinds(x.members[0])}]` : x._kind;
+const OVERLAP = "some elements of the input tensor and the written-to tensor refer to a single memory location";
+
+class Sequenced extends tensorclass({ a: Tensor, n: null }, { pythonName: "rules.Sequenced" }) {}
+
+test("what overlaps in part is refused before anything is written", () => {
+  const shared = arange(3).float();
+  const into = td({ a: zeros(2), b: shared.narrow(0, 1, 2) }, [2]);
+  const from = td({ a: ones(2), b: shared.narrow(0, 0, 2) }, [2]);
+  expect(thrown(() => into.update_(from))).toContain(OVERLAP);
+  expect(thrown(() => into.add_(from))).toContain(OVERLAP);
+  expect(thrown(() => into.setAt([":"], from))).toContain(OVERLAP);
+  expect(into.get("a").tolist()).toEqual([0, 0]);
+  expect(shared.tolist()).toEqual([0, 1, 2]);
+  const whole = vector();
+  expect(thrown(() => whole.update_(whole.split(1)[0]))).toContain(OVERLAP);
+  expect(thrown(() => whole.unsqueeze(0).update_(whole))).toContain(OVERLAP);
+});
+
+test("what is written where it lies stays as it is, whatever repeats", () => {
+  const repeated = td({ a: arange(2).view(1, 2).expand(3, 2) }, [3, 2]);
+  repeated.update_(repeated);
+  repeated.setAt(["1:"], repeated.at(":2"));
+  repeated.updateAt_(repeated.at(null), [null]);
+  expect(repeated.get("a").tolist()).toEqual([
+    [0, 1],
+    [0, 1],
+    [0, 1],
+  ]);
+  expect(thrown(() => repeated.update_(td({ a: zeros(3, 2).long() }, [3, 2])))).toContain("more than one element");
+});
+
+test("another shape is locked level by level", () => {
+  const locked = td({ a: zeros(2, 1), n: td({ a: zeros(2, 1) }, [2, 1]) }, [2, 1]).lock_();
+  const part = locked.exclude("a");
+  const locks = (x: Any) => [x.isLocked, x.get("n").isLocked];
+  const same: ((x: Any) => Any)[] = [
+    (x) => x.unsqueeze(0),
+    (x) => x.squeeze(1),
+    (x) => x.view(1, 2),
+    (x) => x.reshape(-1),
+    (x) => x.expand(2, 3),
+    (x) => x.permute(1, 0),
+    (x) => x.split(1)[0],
+    (x) => x.narrow(0, 0, 1),
+    (x) => x.flatten(),
+    (x) => x.unflatten(0, [2, 1]),
+    (x) => x.repeat(1, 2),
+    (x) => x.tile(2),
+    (x) => x.flip(0),
+    (x) => x.roll(1, 0),
+    (x) => x.repeatInterleave(2, { dim: 0 }),
+  ];
+  for (const change of same) {
+    expect(locks(change(part))).toEqual([false, true]);
+    expect(locks(change(locked))).toEqual([true, true]);
+  }
+  for (const change of [(x: Any) => x.at(0), (x: Any) => x.clone(), (x: Any) => x.add(1)]) {
+    expect(locks(change(part))).toEqual([false, false]);
+  }
+  const point = new Sequenced({ a: zeros(2), n: td({ a: zeros(2) }, [2]) } as Any, { batchSize: [2] }).lock_() as Any;
+  expect(locks(point.exclude("a").unsqueeze(0))).toEqual([false, true]);
+});
+
+test("unflatten keeps lazy stacks where Python does, without elements too", () => {
+  const lazy = (batch: number[], dim: number): Any => {
+    const member = td({ a: zeros(batch) }, batch);
+    return lazyStack([member, member.clone()], dim);
+  };
+  const rows: [number[], number, number, number[], string][] = [
+    [[0], 0, 0, [1, -1], "0[0[tensordict]]"],
+    [[0], 0, 0, [2, 1], "1[0[tensordict]]"],
+    [[0], 1, 0, [2, 0], "0[1[tensordict]]"],
+    [[0], 0, 1, [2, 0], "tensordict"],
+    [[0, 4], 0, 1, [0, 1], "2[0[tensordict]]"],
+    [[0, 4], 0, 1, [2, 0], "tensordict"],
+    [[4, 0], 0, 2, [0, 1], "tensordict"],
+    [[4, 3], 0, 1, [4, 1], "2[0[tensordict]]"],
+    [[4, 3], 0, 1, [1, 1, 4], "tensordict"],
+    [[4], 0, 1, [2, 2, 1], "2[1[0[tensordict]]]"],
+    [[1, 4], 0, 0, [2, 1], "tensordict"],
+  ];
+  for (const [batch, dim, at, sizes, wanted] of rows) {
+    const source = lazy(batch, dim);
+    const made = source.unflatten(at, sizes);
+    expect(`${[batch, dim, at]} ${sizes}: ${kinds(made)}`).toBe(`${[batch, dim, at]} ${sizes}: ${wanted}`);
+    const n = source.batchSize[at];
+    const given = sizes.map((size) => (size === -1 ? n / sizes.reduce((a, b) => (b === -1 ? a : a * b), 1) : size));
+    expect([...made.batchSize]).toEqual([...source.batchSize].toSpliced(at, 1, ...given));
+  }
+  for (const source of [vector(4), lazy([3], 0)]) {
+    const n = source.batchSize[0];
+    expect(thrown(() => source.unflatten(0, [3, 2]))).toBe(
+      "RuntimeError: unflatten: Provided sizes [3, 2] don't multiply up to the size of dim 0 " +
+        `(${n}) in the input tensor`,
+    );
+  }
+});
+
+test("tile takes fewer and more numbers than there are dimensions", () => {
+  const source = td({ a: arange(6).view(2, 3, 1) }, [2, 3]);
+  for (const [dims, wanted] of [
+    [[2], [2, 6]],
+    [
+      [2, 1, 1],
+      [2, 2, 3],
+    ],
+    [[], [2, 3]],
+    [
+      [2, 3, 1, 1],
+      [2, 3, 2, 3],
+    ],
+  ] as const) {
+    expect([...source.tile(dims).batchSize]).toEqual([...wanted]);
+    expect([...source.tile(dims).get("a").shape]).toEqual([...wanted, 1]);
+  }
+});
+
+test("the tensors of an operand without a batch broadcast as they are", () => {
+  const [plain, batched] = [
+    { x: zeros(2), y: ones(2, 3) },
+    { x: zeros(2), y: ones(2, 3) },
+  ];
+  const [a, b] = [td(plain, []), td(batched, [2])];
+  expect(shapes(b.add(a))).toEqual({ x: [2], y: [2, 3] });
+  expect(shapes(b.eq(a))).toEqual({ x: [2], y: [2, 3] });
+  expect(shapes(b.clone().add_(a))).toEqual({ x: [2], y: [2, 3] });
+  expect(shapes(a.add(b))).toEqual({ x: [2, 2], y: [2, 2, 3] });
+  expect(thrown(() => lazyStack([a, a]).add(a))).toContain("Incompatible dim 0 for tensordict with shape");
+  for (const [one, other] of [
+    [td({}, []), td({}, [2])],
+    [td({}, [2]), td({}, [1, 2])],
+  ]) {
+    expect([...one.add(other).batchSize]).toEqual([...other.batchSize]);
+  }
+});
+
+test("levels without tensors in lazy stacks: arithmetic leaves them out", () => {
+  const member = (full: boolean): Any => td({ n: td({}, [2]), ...(full ? { a: zeros(2) } : {}) }, [2]);
+  const mixed = lazyStack([member(true), member(false)]) as Any;
+  const keys = (x: Any) => x.members.map((one: Any) => [...one.keys()].sort());
+  expect(keys(mixed.add(1))).toEqual([["a"], []]);
+  expect(keys(mixed.maximum(mixed))).toEqual([["a"], []]);
+  expect(keys(mixed.neg())).toEqual([["a", "n"], ["n"]]);
+  expect(keys(mixed.apply((x: Any) => x.add(1), { filterEmpty: true }))).toEqual([["a"], []]);
+  expect(mixed.apply(() => null, { filterEmpty: true })).toBe(null);
+  expect(keys((lazyStack([member(false), member(false)]) as Any).add(1))).toEqual([["n"], ["n"]]);
+});
+
+test("contiguous leaves no lazy stack at any level", () => {
+  const lazy = lazyStack([vector(), vector()]);
+  const made = td({ l: lazy, b: zeros(2, 2) }, [2, 2]).contiguous();
+  expect(kinds(made.get("l"))).toBe("tensordict");
+  expect(made.get("l").get("a").tolist()).toEqual(stack([vector().get("a"), vector().get("a")]).tolist());
+});
+
+test("a number is written into members whose entries are not alike; a list of members, as each would be", () => {
+  const members = [td({ n: zeros(2) }, [2]), td({ n: td({ a: zeros(2) }, [2]) }, [2])];
+  const lazy = lazyStack(members) as Any;
+  lazy.setAt([0], 5);
+  lazy.setAt([":", 1], 7);
+  expect(members[0].get("n").tolist()).toEqual([5, 7]);
+  expect(members[1].get(["n", "a"]).tolist()).toEqual([0, 7]);
+  const whole = lazyStack([td({ a: arange(2) }, [2]), td({ a: arange(2) }, [2])]) as Any;
+  whole.setAt_("a", tensor(3), [tensor([1n])]);
+  expect(whole.get("a").tolist()).toEqual([
+    [0, 1],
+    [3, 3],
+  ]);
+});
+
+test("a stack of which one part is made has the same members", () => {
+  const lazy = lazyStack([vector(3), vector(3)]) as Any;
+  const made = lazy.unflatten(0, [2, -1]);
+  expect(made.members[0].members[0]).toBe(lazy.members[0]);
+  lazy.set("b", zeros(2, 3));
+  expect([...made.members[0].members[0].keys()]).toEqual(["a", "b"]);
+});
+
+test("maskedFill keeps the strides of tensors that are dense", () => {
+  const mask = arange(6).remainder(2).eq(0).view(3, 2);
+  const turned = td({ a: ones(2, 3, 2).permute(1, 0, 2) }, [3, 2]).maskedFill(mask, 5);
+  expect([...turned.get("a").stride()]).toEqual([2, 6, 1]);
+  expect(turned.get("a").select(2, 0).tolist()).toEqual([
+    [5, 1],
+    [5, 1],
+    [5, 1],
+  ]);
+  const repeated = td({ a: ones(3, 2, 1).expand(3, 2, 3) }, [3, 2]).maskedFill(mask, 5);
+  expect([...repeated.get("a").stride()]).toEqual([6, 3, 1]);
+});
+
+test("a comparison does not give tensors that the batch does not fit", () => {
+  const [one, other] = [td({ a: zeros(2, 1, 2, 2) }, [2, 1, 2, 2]), td({ a: zeros(2, 2) }, [2])];
+  expect(thrown(() => one.eq(other))).toContain(
+    "got self.batch_size=torch.Size([2, 1, 2, 2]) and value.shape=torch.Size([2, 2, 2, 2, 2])",
+  );
+});
+
+test("flattened and unflattened, an object stays one of its class, or is refused", () => {
+  const nested = new Sequenced({ a: zeros(2), n: td({ x: zeros(2) }, [2]) } as Any, { batchSize: [2] }) as Any;
+  const plain = new Sequenced({ a: zeros(2) } as Any, { batchSize: [2] }) as Any;
+  expect(plain.flattenKeys(".")).toBeInstanceOf(Sequenced);
+  expect(nested.unflattenKeys(".")).toBeInstanceOf(Sequenced);
+  const text =
+    "ValueError: Keys from the tensordict ({'a', 'n.x'}) must correspond to the class attributes ({'a', 'n'}). " +
+    "Got the set of keys {{'n.x'}} which do not belong to the class.";
+  expect(thrown(() => nested.flattenKeys("."))).toBe(text);
+  expect([...nested.keys()]).toEqual(["a", "n"]);
+});

@@ -1,0 +1,106 @@
+//! Takes the calls of operators on a device: what the frame says becomes the arguments of GPU kernels.
+const std = @import("std");
+const abi = @import("abi");
+const ops = @import("ops");
+const context = @import("context.zig");
+const driver = @import("driver.zig");
+const fr = @import("../core/frame.zig");
+const Lock = @import("lock.zig").Lock;
+const modules = @import("modules.zig");
+const pointwise = @import("launch_pointwise.zig");
+
+pub const Failure = context.Failure || error{Unsupported};
+
+/// One call: where it runs, and what it was given.
+pub const Call = struct {
+    kernel: u32,
+    frame: *fr.Frame,
+    device: *const context.Device,
+    stream: driver.Stream,
+
+    pub fn compute(c: *const Call) Failure!abi.Compute {
+        const n: usize = @intFromFloat(c.frame.compute);
+        if (n >= @typeInfo(abi.Compute).@"enum".fields.len) return error.Unsupported;
+        return @enumFromInt(n);
+    }
+
+    /// Launches `blocks` blocks of `threads` threads with one struct of arguments.
+    pub fn start(c: *const Call, kernel: driver.Function, blocks: u64, threads: u32, args: anytype) Failure!void {
+        const cu = try context.functions();
+        const list = [_]?*const anyopaque{args};
+        const grid: c_uint = @intCast(blocks);
+        try context.check(cu.LaunchKernel(kernel, grid, 1, 1, threads, 1, 1, 0, c.stream, &list, null));
+    }
+};
+
+/// Threads of a block where nothing asks for another number.
+pub const block_threads = 256;
+
+const most_variants = 4;
+const computes = @typeInfo(abi.Compute).@"enum".fields.len;
+const Cell = std.atomic.Value(?*anyopaque);
+const Known = [ops.kernels.len][computes][most_variants]Cell;
+
+/// Kernels that were launched before, found without a lock.
+var known: [context.max_devices]?*Known = @splat(null);
+var filling: Lock = .{};
+
+/// `<family>_<name>_<compute>_<variant>` on the call's device.
+pub fn function(
+    c: *const Call,
+    compute: abi.Compute,
+    comptime variants: []const []const u8,
+    variant: usize,
+) Failure!driver.Function {
+    comptime std.debug.assert(variants.len <= most_variants);
+    const table = known[c.device.index] orelse try make_table(c.device.index);
+    const cell = &table[c.kernel][@intFromEnum(compute)][variant];
+    if (cell.load(.acquire)) |found| return found;
+    const k = ops.kernels[c.kernel];
+    var buffer: [128]u8 = undefined;
+    const words = .{ k.family, k.name, @tagName(compute) };
+    const group = std.fmt.bufPrint(&buffer, "{s}_{s}_{s}", words) catch return error.Unsupported;
+    const found = try modules.function(c.device.index, k.family, group, variants[variant]);
+    cell.store(found, .release);
+    return found;
+}
+
+fn make_table(device: u32) Failure!*Known {
+    filling.lock();
+    defer filling.unlock();
+    if (known[device]) |table| return table;
+    const table = std.heap.c_allocator.create(Known) catch return error.Unsupported;
+    for (table) |*a| for (a) |*b| {
+        b.* = @splat(.init(null));
+    };
+    known[device] = table;
+    return table;
+}
+
+/// Runs a kernel on the current stream of a device. A status, or a code of the driver's.
+pub fn zs_cuda_launch(kernel: u32, frame: *fr.Frame, device: u32, stream: f64) callconv(.c) i32 {
+    if (kernel >= ops.kernels.len) return @intFromEnum(abi.Status.unsupported);
+    run(kernel, frame, device, stream) catch |e| return switch (e) {
+        error.Cuda => context.code,
+        error.Unsupported => @intFromEnum(abi.Status.unsupported),
+    };
+    return 0;
+}
+
+fn run(kernel: u32, frame: *fr.Frame, device: u32, stream: f64) Failure!void {
+    const d = try context.use(device);
+    const at: u64 = @intFromFloat(stream);
+    const call: Call = .{ .kernel = kernel, .frame = frame, .device = d, .stream = @ptrFromInt(at) };
+    const k = ops.kernels[kernel];
+    for (plans) |plan| if (std.mem.eql(u8, plan.family, k.family)) return plan.run(&call);
+    return context.fail(abi.CudaStatus.no_kernel);
+}
+
+const Plan = struct { family: []const u8, run: *const fn (call: *const Call) Failure!void };
+
+const plans = [_]Plan{
+    .{ .family = "unary", .run = pointwise.run },
+    .{ .family = "binary", .run = pointwise.run },
+    .{ .family = "ternary", .run = pointwise.run },
+    .{ .family = "copy", .run = pointwise.copy },
+};

@@ -1,0 +1,259 @@
+//! Pointwise calls and copies on a device: which of its kernels suits, and in how many launches.
+const std = @import("std");
+const abi = @import("abi");
+const ops = @import("ops");
+const args = @import("../gpu/args.zig");
+const dt = @import("../core/dtype.zig");
+const element = @import("../gpu/element.zig");
+const fr = @import("../core/frame.zig");
+const iter = @import("../core/iter.zig");
+const launch = @import("launch.zig");
+const object = @import("../cpu/object.zig");
+const pw = @import("../cpu/pointwise.zig");
+
+const Call = launch.Call;
+const Pointwise = args.Pointwise;
+const Failure = launch.Failure;
+
+const bodies = struct {
+    pub const unary = @import("../cpu/unary.zig");
+    pub const binary = @import("../cpu/binary.zig");
+    pub const ternary = @import("../cpu/ternary.zig");
+};
+
+const computes = @typeInfo(abi.Compute).@"enum".fields.len;
+
+/// What a body computes with: of the result, and of each input.
+const Types = struct { arity: usize, operands: [4]abi.Compute };
+
+const Table = [ops.kernels.len][computes]?Types;
+const types: Table = blk: {
+    @setEvalBranchQuota(1_000_000);
+    var t: Table = @splat(@splat(null));
+    for (ops.kernels, &t) |k, *of| {
+        if (!@hasDecl(bodies, k.family)) continue;
+        const Body = @field(@field(bodies, k.family), k.name);
+        if (!object.is_body(Body)) continue;
+        for (Body.computes) |c| {
+            var found: Types = .{ .arity = Body.arity, .operands = @splat(pw.out_of(Body, c)) };
+            for (0..Body.arity) |i| found.operands[i + 1] = pw.in_of(Body, c, i);
+            of[@intFromEnum(c)] = found;
+        }
+    }
+    break :blk t;
+};
+
+const variants = [_][]const u8{ "dense", "strided" };
+const dense = 0;
+const strided = 1;
+
+/// Elements of one launch: 32 bits are enough for all that it counts.
+const most_elements = 1 << 30;
+
+pub fn run(c: *const Call) Failure!void {
+    const compute = try c.compute();
+    const t = types[c.kernel][@intFromEnum(compute)] orelse return error.Unsupported;
+    switch (t.arity) {
+        inline 1, 2, 3 => |arity| try start(arity + 1, c, compute, &t),
+        else => return error.Unsupported,
+    }
+}
+
+/// A copy within one dtype moves bytes: integers of that size.
+pub fn copy(c: *const Call) Failure!void {
+    const d = fr.view(c.frame, 0).dtype;
+    const as: abi.DType, const compute: abi.Compute = switch (dt.size_of(d)) {
+        1 => .{ .int8, .i32 },
+        2 => .{ .int16, .i32 },
+        4 => .{ .int32, .i32 },
+        8 => .{ .int64, .i64 },
+        16 => .{ .complex128, .c128 },
+        else => return error.Unsupported,
+    };
+    for (0..2) |k| fr.operand(c.frame, k).dtype = @floatFromInt(@intFromEnum(as));
+    var convert = c.*;
+    convert.kernel = convert_kernel;
+    try start(2, &convert, compute, &types[convert_kernel][@intFromEnum(compute)].?);
+}
+
+const convert_kernel: u32 = blk: {
+    @setEvalBranchQuota(100_000);
+    for (ops.kernels, 0..) |k, i| {
+        if (std.mem.eql(u8, k.family, "unary") and std.mem.eql(u8, k.name, "convert")) break :blk i;
+    }
+    unreachable;
+};
+
+fn start(comptime operands: usize, c: *const Call, compute: abi.Compute, t: *const Types) Failure!void {
+    var space: iter.Space = undefined;
+    space.init(c.frame, operands);
+    if (space.total == 0) return;
+    var a: Pointwise(operands) = undefined;
+    a.attrs = c.frame.attrs;
+    for (0..operands) |k| {
+        const v = fr.view(c.frame, k);
+        const o = &a.operands[k];
+        o.* = .{
+            .data = @intFromFloat(fr.operand(c.frame, k).data),
+            .dtype = @intFromEnum(v.dtype),
+            .place = .memory,
+            .flags = v.flags,
+            .strides = @splat(0),
+        };
+        if (k > 0 and is_number(c.frame, o.data)) {
+            o.place = .number;
+            a.numbers[k - 1] = number(t.operands[k], v.dtype, v.data);
+            if (v.flags != 0) return error.Unsupported;
+        } else if (k > 0 and space.is_constant(k)) o.place = .single;
+    }
+    if (is_dense(operands, &a, &space, t)) return each_dense(operands, c, compute, &a, space.total);
+    try each(operands, c, compute, &a, &space);
+}
+
+/// Host numbers lie in the frame.
+fn is_number(f: *const fr.Frame, address: u64) bool {
+    const begin = @intFromPtr(&f.scratch);
+    return address >= begin and address < begin + @sizeOf(@TypeOf(f.scratch));
+}
+
+/// A number's bytes in a compute type.
+fn number(compute: abi.Compute, d: abi.DType, data: [*]const u8) [2]u64 {
+    @setEvalBranchQuota(100_000);
+    var bytes: [2]u64 = @splat(0);
+    switch (d) {
+        inline else => |from| switch (compute) {
+            inline else => |c| {
+                const x = dt.load(from, c, @as(*align(1) const dt.Stored(from), @ptrCast(data)).*);
+                @memcpy(std.mem.asBytes(&bytes)[0..@sizeOf(@TypeOf(x))], std.mem.asBytes(&x));
+            },
+        },
+    }
+    return bytes;
+}
+
+fn is_dense(
+    comptime operands: usize,
+    a: *const Pointwise(operands),
+    space: *const iter.Space,
+    t: *const Types,
+) bool {
+    if (space.rank != 1) return false;
+    for (0..operands) |k| {
+        const o = &a.operands[k];
+        if (o.place != .memory) continue;
+        if (!space.is_dense(k) or o.flags != 0 or o.data % 16 != 0) return false;
+        if (!takes(t.operands[k], @enumFromInt(@as(u8, @truncate(o.dtype))))) return false;
+    }
+    return true;
+}
+
+fn takes(compute: abi.Compute, d: abi.DType) bool {
+    switch (compute) {
+        inline else => |c| return std.mem.indexOfScalar(abi.DType, comptime element.dense_dtypes(c), d) != null,
+    }
+}
+
+fn each_dense(
+    comptime operands: usize,
+    c: *const Call,
+    compute: abi.Compute,
+    a: *Pointwise(operands),
+    total: usize,
+) Failure!void {
+    const function = try launch.function(c, compute, &variants, dense);
+    const per_block = launch.block_threads * @import("../gpu/pointwise.zig").lanes;
+    var left = total;
+    while (left > 0) {
+        const n = @min(left, most_elements);
+        a.count = @intCast(n);
+        a.rank = 1;
+        try c.start(function, std.math.divCeil(usize, n, per_block) catch unreachable, launch.block_threads, a);
+        for (&a.operands) |*o| {
+            if (o.place == .memory) o.data += n * dt.size_of(@enumFromInt(@as(u8, @truncate(o.dtype))));
+        }
+        left -= n;
+    }
+}
+
+/// Halves the space until 32 bits are enough and the dimensions fit.
+fn each(
+    comptime operands: usize,
+    c: *const Call,
+    compute: abi.Compute,
+    a: *Pointwise(operands),
+    space: *const iter.Space,
+) Failure!void {
+    if (fits(space)) return one(operands, c, compute, a, space);
+    var d = space.rank - 1;
+    if (space.rank <= args.max_dims) {
+        for (0..space.rank) |i| {
+            if (span(space, i) > span(space, d)) d = i;
+        }
+    }
+    const first = space.sizes[d] / 2;
+    var half = space.*;
+    half.sizes[d] = first;
+    shrink(&half);
+    try each(operands, c, compute, a, &half);
+    var rest = a.*;
+    for (&rest.operands, 0..) |*o, k| {
+        if (o.place == .number) continue;
+        const size: i64 = @intCast(dt.size_of(@enumFromInt(@as(u8, @truncate(o.dtype)))));
+        const step = space.strides[k][d] * @as(i64, @intCast(first)) * size;
+        o.data +%= @bitCast(step);
+    }
+    half = space.*;
+    half.sizes[d] = space.sizes[d] - first;
+    shrink(&half);
+    try each(operands, c, compute, &rest, &half);
+}
+
+/// Drops dimensions of one element, counts again.
+fn shrink(space: *iter.Space) void {
+    var rank: usize = 0;
+    space.total = 1;
+    for (0..space.rank) |d| {
+        space.total *= space.sizes[d];
+        if (space.sizes[d] == 1) continue;
+        space.sizes[rank] = space.sizes[d];
+        for (0..space.operands) |k| space.strides[k][rank] = space.strides[k][d];
+        rank += 1;
+    }
+    space.rank = @max(rank, 1);
+    if (rank == 0) space.sizes[0] = 1;
+}
+
+/// How far a dimension reaches, by the widest operand, or the number of elements.
+fn span(space: *const iter.Space, d: usize) usize {
+    var most = space.sizes[d];
+    for (0..space.operands) |k| most = @max(most, @abs(space.strides[k][d]) * space.sizes[d]);
+    return most;
+}
+
+fn fits(space: *const iter.Space) bool {
+    if (space.rank > args.max_dims or space.total > most_elements) return false;
+    for (0..space.operands) |k| {
+        var reach: usize = 0;
+        for (0..space.rank) |d| reach += @abs(space.strides[k][d]) * (space.sizes[d] - 1);
+        if (reach >= most_elements) return false;
+    }
+    return true;
+}
+
+fn one(
+    comptime operands: usize,
+    c: *const Call,
+    compute: abi.Compute,
+    a: *Pointwise(operands),
+    space: *const iter.Space,
+) Failure!void {
+    a.count = @intCast(space.total);
+    a.rank = @intCast(space.rank);
+    for (0..space.rank) |d| {
+        a.sizes[d] = .of(@intCast(space.sizes[d]));
+        for (&a.operands, 0..) |*o, k| o.strides[d] = @intCast(space.strides[k][d]);
+    }
+    const function = try launch.function(c, compute, &variants, strided);
+    const blocks = std.math.divCeil(usize, space.total, launch.block_threads) catch unreachable;
+    try c.start(function, blocks, launch.block_threads, a);
+}

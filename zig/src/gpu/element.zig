@@ -1,0 +1,168 @@
+//! Elements in the device's memory: of any dtype, or several at once of the dtypes that a compute type is stored as.
+const std = @import("std");
+const abi = @import("abi");
+const dt = @import("../core/dtype.zig");
+const half = @import("../core/half.zig");
+
+const Compute = abi.Compute;
+const DType = abi.DType;
+
+pub fn Pointer(comptime T: type) type {
+    return [*]addrspace(.global) T;
+}
+
+/// One element of any dtype, as the compute type; functions of their own, so that each kernel is not full of them.
+pub fn Any(comptime c: Compute) type {
+    return struct {
+        const native = dt.native_dtype(c);
+
+        pub inline fn load(data: u64, dtype: u32, flags: u32, at: i32) dt.Computed(c) {
+            const x = if (dtype == @intFromEnum(native)) get(native, data, at) else other(data, dtype, at);
+            return if (flags == 0) x else flagged(x, flags);
+        }
+
+        pub inline fn store(data: u64, dtype: u32, at: i32, x: dt.Computed(c)) void {
+            if (dtype == @intFromEnum(native)) {
+                pointer(native, data, at)[0] = if (c == .b8) @intFromBool(x != 0) else x;
+            } else put(data, dtype, at, x);
+        }
+
+        inline fn pointer(comptime d: DType, data: u64, at: i32) Pointer(dt.Stored(d)) {
+            const offset = @as(i64, at) * @sizeOf(dt.Stored(d));
+            return @ptrFromInt(data +% @as(u64, @bitCast(offset)));
+        }
+
+        inline fn get(comptime d: DType, data: u64, at: i32) dt.Computed(c) {
+            return dt.load(d, c, pointer(d, data, at)[0]);
+        }
+
+        noinline fn other(data: u64, dtype: u32, at: i32) dt.Computed(c) {
+            @setEvalBranchQuota(100_000);
+            switch (@as(DType, @enumFromInt(@as(u8, @truncate(dtype))))) {
+                inline else => |d| return get(d, data, at),
+            }
+        }
+
+        noinline fn put(data: u64, dtype: u32, at: i32, x: dt.Computed(c)) void {
+            @setEvalBranchQuota(100_000);
+            switch (@as(DType, @enumFromInt(@as(u8, @truncate(dtype))))) {
+                inline else => |d| pointer(d, data, at)[0] = dt.store(d, c, x),
+            }
+        }
+
+        inline fn flagged(x: dt.Computed(c), flags: u32) dt.Computed(c) {
+            var r = x;
+            if (comptime dt.is_complex(dt.Computed(c))) {
+                if (flags & abi.OperandFlag.conj != 0) r.im = -r.im;
+                if (flags & abi.OperandFlag.neg != 0) r = .{ .re = -r.re, .im = -r.im };
+            } else if (flags & abi.OperandFlag.neg != 0) {
+                r = switch (c) {
+                    .f32, .f64 => -r,
+                    .b8 => r,
+                    else => 0 -% r,
+                };
+            }
+            return r;
+        }
+    };
+}
+
+/// The dtypes that a dense kernel takes for a compute type.
+pub fn dense_dtypes(comptime c: Compute) []const DType {
+    return switch (c) {
+        .f32 => &.{ .float32, .bfloat16, .float16 },
+        .i32 => &.{ .int32, .int16, .int8, .uint8 },
+        else => comptime &.{dt.native_dtype(c)},
+    };
+}
+
+/// Several elements that lie one after the other, aligned to all of them. They may end where others begin: memory
+/// comes in larger pieces, so that what lies behind the last can be read.
+pub fn Several(comptime c: Compute, comptime lanes: usize) type {
+    return struct {
+        pub const Values = [lanes]dt.Computed(c);
+
+        pub inline fn load(data: u64, dtype: u32, at: u32) Values {
+            inline for (comptime dense_dtypes(c)[1..]) |d| {
+                if (dtype == @intFromEnum(d)) return get(d, data, at);
+            }
+            return get(dense_dtypes(c)[0], data, at);
+        }
+
+        /// The first `count` of them.
+        pub inline fn store(data: u64, dtype: u32, at: u32, x: Values, count: u32) void {
+            inline for (comptime dense_dtypes(c)[1..]) |d| {
+                if (dtype == @intFromEnum(d)) return some(d, data, at, x, count);
+            }
+            some(dense_dtypes(c)[0], data, at, x, count);
+        }
+
+        inline fn some(comptime d: DType, data: u64, at: u32, x: Values, count: u32) void {
+            if (count >= lanes) return put(d, data, at, x);
+            const to: Pointer(dt.Stored(d)) = @ptrFromInt(data + @as(u64, at) * @sizeOf(dt.Stored(d)));
+            inline for (x[0 .. lanes - 1], 0..) |v, k| {
+                if (k < count) to[k] = dt.store(d, c, v);
+            }
+        }
+
+        /// As a vector's element: complex numbers are words of their bits, or two floats.
+        fn Part(comptime d: DType) type {
+            return switch (d) {
+                .complex64 => u64,
+                .complex128 => f64,
+                else => dt.Stored(d),
+            };
+        }
+
+        /// What one access takes: 16 bytes at most.
+        fn group(comptime d: DType) usize {
+            return @min(lanes, @max(1, 16 / @sizeOf(dt.Stored(d))));
+        }
+
+        fn Vector(comptime d: DType) type {
+            return @Vector(group(d) * @sizeOf(dt.Stored(d)) / @sizeOf(Part(d)), Part(d));
+        }
+
+        inline fn pointer(comptime d: DType, data: u64, at: u32) Pointer(Vector(d)) {
+            return @ptrFromInt(data + @as(u64, at) * @sizeOf(dt.Stored(d)));
+        }
+
+        inline fn get(comptime d: DType, data: u64, at: u32) Values {
+            var r: Values = undefined;
+            inline for (0..comptime lanes / group(d)) |g| {
+                const raw = pointer(d, data, at)[g];
+                inline for (0..comptime group(d)) |k| r[g * group(d) + k] = switch (d) {
+                    .complex64 => .{
+                        .re = @bitCast(@as(u32, @truncate(raw[k]))),
+                        .im = @bitCast(@as(u32, @truncate(raw[k] >> 32))),
+                    },
+                    .complex128 => .{ .re = raw[2 * k], .im = raw[2 * k + 1] },
+                    else => dt.load(d, c, raw[k]),
+                };
+            }
+            return r;
+        }
+
+        inline fn put(comptime d: DType, data: u64, at: u32, x: Values) void {
+            inline for (0..comptime lanes / group(d)) |g| {
+                var raw: Vector(d) = undefined;
+                inline for (0..comptime group(d)) |k| {
+                    const v = x[g * group(d) + k];
+                    switch (d) {
+                        .complex64 => raw[k] = @as(u64, bits(v.im)) << 32 | bits(v.re),
+                        .complex128 => {
+                            raw[2 * k] = v.re;
+                            raw[2 * k + 1] = v.im;
+                        },
+                        else => raw[k] = dt.store(d, c, v),
+                    }
+                }
+                pointer(d, data, at)[g] = raw;
+            }
+        }
+
+        inline fn bits(x: f32) u32 {
+            return @bitCast(x);
+        }
+    };
+}

@@ -1,0 +1,168 @@
+//! Device code of the pointwise kernels: the bodies of the CPU's, applied by one thread to an element or a few.
+const std = @import("std");
+const abi = @import("abi");
+const args = @import("args.zig");
+const dt = @import("../core/dtype.zig");
+const element = @import("element.zig");
+const pw = @import("../cpu/pointwise.zig");
+const thread = @import("thread.zig");
+
+const Compute = abi.Compute;
+
+/// Elements that a thread of a dense kernel takes at once.
+pub const lanes: u32 = 4;
+
+fn Kernels(comptime Body: type, comptime c: Compute) type {
+    return struct {
+        const Args = args.Pointwise(Body.arity + 1);
+        const out = pw.out_of(Body, c);
+
+        fn Inputs(comptime count: usize) type {
+            var types: [Body.arity]type = undefined;
+            for (&types, 0..) |*T, k| T.* = [count]dt.Computed(pw.in_of(Body, c, k));
+            return std.meta.Tuple(&types);
+        }
+
+        inline fn apply(a: *const Args, in: Inputs(1)) dt.Computed(out) {
+            if (comptime !is_long(Body, c)) return inlined(&a.attrs, in);
+            // As a function of its own a long body is there once for all places. It takes no pointer into the
+            // arguments, which would have to be copied to memory for that.
+            const x = parts(in, 0);
+            const y = parts(in, 1);
+            const z = parts(in, 2);
+            const n = &a.attrs;
+            return called(at(n, 0), at(n, 1), at(n, 2), at(n, 3), x[0], x[1], y[0], y[1], z[0], z[1]);
+        }
+
+        inline fn at(attrs: *const pw.Params.Attrs, comptime i: usize) f64 {
+            return attrs[i];
+        }
+
+        inline fn inlined(attrs: *const pw.Params.Attrs, in: Inputs(1)) dt.Computed(out) {
+            const p: pw.Params = .{ .attrs = attrs };
+            return switch (Body.arity) {
+                1 => Body.apply(c, p, in[0][0]),
+                2 => Body.apply(c, p, in[0][0], in[1][0]),
+                3 => Body.apply(c, p, in[0][0], in[1][0], in[2][0]),
+                else => @compileError("pointwise bodies take one to three inputs"),
+            };
+        }
+
+        /// Numbers alone stay in registers: structs would go by memory. What is not used costs nothing.
+        noinline fn called(
+            a0: f64,
+            a1: f64,
+            a2: f64,
+            a3: f64,
+            x0: Part(0),
+            x1: Part(0),
+            y0: Part(1),
+            y1: Part(1),
+            z0: Part(2),
+            z1: Part(2),
+        ) dt.Computed(out) {
+            var attrs: pw.Params.Attrs = undefined;
+            attrs[0..4].* = .{ a0, a1, a2, a3 };
+            var in: Inputs(1) = undefined;
+            const numbers = .{ .{ x0, x1 }, .{ y0, y1 }, .{ z0, z1 } };
+            inline for (0..Body.arity) |k| {
+                in[k][0] = if (comptime is_pair(k)) .{ .re = numbers[k][0], .im = numbers[k][1] } else numbers[k][0];
+            }
+            return inlined(&attrs, in);
+        }
+
+        fn is_pair(comptime k: usize) bool {
+            return dt.is_complex(dt.Computed(pw.in_of(Body, c, k)));
+        }
+
+        fn Part(comptime k: usize) type {
+            if (k >= Body.arity) return u8;
+            const T = dt.Computed(pw.in_of(Body, c, k));
+            return if (is_pair(k)) @FieldType(T, "re") else T;
+        }
+
+        inline fn parts(in: Inputs(1), comptime k: usize) [2]Part(k) {
+            if (k >= Body.arity) return .{ 0, 0 };
+            return if (comptime is_pair(k)) .{ in[k][0].re, in[k][0].im } else .{ in[k][0], in[k][0] };
+        }
+
+        /// All operands lie without gaps in dtypes of the compute type, or are one element or number.
+        fn dense(a: *const Args) callconv(.kernel) void {
+            @setEvalBranchQuota(1_000_000);
+            const i = (thread.block() * thread.threads() + thread.index()) * lanes;
+            if (i >= a.count) return;
+            var in: Inputs(lanes) = undefined;
+            inline for (0..Body.arity) |k| {
+                const o = &a.operands[k + 1];
+                const V = element.Several(pw.in_of(Body, c, k), lanes);
+                in[k] = if (o.place == .memory) V.load(o.data, o.dtype, i) else @splat(single(a, k));
+            }
+            var r: [lanes]dt.Computed(out) = undefined;
+            inline for (&r, 0..) |*x, lane| {
+                var values: Inputs(1) = undefined;
+                inline for (0..Body.arity) |k| values[k][0] = in[k][lane];
+                x.* = apply(a, values);
+            }
+            element.Several(out, lanes).store(a.operands[0].data, a.operands[0].dtype, i, r, a.count - i);
+        }
+
+        inline fn single(a: *const Args, comptime k: usize) dt.Computed(pw.in_of(Body, c, k)) {
+            const o = &a.operands[k + 1];
+            if (o.place == .single) return element.Any(pw.in_of(Body, c, k)).load(o.data, o.dtype, o.flags, 0);
+            const number: *const dt.Computed(pw.in_of(Body, c, k)) = @ptrCast(&a.numbers[k]);
+            return number.*;
+        }
+
+        /// Any strides and dtypes.
+        fn strided(a: *const Args) callconv(.kernel) void {
+            @setEvalBranchQuota(1_000_000);
+            var i = thread.block() * thread.threads() + thread.index();
+            while (i < a.count) : (i += thread.blocks() * thread.threads()) {
+                var offsets: [Body.arity + 1]i32 = @splat(0);
+                var rest = i;
+                for (0..a.rank) |d| {
+                    const quotient = a.sizes[d].divide(rest);
+                    const remainder: i32 = @intCast(rest - quotient * a.sizes[d].size);
+                    inline for (&offsets, 0..) |*o, k| o.* += remainder * a.operands[k].strides[d];
+                    rest = quotient;
+                }
+                var in: Inputs(1) = undefined;
+                inline for (0..Body.arity) |k| {
+                    const o = &a.operands[k + 1];
+                    const A = element.Any(pw.in_of(Body, c, k));
+                    const offset = offsets[k + 1];
+                    in[k][0] = if (o.place != .number) A.load(o.data, o.dtype, o.flags, offset) else single(a, k);
+                }
+                element.Any(out).store(a.operands[0].data, a.operands[0].dtype, offsets[0], apply(a, in));
+            }
+        }
+    };
+}
+
+/// Bodies with more than a few instructions.
+fn is_long(comptime Body: type, comptime c: Compute) bool {
+    return (@hasDecl(Body, "heavy") and Body.heavy) or dt.is_complex(dt.Computed(c));
+}
+
+/// Exports the kernels of a family's bodies: `<family>_<name>_<compute>_<variant>`, and how many bytes they take.
+pub fn exports(comptime family: []const u8, comptime Family: type) void {
+    @setEvalBranchQuota(1_000_000);
+    for (@typeInfo(Family).@"struct".decls) |decl| {
+        const member = @field(Family, decl.name);
+        if (@TypeOf(member) != type or @typeInfo(member) != .@"struct" or !@hasDecl(member, "apply")) continue;
+        for (member.computes) |c| {
+            const K = Kernels(member, c);
+            const name = family ++ "_" ++ decl.name ++ "_" ++ @tagName(c);
+            export_kernel(&K.dense, name ++ "_dense", K.Args);
+            export_kernel(&K.strided, name ++ "_strided", K.Args);
+        }
+    }
+}
+
+/// The tool that names kernels makes the pointer an argument by value, of the size that stands beside it.
+pub fn export_kernel(comptime kernel: anytype, comptime name: []const u8, comptime Args: type) void {
+    @export(kernel, .{ .name = name });
+    @export(&struct {
+        const bytes: u64 = @sizeOf(Args);
+    }.bytes, .{ .name = name ++ "$bytes" });
+}

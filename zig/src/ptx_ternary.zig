@@ -1,0 +1,4 @@
+//! Root of the ternary kernels for GPUs.
+comptime {
+    @import("gpu/pointwise.zig").exports("ternary", @import("cpu/ternary.zig"));
+}
