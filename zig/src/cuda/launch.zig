@@ -6,6 +6,7 @@ const context = @import("context.zig");
 const driver = @import("driver.zig");
 const fr = @import("../core/frame.zig");
 const Lock = @import("lock.zig").Lock;
+const memory = @import("memory.zig");
 const modules = @import("modules.zig");
 const pointwise = @import("launch_pointwise.zig");
 
@@ -26,10 +27,31 @@ pub const Call = struct {
 
     /// Launches `blocks` blocks of `threads` threads with one struct of arguments.
     pub fn start(c: *const Call, kernel: driver.Function, blocks: u64, threads: u32, args: anytype) Failure!void {
+        return c.start_grid(kernel, .{ blocks, 1, 1 }, threads, args);
+    }
+
+    pub fn start_grid(
+        c: *const Call,
+        kernel: driver.Function,
+        blocks: [3]u64,
+        threads: u32,
+        args: anytype,
+    ) Failure!void {
         const cu = try context.functions();
         const list = [_]?*const anyopaque{args};
-        const grid: c_uint = @intCast(blocks);
-        try context.check(cu.LaunchKernel(kernel, grid, 1, 1, threads, 1, 1, 0, c.stream, &list, null));
+        const x: c_uint = @intCast(blocks[0]);
+        const y: c_uint = @intCast(blocks[1]);
+        const z: c_uint = @intCast(blocks[2]);
+        try context.check(cu.LaunchKernel(kernel, x, y, z, threads, 1, 1, 0, c.stream, &list, null));
+    }
+
+    /// Memory of the device for this call's launches alone. Given up with `memory.release` once they are queued: the
+    /// stream's next owner comes after them.
+    pub fn scratch(c: *const Call, bytes: u64) Failure!*memory.Block {
+        return memory.allocate(c.device.index, bytes, @intFromPtr(c.stream)) catch |e| switch (e) {
+            error.OutOfMemory => context.fail(driver.negative(driver.out_of_memory)),
+            error.Cuda => error.Cuda,
+        };
     }
 };
 
