@@ -11,8 +11,17 @@ onDevice.set("b", rand(10, 10));
 print(onDevice);
 print(onDevice.device);
 print(onDevice.to(device("cpu")));
+
+// The meta device has shapes and no bytes: another device on every machine.
+const elsewhere = new TensorDict({ a: rand(10) }, [10], { device: "meta" });
+elsewhere.set("b", rand(10, 10));
+print(elsewhere);
+
+// Without a device, values may be on different devices.
 onDevice.clearDevice_();
 print(onDevice);
+onDevice.set("c", rand(10, { device: "meta" }));
+print(onDevice.device, onDevice.at("a").device, onDevice.at("c").device);
 
 // memmap_ moves the tensors into mapped memory.
 const mapped = new TensorDict({ a: rand(10), b: { c: rand(10) } }, [10]);
