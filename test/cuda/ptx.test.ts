@@ -7,10 +7,13 @@ import { loadModel } from "../../codegen/model/load.ts";
 import { findZig, toolEnv } from "../../scripts/toolchain.mjs";
 import { root, runProgram, scratch } from "../ffi/child.ts";
 
-const FAMILIES = ["unary", "binary", "ternary"];
+const FAMILIES = ["unary", "binary", "ternary", "reduce"];
+const POINTWISE = ["unary", "binary", "ternary"];
 const texts = new Map<string, string>();
+let model: ReturnType<typeof loadModel>;
 
 beforeAll(() => {
+  model = loadModel();
   const args = ["build", "ptx", "--build-file", join(root, "zig", "build.zig"), "--prefix", scratch];
   const words = [findZig() ?? "zig", ...args, "--cache-dir", join(root, ".zig-cache")];
   const made = runProgram(words, toolEnv() as Record<string, string>);
@@ -46,8 +49,8 @@ describe.each(FAMILIES)("zig build ptx: %s", (family) => {
     expect(text()).toMatch(/^\.address_size 64$/m);
   });
 
-  test("has a dense and a strided entry for every kernel in every compute type", () => {
-    const { kernels, fast } = loadModel();
+  test.if(POINTWISE.includes(family))("has a dense and a strided entry for every kernel in every compute type", () => {
+    const { kernels, fast } = model;
     const present = [...entries(text()).keys()];
     const groups = new Set(present.map((name) => name.replace(/_(dense|strided)$/, "")));
     expect(present.sort()).toEqual([...groups].flatMap((name) => [`${name}_dense`, `${name}_strided`]).sort());
@@ -78,4 +81,30 @@ describe.each(FAMILIES)("zig build ptx: %s", (family) => {
 test("what a text needs from outside is found", () => {
   const text = ".visible .entry k()\n{\n ret;\n}\n.extern .func sinf\n{\n call.uni (r), __nv_expf, (p);\n}";
   expect(objections(text)).toHaveLength(2);
+});
+
+/** The variants of each kernel and compute type, in the order of their names. */
+function variants(family: string): Map<string, string> {
+  const found = new Map<string, string[]>();
+  for (const name of entries(texts.get(family) as string).keys()) {
+    const [, group, variant] = /^(.*)_([a-z]+)$/.exec(name) as unknown as [string, string, string];
+    found.set(group, [...(found.get(group) ?? []), variant].sort());
+  }
+  return new Map([...found].map(([group, list]) => [group, list.join(" ")]));
+}
+
+describe("zig build ptx: variants", () => {
+  const kernelsOf = (family: string) => model.kernels.filter((path) => path.startsWith(`${family}.`));
+  const named = (groups: Iterable<string>) => [
+    ...new Set([...groups].map((name) => name.replace(/_[a-z]+\d+$/, "").replace("_", "."))),
+  ];
+
+  test("reduce: elements without gaps and with them, and what joins parts", () => {
+    const found = variants("reduce");
+    expect(named(found.keys()).sort()).toEqual([...kernelsOf("reduce")].sort());
+    for (const [group, list] of found) {
+      const whole = /^reduce_(isclose|equal)_/.test(group);
+      expect([group, list]).toEqual([group, whole ? "dense strided" : "dense join strided"]);
+    }
+  });
 });

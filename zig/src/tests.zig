@@ -18,6 +18,7 @@ comptime {
     _ = @import("cuda/loader.zig");
     _ = @import("cuda/memory.zig");
     _ = @import("gpu/args.zig");
+    _ = @import("cuda/axes.zig");
     _ = @import("cuda/name_kernels.zig");
     _ = @import("core/lifetimes.zig");
     _ = @import("io/files.zig");

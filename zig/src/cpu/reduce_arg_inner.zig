@@ -3,6 +3,7 @@ const std = @import("std");
 const abi = @import("abi");
 const cfg = @import("cfg");
 const dt = @import("../core/dtype.zig");
+const ops = @import("reduce_ops.zig");
 
 const Compute = abi.Compute;
 
@@ -63,11 +64,7 @@ fn Compiled(comptime largest: bool, comptime c: Compute) type {
         }
 
         inline fn wins(x: T, y: T) bool {
-            if (is_float) {
-                if (y != y) return false;
-                if (x != x) return true;
-            }
-            return if (largest) x > y else x < y;
+            return ops.beats(largest, x, y);
         }
 
         fn row(from: [*]const u8, r: i32, width: usize, best: [*]u8, places: [*]u8) void {

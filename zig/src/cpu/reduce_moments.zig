@@ -8,6 +8,7 @@ const dt = @import("../core/dtype.zig");
 const fr = @import("../core/frame.zig");
 const parallel = @import("../core/parallel.zig");
 const plans = @import("reduce_plan.zig");
+const State = @import("moments_state.zig").State;
 
 const Loader = convert.Stream(.f64);
 const Plan = plans.Plan;
@@ -17,23 +18,6 @@ const lanes: usize = @max(2, cfg.lanes / 2);
 const V = @Vector(lanes, f64);
 const max_width = 128;
 const rows_at_once = 16;
-
-/// Count, mean and sum of squared distances from the mean of some elements.
-const State = struct {
-    n: f64 = 0,
-    mean: f64 = 0,
-    m2: f64 = 0,
-
-    /// The state of both sets together.
-    fn join(a: State, b: State) State {
-        if (b.n == 0) return a;
-        if (a.n == 0) return b;
-        const n = a.n + b.n;
-        const delta = b.mean - a.mean;
-        const share = b.n / n;
-        return .{ .n = n, .mean = a.mean + delta * share, .m2 = a.m2 + b.m2 + delta * delta * a.n * share };
-    }
-};
 
 pub fn moments(f: *fr.Frame) abi.Status {
     var plan: Plan = undefined;

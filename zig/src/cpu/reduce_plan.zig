@@ -133,6 +133,12 @@ pub const Plan = struct {
 
     /// Operand `in` is reduced where operand 0 has size one and it has not; `outs` operands are written.
     pub fn open(p: *Plan, f: *fr.Frame, in: usize, outs: usize, max_width: usize) void {
+        p.divide(f, in, outs);
+        p.cut(max_width);
+    }
+
+    /// The dimensions alone.
+    pub fn divide(p: *Plan, f: *fr.Frame, in: usize, outs: usize) void {
         for ([_]*Dims{ &p.kept, &p.reduced }) |d| {
             d.rank = 0;
             d.total = 1;
@@ -149,11 +155,18 @@ pub const Plan = struct {
         }
         p.kept.tidy();
         p.reduced.tidy();
-        p.cut(max_width);
     }
 
     /// Lines along dimension `dim` of operand `in`: the operands before it have its shape, and nothing is split.
     pub fn open_lines(p: *Plan, f: *fr.Frame, in: usize, outs: usize, dim: usize, max_width: usize) void {
+        p.divide_lines(f, in, outs, dim);
+        p.cut(max_width);
+        p.parts = 1;
+        p.step = p.reduced.total;
+    }
+
+    /// The dimensions alone.
+    pub fn divide_lines(p: *Plan, f: *fr.Frame, in: usize, outs: usize, dim: usize) void {
         for ([_]*Dims{ &p.kept, &p.reduced }) |d| {
             d.rank = 0;
             d.total = 1;
@@ -167,9 +180,6 @@ pub const Plan = struct {
             to.add(src.size(d), src.stride(d), dst.stride(d), second.stride(d));
         }
         p.kept.tidy();
-        p.cut(max_width);
-        p.parts = 1;
-        p.step = p.reduced.total;
     }
 
     fn cut(p: *Plan, max_width: usize) void {

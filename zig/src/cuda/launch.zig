@@ -9,6 +9,7 @@ const Lock = @import("lock.zig").Lock;
 const memory = @import("memory.zig");
 const modules = @import("modules.zig");
 const pointwise = @import("launch_pointwise.zig");
+const reduce = @import("launch_reduce.zig");
 
 pub const Failure = context.Failure || error{Unsupported};
 
@@ -125,4 +126,5 @@ const plans = [_]Plan{
     .{ .family = "binary", .run = pointwise.run },
     .{ .family = "ternary", .run = pointwise.run },
     .{ .family = "copy", .run = pointwise.copy },
+    .{ .family = "reduce", .run = reduce.run },
 };

@@ -19,6 +19,7 @@ const bodies = struct {
     pub const unary = @import("../cpu/unary.zig");
     pub const binary = @import("../cpu/binary.zig");
     pub const ternary = @import("../cpu/ternary.zig");
+    pub const reduce = @import("../cpu/reduce_close.zig");
 };
 
 const computes = @typeInfo(abi.Compute).@"enum".fields.len;
@@ -32,7 +33,9 @@ const types: Table = blk: {
     var t: Table = @splat(@splat(null));
     for (ops.kernels, &t) |k, *of| {
         if (!@hasDecl(bodies, k.family)) continue;
-        const Body = @field(@field(bodies, k.family), k.name);
+        const family = @field(bodies, k.family);
+        if (!@hasDecl(family, k.name)) continue;
+        const Body = @field(family, k.name);
         if (!object.is_body(Body)) continue;
         for (Body.computes) |c| {
             var found: Types = .{ .arity = Body.arity, .operands = @splat(pw.out_of(Body, c)) };
@@ -142,15 +145,9 @@ fn is_dense(
         const o = &a.operands[k];
         if (o.place != .memory) continue;
         if (!space.is_dense(k) or o.flags != 0 or o.data % 16 != 0) return false;
-        if (!takes(t.operands[k], @enumFromInt(@as(u8, @truncate(o.dtype))))) return false;
+        if (!element.is_dense(t.operands[k], @enumFromInt(@as(u8, @truncate(o.dtype))))) return false;
     }
     return true;
-}
-
-fn takes(compute: abi.Compute, d: abi.DType) bool {
-    switch (compute) {
-        inline else => |c| return std.mem.indexOfScalar(abi.DType, comptime element.dense_dtypes(c), d) != null,
-    }
 }
 
 fn each_dense(

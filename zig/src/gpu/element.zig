@@ -11,6 +11,10 @@ pub fn Pointer(comptime T: type) type {
     return [*]addrspace(.global) T;
 }
 
+pub inline fn pointer_to(comptime T: type, address: u64) Pointer(T) {
+    return @ptrFromInt(address);
+}
+
 /// One element of any dtype, as the compute type; functions of their own, so that each kernel is not full of them.
 pub fn Any(comptime c: Compute) type {
     return struct {
@@ -74,6 +78,13 @@ pub fn dense_dtypes(comptime c: Compute) []const DType {
         .i32 => &.{ .int32, .int16, .int8, .uint8 },
         else => comptime &.{dt.native_dtype(c)},
     };
+}
+
+/// The same, on the host.
+pub fn is_dense(compute: Compute, d: DType) bool {
+    switch (compute) {
+        inline else => |c| return std.mem.indexOfScalar(DType, comptime dense_dtypes(c), d) != null,
+    }
 }
 
 /// Several elements that lie one after the other, aligned to all of them. They may end where others begin: memory

@@ -1,0 +1,281 @@
+//! Device code of reductions. A block works on a part of the reduced elements of one or more outputs; its threads have
+//! several states each, so that many loads are on their way, and join them in a fixed order. Of outputs with several
+//! parts the states go to memory, and a second launch joins them: results depend on no schedule.
+const std = @import("std");
+const abi = @import("abi");
+const args = @import("reduce_args.zig");
+const bodies = @import("../cpu/reduce_ops.zig");
+const dt = @import("../core/dtype.zig");
+const element = @import("element.zig");
+const export_kernel = @import("pointwise.zig").export_kernel;
+const ops = @import("reduce_ops.zig");
+const thread = @import("thread.zig");
+
+const Args = args.Args;
+const DType = abi.DType;
+
+/// What a thread of a kernel for elements without gaps has on its way: accesses of 16 bytes.
+fn Chunk(comptime d: DType) type {
+    const size = @sizeOf(dt.Stored(d));
+    return struct {
+        const lanes = @max(1, 16 / size);
+        const chunks = @max(1, @min(4, 16 / lanes));
+    };
+}
+
+/// Elements that a thread of the other kernel has on its way, where they are near.
+const together = 4;
+
+/// Threads of an output in a block.
+inline fn group_of(a: *const Args) u32 {
+    return @as(u32, 1) << @truncate(a.group);
+}
+
+fn Kernels(comptime Op: type) type {
+    return struct {
+        const c = Op.compute;
+        const T = Op.Element;
+        const State = Op.State;
+        const Partial = [*]addrspace(.global) State;
+        const batches = @hasDecl(Op, "of");
+
+        /// States that a thread keeps of `n` elements at once, `run` of which lie together.
+        fn width(comptime n: usize, comptime run: usize) usize {
+            if (batches) return 1;
+            return if (@hasDecl(Op, "shares")) n / run else n;
+        }
+
+        /// The thread's place: an output, a part of its elements, and its number among the threads of that.
+        const Place = struct {
+            output: u32,
+            /// It has work; what goes on among the threads of a block concerns the others, too.
+            active: bool,
+            number: u32,
+            first: u32,
+            last: u32,
+
+            inline fn of(a: *const Args, total: u32) Place {
+                const n = thread.index();
+                const per_block = @as(u32, args.threads) >> @truncate(a.group);
+                const in_block = if (a.across > 0) n & (per_block - 1) else n >> @truncate(a.group);
+                const output = thread.block() * per_block + in_block;
+                const active = output < a.kept.count;
+                const first = thread.block_y() * a.step;
+                return .{
+                    .output = if (active) output else 0,
+                    .active = active,
+                    .number = if (a.across > 0) n >> @truncate(a.across) else n & (group_of(a) - 1),
+                    .first = if (active) @min(first, total) else 0,
+                    .last = if (active) @min(total - @min(first, total), a.step) + @min(first, total) else 0,
+                };
+            }
+        };
+
+        inline fn take(
+            comptime n: usize,
+            comptime run: usize,
+            states: *[width(n, run)]State,
+            x: [n]T,
+            at: i64,
+            step: i64,
+        ) void {
+            if (batches) {
+                states[0] = Op.join(states[0], Op.of(n, x));
+            } else inline for (x, 0..) |v, k| {
+                const s = &states[if (width(n, run) == n) k else k / run];
+                s.* = Op.take(s.*, v, at + @as(i64, @intCast(k / run)) * step + @as(i64, @intCast(k % run)));
+            }
+        }
+
+        inline fn take_one(s: *State, x: T, at: i64) void {
+            s.* = if (batches) Op.join(s.*, Op.of(1, .{x})) else Op.take(s.*, x, at);
+        }
+
+        inline fn folded(comptime n: usize, states: *[n]State) State {
+            comptime var half = n / 2;
+            inline while (half > 0) : (half /= 2) {
+                inline for (0..half) |k| states[k] = Op.join(states[k], states[k + half]);
+            }
+            return states[0];
+        }
+
+        var shared: [args.threads]State addrspace(.shared) = undefined;
+
+        /// The states of the threads of an output; its first thread gets the result.
+        inline fn joined(a: *const Args, mine: State, number: u32) State {
+            var s = mine;
+            const n = thread.index();
+            var half = group_of(a) >> 1;
+            const least: u32 = if (a.across > 0) 1 else thread.warp;
+            while (half >= least) : (half >>= 1) {
+                shared[n] = s;
+                thread.barrier();
+                if (number < half) s = Op.join(s, shared[n + (half << @truncate(a.across))]);
+                thread.barrier();
+            }
+            while (half > 0) : (half >>= 1) s = Op.join(s, thread.from_after(s, half));
+            return s;
+        }
+
+        inline fn give(a: *const Args, s: State, place: Place) void {
+            if (!place.active or place.number != 0) return;
+            if (a.partials != 0) {
+                const partials: Partial = @ptrFromInt(a.partials);
+                const row: u64 = a.first_part + thread.block_y();
+                partials[row * a.kept.count + place.output] = s;
+            } else finish(a, s, place.output);
+        }
+
+        inline fn finish(a: *const Args, s: State, output: u32) void {
+            const at = a.kept.offsets(&.{ 1, 2 }, output);
+            Op.finish(a, s, .{ a.dst[0] +% at[0], a.dst[1] +% at[1] });
+        }
+
+        inline fn pointer(comptime V: type, at: u64) *addrspace(.global) const V {
+            return @ptrFromInt(at);
+        }
+
+        /// Reduced elements lie one after the other, aligned to 16 bytes, in a fast dtype.
+        fn dense(a: *const Args) callconv(.kernel) void {
+            @setEvalBranchQuota(1_000_000);
+            const place: Place = .of(a, a.reduced.count);
+            const base = a.src +% a.kept.offset(0, place.output);
+            var s = Op.start;
+            inline for (Op.fast) |d| {
+                if (a.src_dtype == @intFromEnum(d)) s = dense_loop(d, a, base, place);
+            }
+            give(a, joined(a, s, place.number), place);
+        }
+
+        inline fn chunk(comptime d: DType, base: u64, at: u32) [Chunk(d).lanes]T {
+            const lanes = Chunk(d).lanes;
+            const V = element.Several(native_of(d), lanes);
+            const raw = V.load(base, @intFromEnum(d), at);
+            var x: [lanes]T = undefined;
+            inline for (&x, raw) |*to, v| to.* = converted(d, v);
+            return x;
+        }
+
+        /// The compute type in which elements of a dtype are read without conversion, or with the usual one.
+        fn native_of(comptime d: DType) abi.Compute {
+            if (std.mem.indexOfScalar(DType, element.dense_dtypes(c), d) != null) return c;
+            return switch (d) {
+                .float32, .bfloat16, .float16 => .f32,
+                .int32, .uint8 => .i32,
+                .bool => .b8,
+                else => unreachable,
+            };
+        }
+
+        inline fn converted(comptime d: DType, v: dt.Computed(native_of(d))) T {
+            return if (comptime native_of(d) == c) v else dt.cast(c, v);
+        }
+
+        inline fn dense_loop(comptime d: DType, a: *const Args, base: u64, place: Place) State {
+            const lanes = Chunk(d).lanes;
+            const n = lanes * Chunk(d).chunks;
+            const stride = @as(u32, lanes) << @truncate(a.group);
+            var states: [width(n, lanes)]State = @splat(Op.start);
+            var at = place.first + place.number * lanes;
+            while (at + (n - lanes) / lanes * stride + lanes <= place.last) : (at += Chunk(d).chunks * stride) {
+                var x: [n]T = undefined;
+                inline for (0..Chunk(d).chunks) |k| {
+                    x[k * lanes ..][0..lanes].* = chunk(d, base, at + @as(u32, k) * stride);
+                }
+                take(n, lanes, &states, x, a.position + at, stride);
+            }
+            while (at + lanes <= place.last) : (at += stride) {
+                const x = chunk(d, base, at);
+                take(lanes, lanes, states[0..comptime width(lanes, lanes)], x, a.position + at, 0);
+            }
+            if (at < place.last) for (0..lanes - 1) |k| {
+                const i = at + @as(u32, @intCast(k));
+                const from = base + @as(u64, i) * @sizeOf(dt.Stored(d));
+                if (i < place.last) take_one(&states[0], single(d, from), a.position + i);
+            };
+            return folded(width(n, lanes), &states);
+        }
+
+        inline fn single(comptime d: DType, at: u64) T {
+            return dt.load(d, c, pointer(dt.Stored(d), at).*);
+        }
+
+        /// Any strides and dtypes.
+        fn strided(a: *const Args) callconv(.kernel) void {
+            @setEvalBranchQuota(1_000_000);
+            const place: Place = .of(a, a.reduced.count);
+            const base = a.src +% a.kept.offset(0, place.output);
+            var s = Op.start;
+            var done = false;
+            if (a.src_flags == 0 and a.reduced.rank <= 2) inline for (Op.near) |d| {
+                if (a.src_dtype == @intFromEnum(d)) {
+                    s = near_loop(d, a, base, place);
+                    done = true;
+                }
+            };
+            if (!done) s = any_loop(a, base, place);
+            give(a, joined(a, s, place.number), place);
+        }
+
+        inline fn near_loop(comptime d: DType, a: *const Args, base: u64, place: Place) State {
+            const stride = group_of(a);
+            var states: [width(together, 1)]State = @splat(Op.start);
+            var at = place.first + place.number;
+            while (at + (together - 1) * stride < place.last) : (at += together * stride) {
+                var x: [together]T = undefined;
+                inline for (&x, 0..) |*v, k| v.* = single(d, base +% a.reduced.near(at + @as(u32, k) * stride));
+                take(together, 1, &states, x, a.position + at, stride);
+            }
+            while (at < place.last) : (at += stride) {
+                take_one(&states[0], single(d, base +% a.reduced.near(at)), a.position + at);
+            }
+            return folded(width(together, 1), &states);
+        }
+
+        inline fn any_loop(a: *const Args, base: u64, place: Place) State {
+            var s = Op.start;
+            var at = place.first + place.number;
+            while (at < place.last) : (at += group_of(a)) {
+                const from = base +% a.reduced.offset(0, at);
+                take_one(&s, element.Any(c).load(from, a.src_dtype, a.src_flags, 0), a.position + at);
+            }
+            return s;
+        }
+
+        /// The partial results of all parts.
+        fn join(a: *const Args) callconv(.kernel) void {
+            const place: Place = .of(a, a.all_parts);
+            const partials: Partial = @ptrFromInt(a.partials);
+            var s = Op.start;
+            var at = place.first + place.number;
+            while (at < place.last) : (at += group_of(a)) {
+                s = Op.join(s, partials[@as(u64, at) * a.kept.count + place.output]);
+            }
+            s = joined(a, s, place.number);
+            if (place.active and place.number == 0) finish(a, s, place.output);
+        }
+    };
+}
+
+fn export_one(comptime Op: type, comptime name: []const u8) void {
+    comptime std.debug.assert(@sizeOf(Op.State) <= args.widest_state);
+    const K = Kernels(Op);
+    const full = "reduce_" ++ name ++ "_" ++ @tagName(Op.compute);
+    export_kernel(&K.dense, full ++ "_dense", Args);
+    export_kernel(&K.strided, full ++ "_strided", Args);
+    export_kernel(&K.join, full ++ "_join", Args);
+}
+
+pub fn exports() void {
+    @setEvalBranchQuota(1_000_000);
+    for (@typeInfo(bodies).@"struct".decls) |decl| {
+        const Body = @field(bodies, decl.name);
+        if (@TypeOf(Body) != type) continue;
+        for (Body.computes) |c| export_one(ops.Values(Body, c), decl.name);
+    }
+    for ([_]abi.Compute{ .f32, .f64, .i32, .i64, .u64, .b8 }) |c| {
+        export_one(ops.Extreme(true, c), "arg_max");
+        export_one(ops.Extreme(false, c), "arg_min");
+    }
+    export_one(ops.Moments, "moments");
+}
