@@ -7,7 +7,7 @@ import { loadModel } from "../../codegen/model/load.ts";
 import { findZig, toolEnv } from "../../scripts/toolchain.mjs";
 import { root, runProgram, scratch } from "../ffi/child.ts";
 
-const FAMILIES = ["unary", "binary", "ternary", "reduce"];
+const FAMILIES = ["unary", "binary", "ternary", "reduce", "softmax"];
 const POINTWISE = ["unary", "binary", "ternary"];
 const texts = new Map<string, string>();
 let model: ReturnType<typeof loadModel>;
@@ -98,6 +98,12 @@ describe("zig build ptx: variants", () => {
   const named = (groups: Iterable<string>) => [
     ...new Set([...groups].map((name) => name.replace(/_[a-z]+\d+$/, "").replace("_", "."))),
   ];
+
+  test("softmax: short lines, and all", () => {
+    const names = kernelsOf("softmax").map((path) => path.replace(".", "_"));
+    const groups = names.flatMap((name) => [`${name}_f32`, `${name}_f64`]).sort();
+    expect([...variants("softmax")].sort()).toEqual(groups.map((group) => [group, "held strided"]));
+  });
 
   test("reduce: elements without gaps and with them, and what joins parts", () => {
     const found = variants("reduce");

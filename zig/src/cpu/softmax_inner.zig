@@ -19,6 +19,11 @@ pub const Loop = struct {
 
 pub const Loops = struct { f32: *const Loop, f64: *const Loop };
 
+/// The gradient of an element from that of the result, the result, and the sum over the row.
+pub inline fn gradient(comptime mode: Mode, comptime T: type, g: T, y: T, sum: T) T {
+    return if (mode == .softmax_backward) (g - sum) * y else g - vmath.exp(y) * sum;
+}
+
 pub fn loops(comptime mode: Mode) Loops {
     return .{ .f32 = &Kernel(mode, f32).loop, .f64 = &Kernel(mode, f64).loop };
 }
@@ -134,12 +139,8 @@ fn Kernel(comptime mode: Mode, comptime F: type) type {
             const sum: V = @splat(@reduce(.Add, sums));
             i = 0;
             while (i < n) : (i += lanes) {
-                put(to, i, n, gradient(V, get(grad, i, n, 0), get(result, i, n, 0), sum));
+                put(to, i, n, gradient(mode, V, get(grad, i, n, 0), get(result, i, n, 0), sum));
             }
-        }
-
-        inline fn gradient(comptime T: type, g: T, y: T, sum: T) T {
-            return if (mode == .softmax_backward) (g - sum) * y else g - vmath.exp(y) * sum;
         }
 
         /// Each column in its own lane.
@@ -155,7 +156,7 @@ fn Kernel(comptime mode: Mode, comptime F: type) type {
                 }
                 for (0..size) |i| {
                     const o = i * inner;
-                    store(lanes, to + o, gradient(V, load(lanes, from + o), load(lanes, result + o), sum));
+                    store(lanes, to + o, gradient(mode, V, load(lanes, from + o), load(lanes, result + o), sum));
                 }
                 return;
             }

@@ -10,6 +10,7 @@ const memory = @import("memory.zig");
 const modules = @import("modules.zig");
 const pointwise = @import("launch_pointwise.zig");
 const reduce = @import("launch_reduce.zig");
+const softmax = @import("launch_softmax.zig");
 
 pub const Failure = context.Failure || error{Unsupported};
 
@@ -127,4 +128,5 @@ const plans = [_]Plan{
     .{ .family = "ternary", .run = pointwise.run },
     .{ .family = "copy", .run = pointwise.copy },
     .{ .family = "reduce", .run = reduce.run },
+    .{ .family = "softmax", .run = softmax.run },
 };

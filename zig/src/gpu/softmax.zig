@@ -1,0 +1,292 @@
+//! Device code of softmax, its logarithm, and their gradients. A line of elements belongs to some threads of a block.
+//! Short lines are read once and stay in registers; of others the greatest element and the sum are found in one pass,
+//! with the sum scaled whenever a greater element comes.
+const std = @import("std");
+const abi = @import("abi");
+const args = @import("softmax_args.zig");
+const dt = @import("../core/dtype.zig");
+const element = @import("element.zig");
+const export_kernel = @import("pointwise.zig").export_kernel;
+const formulas = @import("../cpu/softmax_inner.zig");
+const thread = @import("thread.zig");
+const vmath = @import("../cpu/vmath.zig");
+
+const Args = args.Args;
+const Compute = abi.Compute;
+const DType = abi.DType;
+const Mode = formulas.Mode;
+
+/// Elements that a thread of the kernel for all lines has on its way.
+const together = 4;
+
+fn Kernels(comptime mode: Mode, comptime c: Compute) type {
+    const F = dt.Computed(c);
+    const backward = mode == .softmax_backward or mode == .log_softmax_backward;
+    const operands = if (backward) 3 else 2;
+    return struct {
+        /// The greatest element so far, and the sum of the powers of the distances from it. Of gradients the sum alone.
+        const State = extern struct {
+            max: F = -std.math.inf(F),
+            sum: F = 0,
+
+            inline fn join(a: State, b: State) State {
+                if (backward) return .{ .sum = a.sum + b.sum };
+                const max = larger(a.max, b.max);
+                return .{ .max = max, .sum = a.sum * distance(a.max, max) + b.sum * distance(b.max, max) };
+            }
+
+            inline fn take(s: State, x: [together][operands - 1]F) State {
+                if (backward) {
+                    var parts: [together]F = undefined;
+                    inline for (&parts, x) |*p, v| p.* = part(v);
+                    return .{ .sum = s.sum + ((parts[0] + parts[1]) + (parts[2] + parts[3])) };
+                }
+                const top = larger(larger(x[0][0], x[1][0]), larger(x[2][0], x[3][0]));
+                const max = larger(s.max, top);
+                var sum = s.sum * distance(s.max, max);
+                inline for (x) |v| sum += distance(v[0], max);
+                return .{ .max = max, .sum = sum };
+            }
+
+            inline fn take_one(s: State, x: [operands - 1]F) State {
+                if (backward) return .{ .sum = s.sum + part(x) };
+                const max = larger(s.max, x[0]);
+                return .{ .max = max, .sum = s.sum * distance(s.max, max) + distance(x[0], max) };
+            }
+        };
+
+        /// What a gradient's sum takes of an element.
+        inline fn part(x: [operands - 1]F) F {
+            return if (mode == .softmax_backward) x[0] * x[operands - 2] else x[0];
+        }
+
+        inline fn larger(a: F, b: F) F {
+            return if (a > b) a else b;
+        }
+
+        /// The power of a distance from the greatest element; nothing is left of -inf, also where all is that.
+        inline fn distance(x: F, max: F) F {
+            return vmath.exp(x - (if (max == -std.math.inf(F)) 0 else max));
+        }
+
+        /// Of the sum of a line: what each element is multiplied with, or less.
+        inline fn scale_of(s: State) F {
+            return switch (mode) {
+                .softmax => 1 / s.sum,
+                .log_softmax => vmath.log(s.sum),
+                else => s.sum,
+            };
+        }
+
+        inline fn result(x: [operands - 1]F, s: State, scale: F) F {
+            return switch (mode) {
+                .softmax => vmath.exp(x[0] - s.max) * scale,
+                .log_softmax => x[0] - s.max - scale,
+                else => formulas.gradient(mode, F, x[0], x[operands - 2], scale),
+            };
+        }
+
+        const Place = struct {
+            active: bool,
+            /// Among the threads of the line.
+            number: u32,
+            /// Bytes from the first element of all to that of the line.
+            base: u64,
+
+            inline fn of(a: *const Args) Place {
+                const n = thread.index();
+                const group: u5 = @truncate(a.group);
+                const per_block = thread.threads() >> group;
+                const in_block = if (a.across > 0) n & (per_block - 1) else n >> group;
+                const line = thread.block() * per_block + in_block;
+                const active = line < a.lines;
+                const outer = a.inner.divide(if (active) line else 0);
+                const inner = (if (active) line else 0) - outer * a.inner.size;
+                const size: u64 = size_of(a.dtype);
+                return .{
+                    .active = active,
+                    .number = if (a.across > 0) n >> @truncate(a.across) else n & group_mask(a),
+                    .base = outer * a.outer_step + inner * size,
+                };
+            }
+        };
+
+        inline fn group_mask(a: *const Args) u32 {
+            return (@as(u32, 1) << @truncate(a.group)) - 1;
+        }
+
+        inline fn size_of(dtype: u32) u32 {
+            if (c == .f64) return 8;
+            return if (dtype == @intFromEnum(DType.float32)) 4 else 2;
+        }
+
+        var shared: [1 << args.most_group]State addrspace(.shared) = undefined;
+
+        /// Joins what the threads of a line have, for all of them, always in the same order.
+        inline fn joined(a: *const Args, mine: State, number: u32, comptime join: anytype) State {
+            var s = mine;
+            const n = thread.index();
+            const across: u5 = @truncate(a.across);
+            if (across == 0) {
+                var mask: u32 = @min(thread.warp, group_mask(a) + 1) / 2;
+                while (mask > 0) : (mask /= 2) s = join(s, thread.exchanged(s, mask));
+                if (group_mask(a) < thread.warp) return s;
+                if (thread.lane() == 0) shared[n / thread.warp] = s;
+                thread.barrier();
+                const first = (n - number) / thread.warp;
+                s = shared[first];
+                for (1..(group_mask(a) + 1) / thread.warp) |k| s = join(s, shared[first + k]);
+                thread.barrier();
+                return s;
+            }
+            var half = (group_mask(a) + 1) / 2;
+            if (half == 0) return s;
+            shared[n] = s;
+            thread.barrier();
+            while (half > 0) : (half /= 2) {
+                if (number < half) {
+                    s = join(s, shared[n + (half << across)]);
+                    shared[n] = s;
+                }
+                thread.barrier();
+            }
+            return shared[n - (number << across)];
+        }
+
+        const lanes = 4;
+        const chunks = args.held(@sizeOf(F), operands) / lanes;
+        const V = element.Several(c, lanes);
+
+        /// Short lines without gaps, aligned to 16 bytes: each is read once.
+        fn held(a: *const Args) callconv(.kernel) void {
+            @setEvalBranchQuota(1_000_000);
+            const place: Place = .of(a);
+            const size: u32 = if (place.active) @truncate(a.size) else 0;
+            const first = place.number * lanes;
+            const stride = @as(u32, lanes) << @truncate(a.group);
+            var x: [operands - 1][chunks][lanes]F = @splat(@splat(@splat(nothing)));
+            inline for (comptime element.dense_dtypes(c)) |d| {
+                if (a.dtype == @intFromEnum(d)) inline for (&x, 1..) |*of, k| {
+                    const base = a.data[k] + place.base;
+                    inline for (of, 0..) |*chunk, i| {
+                        const at = first + @as(u32, i) * stride;
+                        if (at < size) chunk.* = V.load(base, @intFromEnum(d), at);
+                    }
+                };
+            }
+            inline for (&x) |*of| inline for (of, 0..) |*chunk, i| inline for (chunk, 0..) |*v, lane| {
+                if (first + @as(u32, i) * stride + lane >= size) v.* = nothing;
+            };
+            const s = sum_of(a, &x, place.number);
+            const scale = scale_of(s);
+            inline for (&x[0], 0..) |*chunk, i| inline for (chunk, 0..) |*v, lane| {
+                const seen: [operands - 1]F = if (backward) .{ v.*, x[operands - 2][i][lane] } else .{v.*};
+                v.* = if (mode == .softmax) v.* * scale else result(seen, s, scale);
+            };
+            inline for (comptime element.dense_dtypes(c)) |d| {
+                if (a.dtype == @intFromEnum(d)) inline for (x[0], 0..) |chunk, i| {
+                    const at = first + @as(u32, i) * stride;
+                    if (at < size) V.store(a.data[0] + place.base, @intFromEnum(d), at, chunk, size - at);
+                };
+            }
+        }
+
+        /// What a sum does not notice.
+        const nothing: F = if (backward) 0 else -std.math.inf(F);
+
+        /// The state of a line in registers, where softmax leaves the powers.
+        inline fn sum_of(a: *const Args, x: *[operands - 1][chunks][lanes]F, number: u32) State {
+            var s: State = .{};
+            if (backward) {
+                inline for (x[0], x[operands - 2]) |g, y| inline for (g, y) |v, w| {
+                    s.sum += part(.{ v, w });
+                };
+                return joined(a, s, number, State.join);
+            }
+            inline for (x[0]) |chunk| inline for (chunk) |v| {
+                s.max = larger(s.max, v);
+            };
+            s = joined(a, s, number, join_max);
+            var sum: F = 0;
+            inline for (&x[0]) |*chunk| inline for (chunk) |*v| {
+                const e = vmath.exp(v.* - s.max);
+                sum += e;
+                if (mode == .softmax) v.* = e;
+            };
+            s.sum = sum;
+            return joined(a, s, number, join_sum);
+        }
+
+        inline fn join_max(a: State, b: State) State {
+            return .{ .max = larger(a.max, b.max), .sum = 0 };
+        }
+        inline fn join_sum(a: State, b: State) State {
+            return .{ .max = a.max, .sum = a.sum + b.sum };
+        }
+
+        /// Any lines.
+        fn strided(a: *const Args) callconv(.kernel) void {
+            @setEvalBranchQuota(1_000_000);
+            const place: Place = .of(a);
+            const size = if (place.active) a.size else 0;
+            const stride = group_mask(a) + 1;
+            const row = stride * a.step;
+            var s: State = .{};
+            var at: u64 = place.number;
+            while (at + (together - 1) * stride < size) : (at += together * stride) {
+                s = s.take(read(together, a, place.base + at * a.step, row));
+            }
+            while (at < size) : (at += stride) s = s.take_one(read(1, a, place.base + at * a.step, row)[0]);
+            s = joined(a, s, place.number, State.join);
+            const scale = scale_of(s);
+            at = place.number;
+            while (at + (together - 1) * stride < size) : (at += together * stride) {
+                const from = place.base + at * a.step;
+                write(together, a, from, row, read(together, a, from, row), s, scale);
+            }
+            while (at < size) : (at += stride) {
+                const from = place.base + at * a.step;
+                write(1, a, from, row, read(1, a, from, row), s, scale);
+            }
+        }
+
+        /// Elements that are `row` bytes apart.
+        inline fn read(comptime n: usize, a: *const Args, at: u64, row: u64) [n][operands - 1]F {
+            var x: [n][operands - 1]F = undefined;
+            inline for (comptime element.dense_dtypes(c)) |d| {
+                if (a.dtype == @intFromEnum(d)) inline for (&x, 0..) |*v, i| inline for (v, 1..) |*to, k| {
+                    const from = element.pointer_to(dt.Stored(d), a.data[k] + at + i * row);
+                    to.* = dt.load(d, c, from[0]);
+                };
+            }
+            return x;
+        }
+
+        inline fn write(
+            comptime n: usize,
+            a: *const Args,
+            at: u64,
+            row: u64,
+            x: [n][operands - 1]F,
+            s: State,
+            scale: F,
+        ) void {
+            var r: [n]F = undefined;
+            inline for (&r, x) |*to, v| to.* = result(v, s, scale);
+            inline for (comptime element.dense_dtypes(c)) |d| {
+                if (a.dtype == @intFromEnum(d)) inline for (r, 0..) |v, i| {
+                    element.pointer_to(dt.Stored(d), a.data[0] + at + i * row)[0] = dt.store(d, c, v);
+                };
+            }
+        }
+    };
+}
+
+pub fn exports() void {
+    for (@typeInfo(Mode).@"enum".fields) |field| for ([_]Compute{ .f32, .f64 }) |c| {
+        const K = Kernels(@enumFromInt(field.value), c);
+        const name = "softmax_" ++ field.name ++ "_" ++ @tagName(c);
+        export_kernel(&K.held, name ++ "_held", Args);
+        export_kernel(&K.strided, name ++ "_strided", Args);
+    };
+}

@@ -1,0 +1,4 @@
+//! Root of the softmax kernels for GPUs.
+comptime {
+    @import("gpu/softmax.zig").exports();
+}
