@@ -194,6 +194,8 @@ pub const CudaStatus = struct {
     pub const missing_function: i32 = -102;
     pub const not_open: i32 = -103;
     pub const no_kernel: i32 = -104;
+    /// A kernel of ours found what it may not do: see `zs_cuda_fault`.
+    pub const fault: i32 = -105;
     pub const driver_code: i32 = -1000;
 };
 
@@ -216,6 +218,7 @@ pub const IndexMode = enum(u8) {
 pub const IndexAttr = struct {
     pub const wrap: usize = 0;
     pub const mode: usize = 1;
+    pub const fault: usize = 2;
 };
 
 /// The sizes of an operand that is an index: its elements, size and number of the dimension that it indexes.
@@ -285,6 +288,7 @@ pub const SearchAttr = struct {
     pub const length: usize = 1;
     pub const per_row: usize = 2;
     pub const ordered: usize = 3;
+    pub const fault: usize = 4;
 };
 
 /// Attributes by place.

@@ -144,6 +144,8 @@ export const SYMBOLS = {
   zs_cuda_stream_wait: { args: ["u32","f64"], returns: "i32" },
   /** Runs a kernel, by its place in the schema's list, on what the frame says; a Status or a code. */
   zs_cuda_launch: { args: ["u32","ptr","u32","f64"], returns: "i32" },
+  /** Writes what the kernel of this thread's last `CudaStatus.fault` told: the number of its error, three others. */
+  zs_cuda_fault: { args: ["ptr"], returns: "void" },
   /** What the driver said of a module that it refused. */
   zs_cuda_log: { args: [], returns: "ptr" },
   zs_k_binary_add: { args: ["f64"], returns: "i32" },

@@ -128,7 +128,17 @@ fn best_variant(cpu: std.Target.Cpu) usize {
 }
 
 /// Families with kernels for GPUs; each has a root, src/ptx_<family>.zig.
-const gpu_families = [_][]const u8{ "unary", "binary", "ternary", "reduce", "softmax" };
+const gpu_families = [_][]const u8{
+    "unary",
+    "binary",
+    "ternary",
+    "reduce",
+    "softmax",
+    "index",
+    "index_mask",
+    "search",
+    "sort",
+};
 
 /// GPU kernels from the bodies of the CPU kernels, as one file that the library holds: `zig build ptx` also makes their
 /// texts, share/ptx/<family>.ptx. Code for the oldest GPU that is served runs on all newer ones, as the driver

@@ -95,5 +95,11 @@ export const natives = [
     returns: "i32",
     doc: "Runs a kernel, by its place in the schema's list, on what the frame says; a Status or a code.",
   },
+  {
+    name: "zs_cuda_fault",
+    args: ["ptr"],
+    returns: "void",
+    doc: "Writes what the kernel of this thread's last `CudaStatus.fault` told: the number of its error, three others.",
+  },
   { name: "zs_cuda_log", args: [], returns: "ptr", doc: "What the driver said of a module that it refused." },
 ] as const satisfies readonly NativeRow[];

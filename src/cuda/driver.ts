@@ -1,5 +1,6 @@
 /** The CUDA driver, looked for when it is first asked about; see zig/src/cuda/driver.zig. */
 import { CudaStatus } from "../../generated/abi.ts";
+import { faultError } from "../dispatch/faults.ts";
 import { addressOf, native, textAt } from "../ffi/library.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 
@@ -30,9 +31,18 @@ export function cuError(code: number): string {
   return `CUDA error: ${textAt(native.zs_cuda_error_text(code))}`;
 }
 
-/** Throws the driver's own words for a code other than 0. */
+/** What a kernel found that it must not do. */
+function fault(): Error {
+  const numbers = new Float64Array(4);
+  native.zs_cuda_fault(addressOf(numbers));
+  const [kind, a, b, c] = numbers as unknown as [number, number, number, number];
+  return faultError(kind, a, b, c);
+}
+
+/** Throws the driver's own words for a code other than 0, or the error that a kernel told. */
 export function check(code: number, op: string): void {
   if (code === 0) return;
+  if (code === CudaStatus.fault) throw fault();
   const known = PROBLEMS[code];
   if (known !== undefined) throw new RuntimeError(known.message, { code: known.code, op });
   const result = code <= CudaStatus.driverCode ? CudaStatus.driverCode - code : code;

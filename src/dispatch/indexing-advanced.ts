@@ -16,7 +16,7 @@ import { asView, expand, select } from "./views.ts";
 export type Indices = readonly (Tensor | null)[];
 
 /** An advanced index of a tensor: the selection, and whether the plain layout of the result follows. */
-interface Plan extends Selection {
+interface Plan extends Omit<Selection, "fault"> {
   readonly rowMajor: boolean;
   /** The index tensors with the result's rank: where the indexed tensor's strides say nothing, theirs order it. */
   readonly orders: readonly Tensor[];
@@ -131,7 +131,7 @@ export function index(self: Tensor, indices: Indices): Tensor {
   const source = self._bits === 0 ? self : copy.clone(self);
   const p = plan(source, indices);
   const out = resultOf(source, p);
-  read(out, source, p, "index");
+  read(out, source, { ...p, fault: "index" }, "index");
   return out;
 }
 
@@ -192,7 +192,8 @@ export function indexPut(
   if (target._bits !== 0) return throughCopy(target, indices, values, accumulate);
   const p = plan(target, indices);
   requireValues(target, values, p);
-  write(target, values, p, accumulate ? IndexMode.add : IndexMode.assign, "index_put_");
+  const mode = accumulate ? IndexMode.add : IndexMode.assign;
+  write(target, values, { ...p, fault: "index_put_" }, mode, "index_put_");
   return target;
 }
 

@@ -9,6 +9,7 @@ import { sameSizes } from "../tensor/size.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty, emptyCopy } from "./allocate.ts";
 import * as copy from "./copy.ts";
+import type { Fault } from "./faults.ts";
 import { checkFits } from "./fits.ts";
 import { axis, read, type Selection, write } from "./indexing-kernel.ts";
 import { contiguousFormat } from "./memory-format.ts";
@@ -20,10 +21,9 @@ import { asView } from "./views.ts";
 const SCALE = { name: "index_add", kernel: K.binary_mul, rule: RULES.same };
 
 const isInteger = (t: Tensor): boolean => t.dtype === int64 || t.dtype === int32;
-const outsideSelf = (): Error => texts.outOfRangeInSelf(undefined);
 
 /** Where a vector of positions along `dim` points; 0-dim tensors count as one element. */
-function along(self: Tensor, d: number, index: Tensor, wrap: boolean, outside?: Selection["outside"]): Selection {
+function along(self: Tensor, d: number, index: Tensor, wrap: boolean, fault: Fault): Selection {
   const rank = self._shape.length;
   const vector = copy.denseOf(index);
   const n = index._numel;
@@ -33,7 +33,7 @@ function along(self: Tensor, d: number, index: Tensor, wrap: boolean, outside?: 
   const strides = rank === 0 ? [0] : self._strides.map((x, k) => (k === d ? 0 : x));
   const positions = shape.map((_, k) => (k === d ? 1 : 0));
   const axes = [axis(vector, d, size, stride)];
-  return { shape, strides, positions, axes, wrap, ...(outside === undefined ? {} : { outside }) };
+  return { shape, strides, positions, axes, wrap, fault };
 }
 
 /** The parts of self along `dim` that `index` names. */
@@ -50,7 +50,7 @@ export function indexSelect(self: Tensor, dim: number, index: Tensor, out?: Tens
     requireNoOverlap(out, index, op);
   }
   const source = self._bits === 0 ? self : copy.clone(self);
-  const s = along(source, d, index, false, outsideSelf);
+  const s = along(source, d, index, false, "index_select");
   const shape = self._shape.length === 0 ? [] : s.shape;
   if (out !== undefined) prepareOut(out, shape);
   const target = out === undefined || out._bits !== 0 ? empty(shape, self.dtype, self._storage.device) : out;
@@ -141,7 +141,7 @@ export function indexAdd(
   requireNoOverlap(target, source, op);
   const scaled = scalarValue(alpha) === 1 ? source : scale(source, alpha);
   const rows = asRows(scaled);
-  return writeInto(target, rows, (t) => along(t, d, index, false, outsideSelf), IndexMode.add, op);
+  return writeInto(target, rows, (t) => along(t, d, index, false, "index_add_"), IndexMode.add, op);
 }
 
 function scale(source: Tensor, alpha: Scalar): Tensor {
@@ -181,9 +181,8 @@ export function indexCopy(
   const target = targetOf(self, out, inplace, op);
   requireNoOverlap(target, index, op);
   requireNoOverlap(target, source, op);
-  const outside = (i: number, k: number, n: number): Error => texts.indexCopyOutOfBounds(op, i, k, n);
   const rows = asRows(source);
-  return writeInto(target, rows, (t) => along(t, d, index, false, outside), IndexMode.assign, op);
+  return writeInto(target, rows, (t) => along(t, d, index, false, "index_copy_"), IndexMode.assign, op);
 }
 
 /** self, with the parts along `dim` that `index` names set to a number. */
@@ -211,7 +210,7 @@ export function indexFill(
   const target = inplace ? self : copy.clone(self);
   const holder = empty([1], self.dtype, self._storage.device);
   copy.fill(holder, value);
-  return writeInto(target, holder, (t) => along(t, d, index, true), IndexMode.assign, op);
+  return writeInto(target, holder, (t) => along(t, d, index, true, "index_fill_"), IndexMode.assign, op);
 }
 
 /** As `indexFill`, the value being a 0-dim tensor. */
@@ -227,13 +226,8 @@ export function indexFillTensor(
   return indexFill(self, dim, index, value.item(), undefined, inplace);
 }
 
-const outsideFlat =
-  (numel: number) =>
-  (i: number): Error =>
-    texts.putOutOfRange(undefined, i, numel);
-
 /** A dense tensor seen as a vector, at the positions of an index tensor of any shape. */
-function flat(self: Tensor, index: Tensor): Selection {
+function flat(self: Tensor, index: Tensor, fault: Fault): Selection {
   const vector = copy.denseOf(index);
   return {
     shape: [index._numel],
@@ -241,7 +235,7 @@ function flat(self: Tensor, index: Tensor): Selection {
     positions: [1],
     axes: [axis(vector, 0, self._numel, 1)],
     wrap: true,
-    outside: outsideFlat(self._numel),
+    fault,
   };
 }
 
@@ -262,7 +256,7 @@ export function take(self: Tensor, index: Tensor, out?: Tensor): Tensor {
   const direct = out === undefined || (out._contiguous && out._bits === 0);
   const target = direct && out !== undefined ? out : empty(index._shape, self.dtype, self._storage.device);
   const source = copy.denseOf(self);
-  read(asView(target, [index._numel], [1], target._offset), source, flat(source, index), op);
+  read(asView(target, [index._numel], [1], target._offset), source, flat(source, index, "take"), op);
   if (out !== undefined && target !== out) copy.transfer(out, target);
   return out ?? target;
 }
@@ -291,7 +285,7 @@ export function put(
   const target = direct ? self : copy.denseOf(inplace ? self : copy.clone(self));
   const values = copy.denseOf(source);
   const list = asView(values, [values._numel], [1], values._offset);
-  write(target, list, flat(target, index), accumulate ? IndexMode.add : IndexMode.assign, op);
+  write(target, list, flat(target, index, "put_"), accumulate ? IndexMode.add : IndexMode.assign, op);
   if (direct || (!inplace && self._contiguous)) return target;
   const r = inplace ? self : emptyCopy(self);
   copy.transfer(r, target);

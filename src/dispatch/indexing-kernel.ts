@@ -8,6 +8,7 @@ import { contiguousStrides } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { hasWork } from "./backend.ts";
 import * as copy from "./copy.ts";
+import { type Fault, faultError, faultNumber } from "./faults.ts";
 import { throwStatus } from "./kernel.ts";
 import { asView } from "./views.ts";
 
@@ -38,8 +39,8 @@ export interface Selection {
   readonly axes: readonly Axis[];
   /** Negative indices count from the end. */
   readonly wrap: boolean;
-  /** The error of an index that lies outside, where it is not torch's usual one. */
-  readonly outside?: (index: number, dim: number, size: number) => Error;
+  /** The error of an index that lies outside. */
+  readonly fault: Fault;
 }
 
 /** Indices on the CPU may index what lies elsewhere. */
@@ -59,13 +60,14 @@ function writeFrame(dense: Tensor, denseStrides: readonly number[], self: Tensor
     frame.operand(3 + k, a.index._address(), a.index.dtype.id, a.facts, a.steps, 0);
   }
   frame.attr(IndexAttr.wrap, s.wrap ? 1 : 0);
+  frame.attr(IndexAttr.fault, faultNumber(s.fault));
 }
 
 function check(status: number, op: string, path: string, s: Selection): void {
   if (status === 0) return;
-  if (status === STATUS.index_out_of_bounds && s.outside !== undefined) {
+  if (status === STATUS.index_out_of_bounds) {
     const { index, dim, size } = IndexDetail;
-    throw s.outside(frame.detail(index), frame.detail(dim), frame.detail(size));
+    throw faultError(s.fault, frame.detail(index), frame.detail(dim), frame.detail(size));
   }
   throwStatus(status, op, path, "");
 }

@@ -15,11 +15,14 @@ import { prepareOut } from "./out.ts";
 import { requireNoInternalOverlap, requireNoOverlap, requireNoPartialOverlap } from "./overlap.ts";
 import { asView } from "./views.ts";
 
+/** As errors of indices name them. */
+type ScatterOp = "gather" | "scatter" | "scatter_add" | "scatter_reduce";
+
 const sizes = (t: Tensor): readonly number[] => (t._shape.length === 0 ? [1] : t._shape);
 const steps = (t: Tensor): readonly number[] => (t._shape.length === 0 ? [1] : t._strides);
 
 /** Every element of `index` names a place along `d`; along the others it stands at its own. */
-function lanes(self: Tensor, d: number, index: Tensor, op: string): Selection {
+function lanes(self: Tensor, d: number, index: Tensor, op: ScatterOp): Selection {
   const { index: compact, positions } = compactIndex(index);
   const shape = sizes(index);
   return {
@@ -28,7 +31,7 @@ function lanes(self: Tensor, d: number, index: Tensor, op: string): Selection {
     positions: index._shape.length === 0 ? [1] : positions,
     axes: [axis(compact, d, sizes(self)[d] as number, steps(self)[d] as number)],
     wrap: false,
-    outside: (i, k, n) => texts.scatterIndexOutOfBounds(op, i, k, n),
+    fault: op,
   };
 }
 
@@ -118,7 +121,14 @@ export function cut(src: Tensor, index: Tensor): Tensor {
 }
 
 /** Combines `src` into `target` at the places that `index` names. */
-export function scatterWrite(target: Tensor, d: number, index: Tensor, src: Tensor, mode: number, op: string): Tensor {
+export function scatterWrite(
+  target: Tensor,
+  d: number,
+  index: Tensor,
+  src: Tensor,
+  mode: number,
+  op: ScatterOp,
+): Tensor {
   if (index._numel === 0) return target;
   return writeInto(target, src, (t) => lanes(t, d, index, op), mode, op);
 }
@@ -131,7 +141,7 @@ function run(
   mode: number,
   out: Tensor | undefined,
   inplace: boolean,
-  op: string,
+  op: ScatterOp,
 ): Tensor {
   const d = wrapDim(dim, self._shape.length);
   requireIndexDtype(index, "scatter");

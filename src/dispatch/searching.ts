@@ -11,6 +11,7 @@ import { Tensor } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
 import { copyInto, denseAs, denseOf, fill } from "./copy.ts";
+import { faultError, faultNumber } from "./faults.ts";
 import { region } from "./joining.ts";
 import { prepareOut } from "./out.ts";
 import { requireNoInternalOverlap } from "./overlap.ts";
@@ -93,7 +94,8 @@ export function searchsorted(
   frame.attr(SearchAttr.length, length);
   frame.attr(SearchAttr.perRow, rows._shape.length === 1 ? b._numel : (b._shape.at(-1) as number));
   frame.attr(SearchAttr.ordered, order === null ? 0 : 1);
-  if (K.search_searchsorted.launch(to._storage.device) !== 0) throw texts.sorterRange(op);
+  frame.attr(SearchAttr.fault, faultNumber("searchsorted"));
+  if (K.search_searchsorted.launch(to._storage.device) !== 0) throw faultError("searchsorted", 0, 0, 0);
   return to === target ? target : copyInto(target, to);
 }
 

@@ -137,6 +137,9 @@ export class Adapter {
   deviceBytes: (storage: unknown) => Uint8Array = () => {
     throw new Error("no device was made up");
   };
+  /** Waits for the device: what kernels find wrong is told then. */
+  deviceWait: () => void = () => {};
+
   /** A storage that has a size and no bytes. */
   metaStorage(nbytes: number): unknown {
     return this.tensors.Storage.meta(nbytes);

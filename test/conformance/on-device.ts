@@ -1,4 +1,5 @@
 // Golden cases on a CUDA device, a real one or the stand-in: storages of their tensors, and which cases apply.
+import { waitFor } from "../../src/cuda/driver.ts";
 import { empty } from "../../src/dispatch/allocate.ts";
 import { copyInto, onCpu } from "../../src/dispatch/copy.ts";
 import { toDevice } from "../../src/tensor/device.ts";
@@ -21,6 +22,10 @@ export function deviceStorage(bytes: Uint8Array): Storage {
   const source = makeStrided(Storage.borrowArray(bytes.slice()), 0, [bytes.length], [1], uint8);
   copyInto(target, source);
   return target._storage;
+}
+
+export function deviceWait(): void {
+  waitFor(0);
 }
 
 /** Bytes of a storage on the device. */

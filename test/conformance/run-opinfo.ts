@@ -47,6 +47,7 @@ export function attempt(name: string, ready: Ready, f: Findings): { value: unkno
 export function expectError(ctx: Context, name: string, ready: Ready, want: ErrSpec, f: Findings): void {
   try {
     ready();
+    ctx.adapter.deviceWait();
   } catch (e) {
     if (e instanceof NoSuchOp) throw e;
     const wrong = errorMismatch(ctx.adapter, e, want, (s) => f.note(`${name}: ${s}`));

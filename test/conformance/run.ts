@@ -9,7 +9,7 @@ import { parseArgs } from "node:util";
 import { loadCaseSet } from "./case-set.ts";
 import type { Case } from "./case-types.ts";
 import { familyOf } from "./case-types.ts";
-import { appliesOnDevice, deviceBytes, deviceStorage } from "./on-device.ts";
+import { appliesOnDevice, deviceBytes, deviceStorage, deviceWait } from "./on-device.ts";
 import { failureText, readKnown, summarize, summaryText } from "./report.ts";
 import { hasMetaForm, placed, readMetaLines, runOnMeta } from "./run-meta.ts";
 import type { Outcome } from "./runner.ts";
@@ -70,7 +70,7 @@ async function main(): Promise<number> {
   const runner = await Runner.load();
   if (flags.device !== undefined && flags.device !== "cuda") usage("--device: cuda is the one that there is");
   const device = flags.device as "cuda" | undefined;
-  Object.assign(runner.adapter, { deviceStorage, deviceBytes });
+  Object.assign(runner.adapter, { deviceStorage, deviceBytes, deviceWait });
   const options = { softStrides: flags["soft-strides"], device };
   const outcomes: Outcome[] = cases.map((c) => {
     // Written before the run: after a native crash the last line names the case.

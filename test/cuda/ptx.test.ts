@@ -7,8 +7,10 @@ import { loadModel } from "../../codegen/model/load.ts";
 import { findZig, toolEnv } from "../../scripts/toolchain.mjs";
 import { root, runProgram, scratch } from "../ffi/child.ts";
 
-const FAMILIES = ["unary", "binary", "ternary", "reduce", "softmax"];
 const POINTWISE = ["unary", "binary", "ternary"];
+const FAMILIES = [...POINTWISE, "reduce", "softmax", "index", "index_mask", "search", "sort"];
+/** Kernels of the schema whose calls are launched as those of another. */
+const THROUGH: Readonly<Record<string, string>> = { "sort.topk": "sort.sort" };
 const texts = new Map<string, string>();
 let model: ReturnType<typeof loadModel>;
 
@@ -49,18 +51,6 @@ describe.each(FAMILIES)("zig build ptx: %s", (family) => {
     expect(text()).toMatch(/^\.address_size 64$/m);
   });
 
-  test.if(POINTWISE.includes(family))("has a dense and a strided entry for every kernel in every compute type", () => {
-    const { kernels, fast } = model;
-    const present = [...entries(text()).keys()];
-    const groups = new Set(present.map((name) => name.replace(/_(dense|strided)$/, "")));
-    expect(present.sort()).toEqual([...groups].flatMap((name) => [`${name}_dense`, `${name}_strided`]).sort());
-    const named = new Set([...groups].map((name) => name.replace(/_[a-z]+\d+$/, "").replace("_", ".")));
-    expect([...named].sort()).toEqual(kernels.filter((path) => path.startsWith(`${family}.`)));
-    for (const { path, computes } of fast.filter((k) => named.has(k.path))) {
-      for (const c of computes) expect(groups).toContain(`${path.replace(".", "_")}_${c}`);
-    }
-  });
-
   test("every entry takes its arguments by value, writes global memory, and returns", () => {
     for (const [name, body] of entries(text())) {
       expect([name, body.match(/\.param \.align 8 \.b8 [^\n]*_param_\d/g)?.length]).toEqual([name, 1]);
@@ -76,6 +66,27 @@ describe.each(FAMILIES)("zig build ptx: %s", (family) => {
   test("computes with the same formulas as the CPU: no approximate functions", () => {
     for (const [name, body] of entries(text())) expect([name, /\b\w+\.approx/.test(body)]).toEqual([name, false]);
   });
+});
+
+test.each(FAMILIES.filter((family) => !POINTWISE.includes(family)))("%s has an entry for every kernel", (family) => {
+  const wanted = model.kernels.filter((path) => path.startsWith(`${family}.`));
+  const present = [...entries(texts.get(family) as string).keys()];
+  for (const path of wanted) {
+    const name = (THROUGH[path] ?? path).replace(".", "_");
+    expect([path, present.some((entry) => entry.startsWith(`${name}_`))]).toEqual([path, true]);
+  }
+});
+
+test.each(POINTWISE)("%s has a dense and a strided entry in every compute type", (family) => {
+  const { kernels, fast } = model;
+  const present = [...entries(texts.get(family) as string).keys()];
+  const groups = new Set(present.map((name) => name.replace(/_(dense|strided)$/, "")));
+  expect(present.sort()).toEqual([...groups].flatMap((name) => [`${name}_dense`, `${name}_strided`]).sort());
+  const named = new Set([...groups].map((name) => name.replace(/_[a-z]+\d+$/, "").replace("_", ".")));
+  expect([...named].sort()).toEqual(kernels.filter((path) => path.startsWith(`${family}.`)));
+  for (const { path, computes } of fast.filter((k) => named.has(k.path))) {
+    for (const c of computes) expect(groups).toContain(`${path.replace(".", "_")}_${c}`);
+  }
 });
 
 test("what a text needs from outside is found", () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { buildStandin } from "../../scripts/standin.ts";
 import { loadCaseSet } from "../conformance/case-set.ts";
-import { appliesOnDevice, deviceBytes, deviceStorage } from "../conformance/on-device.ts";
+import { appliesOnDevice, deviceBytes, deviceStorage, deviceWait } from "../conformance/on-device.ts";
 import { placed } from "../conformance/run-meta.ts";
 import { Runner } from "../conformance/runner.ts";
 import { evaluate } from "../ffi/child.ts";
@@ -14,7 +14,7 @@ if (available) process.env.ZENSOR_LIBCUDA = buildStandin();
 const env = { ZENSOR_LIBCUDA: process.env.ZENSOR_LIBCUDA ?? "" };
 
 /** Families of kernels that GPUs do not have yet. */
-const WITHOUT = new Set(["index", "index_mask", "matmul", "random", "range", "scan", "search", "sort"]);
+const WITHOUT = new Set(["matmul", "random", "range", "scan"]);
 
 /** Where CUDA does not do what the CPU does, as in torch. */
 const OTHERWISE: Readonly<Record<string, string>> = {
@@ -27,7 +27,7 @@ describe.if(available)("golden cases on a device", () => {
 
   test("give what they give on the CPU, or name the kernel that is missing", async () => {
     const runner = await Runner.load();
-    Object.assign(runner.adapter, { deviceStorage, deviceBytes });
+    Object.assign(runner.adapter, { deviceStorage, deviceBytes, deviceWait });
     let passed = 0;
     const wrong: string[] = [];
     for (const c of cases) {
@@ -102,7 +102,7 @@ describe.if(available)("what users see", () => {
   });
 
   test("a kernel that is missing is named, with what to do", () => {
-    const error = value('caught(() => z.ones(4, { device: "cuda" }).sort())') as { name: string; message: string };
+    const error = value('caught(() => z.randperm(4, { device: "cuda" }))') as { name: string; message: string };
     expect(error.name).toBe("NotImplementedError");
     expect(error.message).toContain("has no CUDA kernel: move its operands to the CPU with .cpu()");
   });

@@ -3,6 +3,7 @@ const std = @import("std");
 const faults = @import("faults.zig");
 const machine = @import("machine.zig");
 const memory = @import("memory.zig");
+const pinned = @import("api_memory.zig");
 const report = @import("report.zig");
 const settings = @import("settings.zig");
 const types = @import("types.zig");
@@ -81,6 +82,7 @@ fn place(w: *Warp, space: Space, l: u32, at: u64, bytes: u32, comptime write: bo
             return @constCast(params.ptr) + at;
         },
         .global, .constant => {
+            if (at < memory.tag) return pinned.pinned_at(at, bytes);
             const a = memory.find(at) orelse return null;
             if (bytes > a.size -| (at - a.base) or (write and a.read_only)) return null;
             return memory.host(at);
@@ -90,7 +92,7 @@ fn place(w: *Warp, space: Space, l: u32, at: u64, bytes: u32, comptime write: bo
             if (in_window(at, machine.shared_window)) |o| return place(w, .shared, l, o, bytes, write);
             if (in_window(at, machine.local_window)) |o| return place(w, .local, l, o, bytes, write);
             if (in_window(at, machine.param_window)) |o| return place(w, .param, l, o, bytes, write);
-            return null;
+            return pinned.pinned_at(at, bytes);
         },
     }
 }

@@ -127,6 +127,16 @@ export fn cuMemHostUnregister(pointer: ?*anyopaque) c_int {
     return if (registered.remove(@intFromPtr(pointer))) 0 else Code.not_registered;
 }
 
+/// Pinned memory has one address for the host and for kernels, which run while nobody allocates.
+pub fn pinned_at(at: u64, bytes: u32) ?[*]u8 {
+    var each = pinned.iterator();
+    while (each.next()) |e| {
+        const base = e.key_ptr.*;
+        if (at >= base and at - base < e.value_ptr.* and bytes <= e.value_ptr.* - (at - base)) return @ptrFromInt(at);
+    }
+    return null;
+}
+
 fn host_range(pointer: u64) ?struct { base: u64, size: u64 } {
     for ([_]*const Hosts{ &pinned, &registered }) |list| {
         var each = list.iterator();

@@ -302,7 +302,12 @@ comptime {
     for (.{ "zs_thread_begin", "zs_thread_state", "zs_release_thread_function" }) |name| {
         @export(&@field(lifetimes, name), .{ .name = name });
     }
-    for (.{ cuda, @import("../cuda/services.zig"), @import("../cuda/launch.zig") }) |room| {
+    for (.{
+        cuda,
+        @import("../cuda/services.zig"),
+        @import("../cuda/launch.zig"),
+        @import("../cuda/faults.zig"),
+    }) |room| {
         for (@typeInfo(room).@"struct".decls) |decl| {
             if (std.mem.startsWith(u8, decl.name, "zs_")) @export(&@field(room, decl.name), .{ .name = decl.name });
         }

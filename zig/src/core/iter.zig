@@ -33,7 +33,8 @@ pub const Space = struct {
         s.coalesce();
     }
 
-    fn coalesce(s: *Space) void {
+    /// Of dimensions that were set by hand, as `init` does it.
+    pub fn coalesce(s: *Space) void {
         if (s.rank == 0) {
             s.rank = 1;
             s.sizes[0] = s.total;

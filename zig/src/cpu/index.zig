@@ -8,6 +8,7 @@
 //! Attribute 0: negative indices count from the end. Attribute 1: how a write combines (see Mode).
 const std = @import("std");
 const abi = @import("abi");
+const combine = @import("index_combine.zig");
 const dt = @import("../core/dtype.zig");
 const fr = @import("../core/frame.zig");
 const iter = @import("../core/iter.zig");
@@ -389,56 +390,14 @@ fn Assign(comptime T: type) type {
     };
 }
 
-/// The type in which elements of a dtype are combined.
-fn combine_type(comptime d: dt.DType) dt.Compute {
-    return switch (d) {
-        .bool => .b8,
-        .uint8, .int8, .int16, .int32, .uint16 => .i32,
-        .int64, .uint32 => .i64,
-        .uint64 => .u64,
-        .float64 => .f64,
-        .complex64 => .c64,
-        .complex128 => .c128,
-        else => .f32,
-    };
-}
-
 fn Combine(comptime d: dt.DType) type {
-    const c = combine_type(d);
-    const V = dt.Computed(c);
+    const c = combine.type_of(d);
     return struct {
         const Stored = dt.Stored(d);
         inline fn apply(to: *align(1) Stored, from: *align(1) const Stored, mode: Mode) void {
             const a = dt.load(d, c, to.*);
             const b = dt.load(d, c, from.*);
-            to.* = dt.store(d, c, switch (mode) {
-                .assign => b,
-                .add => sum(a, b),
-                .multiply => product(a, b),
-                .maximum => larger(a, b),
-                .minimum => smaller(a, b),
-            });
-        }
-
-        inline fn sum(a: V, b: V) V {
-            if (comptime dt.is_complex(V)) return .{ .re = a.re + b.re, .im = a.im + b.im };
-            if (c == .b8) return a | b;
-            return if (@typeInfo(V) == .float) a + b else a +% b;
-        }
-        inline fn product(a: V, b: V) V {
-            if (comptime dt.is_complex(V)) return .{ .re = a.re * b.re - a.im * b.im, .im = a.re * b.im + a.im * b.re };
-            if (c == .b8) return a & b;
-            return if (@typeInfo(V) == .float) a * b else a *% b;
-        }
-        inline fn larger(a: V, b: V) V {
-            if (comptime dt.is_complex(V)) return a;
-            if (@typeInfo(V) == .float and a != a) return a;
-            return if (a > b) a else b;
-        }
-        inline fn smaller(a: V, b: V) V {
-            if (comptime dt.is_complex(V)) return a;
-            if (@typeInfo(V) == .float and a != a) return a;
-            return if (a < b) a else b;
+            to.* = dt.store(d, c, combine.Values(c).apply(mode, a, b));
         }
     };
 }

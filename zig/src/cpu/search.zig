@@ -4,6 +4,7 @@ const std = @import("std");
 const abi = @import("abi");
 const dt = @import("../core/dtype.zig");
 const fr = @import("../core/frame.zig");
+const order = @import("search_order.zig");
 const parallel = @import("../core/parallel.zig");
 
 /// Values worth handing to another thread.
@@ -20,7 +21,7 @@ pub fn isin(f: *fr.Frame) abi.Status {
     return typed(f, .presence);
 }
 
-const Mode = enum { positions, presence };
+const Mode = order.Mode;
 
 fn typed(f: *fr.Frame, comptime mode: Mode) abi.Status {
     return switch (fr.view(f, 1).dtype) {
@@ -115,8 +116,7 @@ fn Search(comptime T: type, comptime mode: Mode) type {
         }
 
         inline fn beyond(job: *const Self, at: T, x: T) bool {
-            if (mode == .presence) return at < x;
-            return if (job.right) !(at > x) else !(at >= x);
+            return order.beyond(mode, at, x, job.right);
         }
 
         fn one(job: *Self, i: usize, base: usize) void {

@@ -54,7 +54,7 @@ pub fn reader(comptime d: DType, comptime K: type, comptime descending: bool) Re
     }.read;
 }
 
-inline fn key_of(comptime d: DType, x: dt.Stored(d)) std.meta.Int(.unsigned, 8 * @sizeOf(dt.Stored(d))) {
+pub inline fn key_of(comptime d: DType, x: dt.Stored(d)) std.meta.Int(.unsigned, 8 * @sizeOf(dt.Stored(d))) {
     const U = std.meta.Int(.unsigned, 8 * @sizeOf(dt.Stored(d)));
     const sign: U = 1 << (@bitSizeOf(U) - 1);
     switch (d) {

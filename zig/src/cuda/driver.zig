@@ -3,6 +3,7 @@
 const std = @import("std");
 const abi = @import("abi");
 const builtin = @import("builtin");
+const faults = @import("faults.zig");
 const Library = @import("loader.zig").Library;
 
 const Code = abi.CudaStatus;
@@ -239,7 +240,8 @@ fn in_context(index: u32, job: Job, numbers: [*]f64) i32 {
 /// Waits until the device has done all its work.
 pub fn zs_cuda_synchronize(index: u32) callconv(.c) i32 {
     var nothing: [2]f64 = undefined;
-    return in_context(index, .synchronize, &nothing);
+    const result = in_context(index, .synchronize, &nothing);
+    return if (result != 0) result else faults.code(index);
 }
 
 /// Writes free and total bytes of the device as two numbers.

@@ -60,7 +60,7 @@ pub const Call = struct {
 /// Threads of a block where nothing asks for another number.
 pub const block_threads = 256;
 
-const most_variants = 4;
+const most_variants = 8;
 const computes = @typeInfo(abi.Compute).@"enum".fields.len;
 const Cell = std.atomic.Value(?*anyopaque);
 const Known = [ops.kernels.len][computes][most_variants]Cell;
@@ -87,6 +87,17 @@ pub fn function(
     const found = try modules.function(c.device.index, k.family, group, variants[variant]);
     cell.store(found, .release);
     return found;
+}
+
+/// The place of a kernel in the schema's list.
+pub fn number_of(comptime family: []const u8, comptime name: []const u8) u32 {
+    return comptime blk: {
+        @setEvalBranchQuota(100_000);
+        for (ops.kernels, 0..) |k, i| {
+            if (std.mem.eql(u8, k.family, family) and std.mem.eql(u8, k.name, name)) break :blk i;
+        }
+        @compileError("there is no kernel " ++ family ++ "." ++ name);
+    };
 }
 
 fn make_table(device: u32) Failure!*Known {
@@ -129,4 +140,8 @@ const plans = [_]Plan{
     .{ .family = "copy", .run = pointwise.copy },
     .{ .family = "reduce", .run = reduce.run },
     .{ .family = "softmax", .run = softmax.run },
+    .{ .family = "index", .run = @import("launch_index.zig").run },
+    .{ .family = "index_mask", .run = @import("launch_mask.zig").run },
+    .{ .family = "search", .run = @import("launch_search.zig").run },
+    .{ .family = "sort", .run = @import("launch_sort.zig").run },
 };

@@ -3,6 +3,7 @@
 const std = @import("std");
 const context = @import("context.zig");
 const driver = @import("driver.zig");
+const faults = @import("faults.zig");
 const memory = @import("memory.zig");
 const modules = @import("modules.zig");
 
@@ -88,7 +89,8 @@ pub fn zs_cuda_to_host(to: [*]u8, from: f64, nbytes: f64, device: u32, stream: f
     const cu = context.functions() catch |e| return code(e);
     _ = context.use(device) catch |e| return code(e);
     context.check(cu.MemcpyDtoHAsync_v2(to, address(from), address(nbytes), handle(stream))) catch |e| return code(e);
-    return coded(context.check(cu.StreamSynchronize(handle(stream))));
+    context.check(cu.StreamSynchronize(handle(stream))) catch |e| return code(e);
+    return faults.code(device);
 }
 
 /// Bytes from one place to another of a device, or of two.
@@ -122,7 +124,8 @@ pub fn zs_cuda_set(to: f64, value: u32, nbytes: f64, device: u32, stream: f64) c
 pub fn zs_cuda_stream_wait(device: u32, stream: f64) callconv(.c) i32 {
     const cu = context.functions() catch |e| return code(e);
     _ = context.use(device) catch |e| return code(e);
-    return coded(context.check(cu.StreamSynchronize(handle(stream))));
+    context.check(cu.StreamSynchronize(handle(stream))) catch |e| return code(e);
+    return faults.code(device);
 }
 
 /// What the driver said about the last module that it refused.

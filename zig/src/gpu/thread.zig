@@ -11,7 +11,9 @@ const i = struct {
     extern fn @"llvm.nvvm.read.ptx.sreg.nctaid.x"() u32;
     extern fn @"llvm.nvvm.read.ptx.sreg.nctaid.y"() u32;
     extern fn @"llvm.nvvm.barrier0"() void;
+    extern fn @"llvm.nvvm.bar.warp.sync"(u32) void;
     extern fn @"llvm.nvvm.membar.gl"() void;
+    extern fn @"llvm.nvvm.membar.sys"() void;
     extern fn @"llvm.nvvm.shfl.sync.bfly.i32"(u32, u32, u32, u32) u32;
     extern fn @"llvm.nvvm.shfl.sync.down.i32"(u32, u32, u32, u32) u32;
     extern fn @"llvm.nvvm.shfl.sync.up.i32"(u32, u32, u32, u32) u32;
@@ -59,6 +61,16 @@ pub inline fn barrier() void {
 /// What this thread wrote before is seen by the whole device before what it writes afterwards.
 pub inline fn fence() void {
     i.@"llvm.nvvm.membar.gl"();
+}
+
+/// The same, seen by the host, too.
+pub inline fn fence_host() void {
+    i.@"llvm.nvvm.membar.sys"();
+}
+
+/// Waits for all threads of the warp, and sees what they wrote.
+pub inline fn meet() void {
+    i.@"llvm.nvvm.bar.warp.sync"(all);
 }
 
 /// Bit n is set when the warp's lane n says so.
