@@ -1,5 +1,6 @@
 // The stand-in as a driver: its argument checks and codes, checked memory, and the faults that tests ask for.
 
+import { toArrayBuffer } from "bun:ffi";
 import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import {
   allocate,
@@ -142,8 +143,9 @@ describe.skipIf(!available)("the driver's calls", () => {
   });
 
   test("pinned and registered host memory", () => {
+    const before = counter("host_allocations");
     const at = out((p) => cu.cuMemHostAlloc(p as never, 4096n, 0));
-    expect(counter("host_allocations")).toBe(1);
+    expect(counter("host_allocations")).toBe(before + 1);
     const kind = new Uint32Array(1);
     ok(cu.cuPointerGetAttribute(ptr(kind), 2, at + 100n));
     expect(kind[0]).toBe(1);
@@ -333,6 +335,20 @@ describe.skipIf(!available)("every access is checked", () => {
   });
 });
 
+describe.skipIf(!available)("pinned memory of the host", () => {
+  test("is reached by kernels at its own address, and checked", () => {
+    const at = out((p) => cu.cuMemHostAlloc(p as never, 16n, 3));
+    const words = new Uint32Array(toArrayBuffer(Number(at) as never, 0, 16));
+    words.fill(7);
+    const f = kernel(load(poke("atom.global.cas.b32 %r1, [%d1+12], 7, 9; st.global.u32 [%d1], %r1;")), "k");
+    ok(launch(f, 1, 1, [at]));
+    ok(cu.cuCtxSynchronize());
+    expect([...words]).toEqual([7, 7, 7, 9]);
+    ok(cu.cuMemFreeHost(at));
+    expect(fault(f, 1, 32, [at])[0]).toBe(700);
+  });
+});
+
 describe.skipIf(!available)("faults on demand", () => {
   test("out of memory: now, after some, beyond bytes, beyond the device", () => {
     const p = place();
@@ -344,12 +360,13 @@ describe.skipIf(!available)("faults on demand", () => {
     expect([alloc(16), alloc(16)]).toEqual([0, 2]);
     free(p[0] as bigint);
     control("reset");
-    control("bytes_limit", counter("allocated_bytes") + 4096);
+    const sizes = place();
+    ok(cu.cuMemGetInfo_v2(ptr(sizes), ptr(sizes.subarray(1))));
+    control("bytes_limit", (sizes[1] as bigint) - (sizes[0] as bigint) + 4096n);
     expect([alloc(1 << 20), alloc(256)]).toEqual([2, 0]);
     free(p[0] as bigint);
     control("reset");
     expect(alloc(7 * 2 ** 30)).toBe(2);
-    const sizes = place();
     ok(cu.cuMemGetInfo_v2(ptr(sizes), ptr(sizes.subarray(1))));
     expect(sizes[1]).toBe(6n << 30n);
   });

@@ -23,8 +23,8 @@ const dense = 0;
 const indexed = 1;
 const position = 2;
 
-const get_variants = [_][]const u8{"move"};
-const put_variants = [_][]const u8{ "apply", "long", "keys" };
+const get_variants = [_][]const u8{ "few", "many" };
+const put_variants = [_][]const u8{ "apply", "long", "few", "many" };
 
 pub fn run(c: *const Call) Failure!void {
     var job: Job = undefined;
@@ -43,10 +43,23 @@ pub fn run(c: *const Call) Failure!void {
     try pieces.each(&job.space, false, &job, Job.put);
 }
 
+const List = device.List(device.max_indices);
+
+/// As many index tensors as a kernel takes.
+fn short(comptime most: usize, list: *const List) device.List(most) {
+    return .{
+        .record = list.record,
+        .fault = list.fault,
+        .wrap = list.wrap,
+        .count = list.count,
+        .each = list.each[0..most].*,
+    };
+}
+
 const Job = struct {
     call: *const Call,
     space: Space,
-    list: device.List,
+    list: List,
     /// Addresses of the dense side and of the indexed tensor.
     data: [2]u64,
     dtype: abi.DType,
@@ -114,7 +127,7 @@ const Job = struct {
     }
 
     /// The index tensors from a position on.
-    fn from(j: *const Job, offset: i64) device.List {
+    fn from(j: *const Job, offset: i64) List {
         var list = j.list;
         for (list.each[0..list.count]) |*x| {
             x.data +%= @bitCast(offset * @as(i64, if (x.narrow != 0) 4 else 8));
@@ -123,7 +136,19 @@ const Job = struct {
     }
 
     fn get(j: *Job, space: *const Space, offsets: *const pieces.Offsets) Failure!void {
-        var a: device.Get = .{
+        if (j.list.count <= device.few_indices) return j.get_with(device.few_indices, 0, space, offsets);
+        try j.get_with(device.max_indices, 1, space, offsets);
+    }
+
+    fn get_with(
+        j: *Job,
+        comptime most: usize,
+        variant: usize,
+        space: *const Space,
+        offsets: *const pieces.Offsets,
+    ) Failure!void {
+        const list = j.from(offsets[position]);
+        var a: device.Get(most) = .{
             .dense = j.address(dense, offsets),
             .indexed = j.address(indexed, offsets),
             .bytes = @intCast(j.bytes),
@@ -131,14 +156,14 @@ const Job = struct {
             .rank = @intCast(space.rank),
             .sizes = undefined,
             .strides = undefined,
-            .list = j.from(offsets[position]),
+            .list = short(most, &list),
         };
         pieces.divisors(space, &a.sizes);
         for (0..3) |k| {
             for (0..space.rank) |d| a.strides[k][d] = @intCast(space.strides[k][d]);
         }
         const compute = device.unit_compute(j.bytes) orelse return error.Unsupported;
-        const kernel = try launch.function(j.call, compute, &get_variants, 0);
+        const kernel = try launch.function(j.call, compute, &get_variants, variant);
         try j.call.start(kernel, blocks(space.total, launch.block_threads), launch.block_threads, &a);
     }
 
@@ -163,6 +188,10 @@ fn blocks(n: usize, each: usize) usize {
     return std.math.divCeil(usize, n, each) catch unreachable;
 }
 
+/// Keys that are claimed at most, in all or for each point: of more the table costs more than a sort.
+const most_claims = 1 << 16;
+const most_claims_each = 16;
+
 /// A write: what depends on the piece.
 const Put = struct {
     job: *const Job,
@@ -177,19 +206,19 @@ const Put = struct {
         // The highest key of all is that of an index outside.
         const wide = most >= std.math.maxInt(u32) - 1;
         const n: u32 = @intCast(p.keys.total);
-        const long_most = n / device.long + 1;
+        const claimed = p.job.mode == .assign and n > 1 and most < @max(most_claims, @as(u64, n) * most_claims_each);
         const pair_bytes = radix.Pairs.bytes(wide, 1, n);
-        const block = try c.scratch(pair_bytes + 256 + radix.aligned(long_most * 4));
+        const list_bytes = if (claimed) (most + 1) * 4 else 256 + (n / device.long + 1) * 4;
+        const block = try c.scratch(pair_bytes + list_bytes);
         defer memory.release(block);
         var pairs: radix.Pairs = .placed(block.address, wide, 1, n);
-        try p.start_keys(offsets, &pairs, scale);
-        try pairs.sort_by(c, 64 - @clz(most + 1));
-        const long_count = block.address + pair_bytes;
-        if (n >= device.long) {
-            const cu = try context.functions();
-            try context.check(cu.MemsetD8Async(long_count, 0, 4, c.stream));
-        }
-        try p.start_apply(offsets, &pairs, scale, long_count);
+        // Behind the pairs stand claims, or how many segments are long, and which.
+        const list = block.address + pair_bytes;
+        const cu = try context.functions();
+        try context.check(cu.MemsetD8Async(list, 0, if (claimed) list_bytes else 4, c.stream));
+        try p.start_keys(offsets, &pairs, scale, if (claimed) list else 0);
+        if (!claimed) try pairs.sort_by(c, 64 - @clz(most + 1));
+        try p.start_apply(offsets, &pairs, scale, list, claimed);
     }
 
     /// What all targets' distances have in common: keys are divided by it, and sorted in fewer passes.
@@ -209,26 +238,49 @@ const Put = struct {
         return sum;
     }
 
-    fn start_keys(p: *const Put, offsets: *const pieces.Offsets, pairs: *const radix.Pairs, scale: u64) Failure!void {
+    fn start_keys(
+        p: *const Put,
+        offsets: *const pieces.Offsets,
+        pairs: *const radix.Pairs,
+        scale: u64,
+        claims: u64,
+    ) Failure!void {
+        if (p.job.list.count <= device.few_indices) {
+            return p.start_keys_with(device.few_indices, 2, offsets, pairs, scale, claims);
+        }
+        try p.start_keys_with(device.max_indices, 3, offsets, pairs, scale, claims);
+    }
+
+    fn start_keys_with(
+        p: *const Put,
+        comptime most: usize,
+        variant: usize,
+        offsets: *const pieces.Offsets,
+        pairs: *const radix.Pairs,
+        scale: u64,
+        claims: u64,
+    ) Failure!void {
         const c = p.job.call;
         const divisor: i64 = @intCast(scale);
-        var a: device.Keys = .{
+        var list = p.job.from(offsets[position]);
+        for (list.each[0..list.count]) |*x| x.stride = @divExact(x.stride, divisor);
+        var a: device.Keys(most) = .{
             .keys = pairs.keys[0],
             .points = pairs.values[0],
+            .claims = claims,
             .wide = @intFromBool(pairs.wide),
             .count = pairs.length,
             .rank = @intCast(p.keys.rank),
             .sizes = undefined,
             .strides = undefined,
-            .list = p.job.from(offsets[position]),
+            .list = short(most, &list),
         };
         pieces.divisors(&p.keys, &a.sizes);
         for (0..p.keys.rank) |d| {
             a.strides[0][d] = @divExact(p.keys.strides[indexed][d], divisor);
             a.strides[1][d] = p.keys.strides[position][d];
         }
-        for (a.list.each[0..a.list.count]) |*x| x.stride = @divExact(x.stride, divisor);
-        const kernel = try launch.function(c, .i32, &put_variants, 2);
+        const kernel = try launch.function(c, .i32, &put_variants, variant);
         try c.start(kernel, blocks(pairs.length, launch.block_threads), launch.block_threads, &a);
     }
 
@@ -237,7 +289,8 @@ const Put = struct {
         offsets: *const pieces.Offsets,
         pairs: *const radix.Pairs,
         scale: u64,
-        long_count: u64,
+        list: u64,
+        claimed: bool,
     ) Failure!void {
         const j = p.job;
         const c = j.call;
@@ -248,8 +301,9 @@ const Put = struct {
             .indexed = j.address(indexed, offsets),
             .keys = pairs.keys[pairs.now],
             .points = pairs.values[pairs.now],
-            .long_count = long_count,
-            .long_list = long_count + 256,
+            .claims = if (claimed) list else 0,
+            .long_count = list,
+            .long_list = list + 256,
             .scale = scale,
             .wide = @intFromBool(pairs.wide),
             .dtype = @intFromEnum(dtype),

@@ -109,7 +109,8 @@ fn start(comptime operands: usize, c: *const Call, compute: abi.Compute, t: *con
             if (v.flags != 0) return error.Unsupported;
         } else if (k > 0 and space.is_constant(k)) o.place = .single;
     }
-    if (is_dense(operands, &a, &space, t)) return each_dense(operands, c, compute, &a, space.total);
+    const in_order = c.frame.sequential != 0;
+    if (!in_order and is_dense(operands, &a, &space, t)) return each_dense(operands, c, compute, &a, space.total);
     try each(operands, c, compute, &a, &space);
 }
 
@@ -251,6 +252,8 @@ fn one(
         for (&a.operands, 0..) |*o, k| o.strides[d] = @intCast(space.strides[k][d]);
     }
     const function = try launch.function(c, compute, &variants, strided);
+    // Elements that overlap are written one after another, as on the CPU.
+    if (c.frame.sequential != 0) return c.start(function, 1, 1, a);
     const blocks = std.math.divCeil(usize, space.total, launch.block_threads) catch unreachable;
     try c.start(function, blocks, launch.block_threads, a);
 }

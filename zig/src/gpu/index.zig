@@ -22,45 +22,52 @@ pub const Index = extern struct { data: u64, size: i64, stride: i64, narrow: u32
 /// No offset: optional numbers would go by memory.
 const lost = std.math.minInt(i64);
 
-pub const List = extern struct {
-    record: u64,
-    fault: u32,
-    wrap: u32,
-    count: u32,
-    each: [max_indices]Index,
+/// Arguments are copied for each launch: nearly always there are few indices.
+pub const few_indices = 4;
 
-    /// How far from the indexed tensor's first element the indices at a position lead; `lost` when one lies outside.
-    inline fn offset(list: *const List, position: i64) i64 {
-        var sum: i64 = 0;
-        for (0..list.count) |k| {
-            const x = &list.each[k];
-            const given: i64 = if (x.narrow != 0)
-                @as(Pointer(i32), @ptrFromInt(x.data))[@bitCast(position)]
-            else
-                @as(Pointer(i64), @ptrFromInt(x.data))[@bitCast(position)];
-            const at = if (given < 0 and list.wrap != 0) given + x.size else given;
-            if (@as(u64, @bitCast(at)) >= @as(u64, @bitCast(x.size))) {
-                fault.tell(list.record, list.fault, given, x.dim, x.size);
-                return lost;
+pub fn List(comptime most: usize) type {
+    return extern struct {
+        record: u64,
+        fault: u32,
+        wrap: u32,
+        count: u32,
+        each: [most]Index,
+
+        /// How far from the indexed tensor's first element the indices at a position lead; `lost` when one is outside.
+        inline fn offset(list: *const @This(), position: i64) i64 {
+            var sum: i64 = 0;
+            for (0..list.count) |k| {
+                const x = &list.each[k];
+                const given: i64 = if (x.narrow != 0)
+                    @as(Pointer(i32), @ptrFromInt(x.data))[@bitCast(position)]
+                else
+                    @as(Pointer(i64), @ptrFromInt(x.data))[@bitCast(position)];
+                const at = if (given < 0 and list.wrap != 0) given + x.size else given;
+                if (@as(u64, @bitCast(at)) >= @as(u64, @bitCast(x.size))) {
+                    fault.tell(list.record, list.fault, given, x.dim, x.size);
+                    return lost;
+                }
+                sum += at * x.stride;
             }
-            sum += at * x.stride;
+            return sum;
         }
-        return sum;
-    }
-};
+    };
+}
 
 /// Elements are moved as they are: units of 1, 2, 4, 8 or 16 bytes.
-pub const Get = extern struct {
-    dense: u64,
-    indexed: u64,
-    bytes: u32,
-    count: u32,
-    rank: u32,
-    sizes: [args.max_dims]args.Divisor,
-    /// Of the dense side, the indexed tensor, and the positions.
-    strides: [3][args.max_dims]i32,
-    list: List,
-};
+pub fn Get(comptime most: usize) type {
+    return extern struct {
+        dense: u64,
+        indexed: u64,
+        bytes: u32,
+        count: u32,
+        rank: u32,
+        sizes: [args.max_dims]args.Divisor,
+        /// Of the dense side, the indexed tensor, and the positions.
+        strides: [3][args.max_dims]i32,
+        list: List(most),
+    };
+}
 
 /// The widths of units that a kernel takes, by the compute type that it is named after.
 pub fn unit_compute(bytes: usize) ?Compute {
@@ -92,9 +99,9 @@ pub inline fn move(comptime c: Compute, bytes: u32, to: u64, to_at: i64, from: u
     }
 }
 
-fn Reader(comptime c: Compute) type {
+fn Reader(comptime c: Compute, comptime most: usize) type {
     return struct {
-        fn kernel(a: *const Get) callconv(.kernel) void {
+        fn kernel(a: *const Get(most)) callconv(.kernel) void {
             const i = thread.block() * thread.threads() + thread.index();
             if (i >= a.count) return;
             var at: [3]i32 = @splat(0);
@@ -115,40 +122,54 @@ fn Reader(comptime c: Compute) type {
 /// A write. Its space has key dimensions, along which the element that is written to may be the same, and row
 /// dimensions, along which it is not. First each point of the key dimensions gets a key, where it writes to; the keys
 /// are sorted; then the points with one key, which stand in their order, are combined by one thread for each element
-/// of the row. So results depend on nothing but the operands.
-pub const Keys = extern struct {
-    /// Where keys go, and the numbers of their points.
-    keys: u64,
-    points: u64,
-    wide: u32,
-    count: u32,
-    rank: u32,
-    sizes: [args.max_dims]args.Divisor,
-    /// Of the indexed tensor, divided like the indices' by what they have in common, and of the positions.
-    strides: [2][args.max_dims]i64,
-    list: List,
-};
+/// of the row. So results depend on nothing but the operands. Where the last one stays and keys are not too many,
+/// points claim their key instead, and the one that comes last writes.
+pub fn Keys(comptime most: usize) type {
+    return extern struct {
+        /// Where keys go, and the numbers of their points.
+        keys: u64,
+        points: u64,
+        /// By key the number of the last point, from one on; 0 without claims.
+        claims: u64,
+        wide: u32,
+        count: u32,
+        rank: u32,
+        sizes: [args.max_dims]args.Divisor,
+        /// Of the indexed tensor, divided like the indices' by what they have in common, and of the positions.
+        strides: [2][args.max_dims]i64,
+        list: List(most),
+    };
+}
 
 /// Sorts behind all others: its index lies outside.
 pub const outside = std.math.maxInt(u64);
 
-fn write_keys(a: *const Keys) callconv(.kernel) void {
-    const i = thread.block() * thread.threads() + thread.index();
-    if (i >= a.count) return;
-    var at: [2]i64 = @splat(0);
-    var rest = i;
-    for (0..a.rank) |d| {
-        const quotient = a.sizes[d].divide(rest);
-        const remainder: i64 = @intCast(rest - quotient * a.sizes[d].size);
-        inline for (&at, 0..) |*o, k| o.* += remainder * a.strides[k][d];
-        rest = quotient;
-    }
-    const base = a.list.offset(at[1]);
-    const key: u64 = if (base == lost) outside else @bitCast(base + at[0]);
-    if (a.wide != 0) {
-        @as(Pointer(u64), @ptrFromInt(a.keys))[i] = key;
-    } else @as(Pointer(u32), @ptrFromInt(a.keys))[i] = @truncate(key);
-    @as(Pointer(u32), @ptrFromInt(a.points))[i] = i;
+fn KeyWriter(comptime most: usize) type {
+    return struct {
+        fn write_keys(a: *const Keys(most)) callconv(.kernel) void {
+            const i = thread.block() * thread.threads() + thread.index();
+            if (i >= a.count) return;
+            var at: [2]i64 = @splat(0);
+            var rest = i;
+            for (0..a.rank) |d| {
+                const quotient = a.sizes[d].divide(rest);
+                const remainder: i64 = @intCast(rest - quotient * a.sizes[d].size);
+                inline for (&at, 0..) |*o, k| o.* += remainder * a.strides[k][d];
+                rest = quotient;
+            }
+            const base = a.list.offset(at[1]);
+            const key: u64 = if (base == lost) outside else @bitCast(base + at[0]);
+            if (a.wide != 0) {
+                @as(Pointer(u64), @ptrFromInt(a.keys))[i] = key;
+            } else @as(Pointer(u32), @ptrFromInt(a.keys))[i] = @truncate(key);
+            if (a.claims != 0) {
+                if (key == outside) return;
+                _ = @atomicRmw(u32, &@as(Pointer(u32), @ptrFromInt(a.claims))[key], .Max, i + 1, .monotonic);
+                return;
+            }
+            @as(Pointer(u32), @ptrFromInt(a.points))[i] = i;
+        }
+    };
 }
 
 pub const Apply = extern struct {
@@ -156,6 +177,7 @@ pub const Apply = extern struct {
     indexed: u64,
     keys: u64,
     points: u64,
+    claims: u64,
     /// How many segments are long, and the first slot of each.
     long_count: u64,
     long_list: u64,
@@ -195,7 +217,11 @@ fn Writer(comptime c: Compute) type {
 
         /// The dense side's element of a slot, less what the row adds.
         inline fn source(a: *const Apply, slot: u32) i64 {
-            var rest = @as(Pointer(u32), @ptrFromInt(a.points))[slot];
+            return source_of(a, @as(Pointer(u32), @ptrFromInt(a.points))[slot]);
+        }
+
+        inline fn source_of(a: *const Apply, point: u32) i64 {
+            var rest = point;
             var at: i64 = 0;
             for (0..a.key_rank) |d| {
                 const quotient = a.key_sizes[d].divide(rest);
@@ -245,11 +271,14 @@ fn Writer(comptime c: Compute) type {
             if (own == outside) return;
             const first = thread.block_y() * a.row_threads + t % a.row_threads;
             if (a.mode == @intFromEnum(Mode.assign)) {
-                if (slot + 1 < a.count and key(a, slot + 1) == own) return;
+                if (a.claims != 0) {
+                    if (@as(Pointer(u32), @ptrFromInt(a.claims))[own] != slot + 1) return;
+                } else if (slot + 1 < a.count and key(a, slot + 1) == own) return;
+                const from = if (a.claims != 0) source_of(a, slot) else source(a, slot);
                 var r = first;
                 while (r < a.rows) : (r += thread.blocks_y() * a.row_threads) {
                     const at = row(a, r);
-                    store(a, target(a, own) + at[1], load(a, a.dense, source(a, slot) + at[0]));
+                    store(a, target(a, own) + at[1], load(a, a.dense, from + at[0]));
                 }
                 return;
             }
@@ -327,9 +356,12 @@ fn Writer(comptime c: Compute) type {
 
 pub fn exports() void {
     for ([_]Compute{ .i32, .i64, .c128 }) |c| {
-        export_kernel(&Reader(c).kernel, "index_get_" ++ @tagName(c) ++ "_move", Get);
+        const name = "index_get_" ++ @tagName(c);
+        export_kernel(&Reader(c, few_indices).kernel, name ++ "_few", Get(few_indices));
+        export_kernel(&Reader(c, max_indices).kernel, name ++ "_many", Get(max_indices));
     }
-    export_kernel(&write_keys, "index_put_i32_keys", Keys);
+    export_kernel(&KeyWriter(few_indices).write_keys, "index_put_i32_few", Keys(few_indices));
+    export_kernel(&KeyWriter(max_indices).write_keys, "index_put_i32_many", Keys(max_indices));
     for (@typeInfo(Compute).@"enum".fields) |f| {
         const W = Writer(@enumFromInt(f.value));
         export_kernel(&W.apply, "index_put_" ++ f.name ++ "_apply", Apply);
