@@ -138,6 +138,7 @@ const gpu_families = [_][]const u8{
     "index_mask",
     "search",
     "sort",
+    "matmul",
 };
 
 /// GPU kernels from the bodies of the CPU kernels, as one file that the library holds: `zig build ptx` also makes their

@@ -8,7 +8,7 @@ import { findZig, toolEnv } from "../../scripts/toolchain.mjs";
 import { root, runProgram, scratch } from "../ffi/child.ts";
 
 const POINTWISE = ["unary", "binary", "ternary"];
-const FAMILIES = [...POINTWISE, "reduce", "softmax", "index", "index_mask", "search", "sort"];
+const FAMILIES = [...POINTWISE, "reduce", "softmax", "index", "index_mask", "search", "sort", "matmul"];
 /** Kernels of the schema whose calls are launched as those of another. */
 const THROUGH: Readonly<Record<string, string>> = { "sort.topk": "sort.sort" };
 const texts = new Map<string, string>();
@@ -87,6 +87,12 @@ test.each(POINTWISE)("%s has a dense and a strided entry in every compute type",
   for (const { path, computes } of fast.filter((k) => named.has(k.path))) {
     for (const c of computes) expect(groups).toContain(`${path.replace(".", "_")}_${c}`);
   }
+});
+
+test("products have tiles of two sizes, and what adds parts up, in every compute type", () => {
+  const computes = ["f32", "f64", "i32", "i64", "c64", "c128"];
+  const names = computes.flatMap((c) => ["large", "small", "combine"].map((way) => `matmul_gemm_${c}_${way}`));
+  expect([...entries(texts.get("matmul") as string).keys()].sort()).toEqual(names.sort());
 });
 
 test("what a text needs from outside is found", () => {

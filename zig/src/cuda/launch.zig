@@ -8,6 +8,7 @@ const fr = @import("../core/frame.zig");
 const Lock = @import("lock.zig").Lock;
 const memory = @import("memory.zig");
 const modules = @import("modules.zig");
+const matmul = @import("launch_matmul.zig");
 const pointwise = @import("launch_pointwise.zig");
 const reduce = @import("launch_reduce.zig");
 const softmax = @import("launch_softmax.zig");
@@ -144,4 +145,5 @@ const plans = [_]Plan{
     .{ .family = "index_mask", .run = @import("launch_mask.zig").run },
     .{ .family = "search", .run = @import("launch_search.zig").run },
     .{ .family = "sort", .run = @import("launch_sort.zig").run },
+    .{ .family = "matmul", .run = matmul.run },
 };

@@ -1,0 +1,76 @@
+//! What the host hands to the kernels of matrix products.
+
+/// Threads of a block.
+pub const threads = 256;
+
+/// The direction in which a thread of a block takes neighbouring elements of a factor.
+pub const Along = enum(u32) {
+    /// What is summed: columns of the left factor, rows of the right one.
+    inner = 0,
+    /// Rows or columns of the result.
+    outer = 1,
+};
+
+/// A factor; steps are in bytes.
+pub const Factor = extern struct {
+    data: u64,
+    batch: i64,
+    outer: i64,
+    inner: i64,
+    dtype: u32,
+    along: Along,
+    /// 1 when elements in that direction have no gaps and 16 bytes of the compute type can be read at once.
+    whole: u32,
+    reserved: u32 = 0,
+};
+
+/// The result, or what beta multiplies; steps are in bytes.
+pub const Matrix = extern struct {
+    data: u64,
+    batch: i64,
+    row: i64,
+    column: i64,
+    dtype: u32,
+    /// 1 when the elements of a row can be written several at once.
+    whole: u32,
+};
+
+pub const Product = extern struct {
+    a: Factor,
+    b: Factor,
+    c: Matrix,
+    d: Matrix,
+    m: u32,
+    n: u32,
+    k: u32,
+    /// Blocks that share a sum; each takes `k_each` of it, and has a result of its own.
+    splits: u32,
+    k_each: u32,
+    tile_rows: u32,
+    tile_columns: u32,
+    /// 1 when beta times `d` is added.
+    starts: u32,
+    /// In the compute type.
+    alpha: [2]u64,
+    beta: [2]u64,
+};
+
+/// How tiles are cut for elements of so many bytes. A thread has `groups` times `wide` rows and as many columns of the
+/// result, in pieces of `wide` that lie 16 such pieces apart, so that shared memory is read in 16 bytes without
+/// conflicts of banks.
+pub const Shape = struct {
+    groups: u32,
+    wide: u32,
+
+    pub fn of(bytes: u32, groups: u32) Shape {
+        return .{ .groups = groups, .wide = @max(1, 16 / bytes) };
+    }
+    /// Rows and columns of a block's part of the result.
+    pub fn side(s: Shape) u32 {
+        return 16 * s.wide * s.groups;
+    }
+    /// Of a sum at a time: each thread then brings one piece of each factor.
+    pub fn depth(s: Shape) u32 {
+        return 16 / s.groups;
+    }
+};
