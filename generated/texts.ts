@@ -1469,6 +1469,16 @@ export function stateOfWrongSize(op: string | undefined, wanted: Part, got: Part
   return new RuntimeError(`Expected a CPUGeneratorImplState of size ${part(wanted)} but found the input RNG state size to be ${part(got)}`, { op, code: "runtime" });
 }
 
+/** RNG state is wrong size */
+export function deviceStateOfWrongSize(op: string | undefined): RuntimeError {
+  return new RuntimeError(`RNG state is wrong size`, { op, code: "runtime" });
+}
+
+/** Expected a '{wanted}' device type for generator but found '{found}' */
+export function generatorOfOtherDevice(op: string | undefined, wanted: Part, found: Part): RuntimeError {
+  return new RuntimeError(`Expected a '${part(wanted)}' device type for generator but found '${part(found)}'`, { op, code: "runtime" });
+}
+
 /** Invalid mt19937 state */
 export function stateInvalid(op: string | undefined): RuntimeError {
   return new RuntimeError(`Invalid mt19937 state`, { op, code: "runtime" });

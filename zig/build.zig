@@ -139,6 +139,8 @@ const gpu_families = [_][]const u8{
     "search",
     "sort",
     "matmul",
+    "random",
+    "range",
 };
 
 /// GPU kernels from the bodies of the CPU kernels, as one file that the library holds: `zig build ptx` also makes their

@@ -1,5 +1,5 @@
 /** The default random generator, for users. */
-import { defaultGenerator, Generator } from "../dispatch/generator.ts";
+import { defaultGenerator, Generator, seedDevices } from "../dispatch/generator.ts";
 import { checkCall, inOrder } from "../tensor/checks.ts";
 import { FUNCTIONS } from "../tensor/signatures.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -7,7 +7,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 export { defaultGenerator, Generator };
 
 /**
- * Starts the default generator's stream of a seed.
+ * Starts the default generator's stream of a seed, on the CPU and on all CUDA devices.
  * @throws ValueError for a seed outside of -2^63 to 2^64 - 1
  * @example
  * ```ts
@@ -18,7 +18,9 @@ export { defaultGenerator, Generator };
  */
 export function manualSeed(seed: number | bigint): Generator {
   [seed] = inOrder<[number | bigint]>("manualSeed", FUNCTIONS.manualSeed, arguments);
-  return defaultGenerator.manualSeed(seed);
+  defaultGenerator.manualSeed(seed);
+  seedDevices(seed);
+  return defaultGenerator;
 }
 
 /**
@@ -31,7 +33,9 @@ export function manualSeed(seed: number | bigint): Generator {
  */
 export function seed(): number | bigint {
   checkCall("seed", FUNCTIONS.seed, arguments);
-  return defaultGenerator.seed();
+  const seed = defaultGenerator.seed();
+  seedDevices(seed);
+  return seed;
 }
 
 /**

@@ -2,8 +2,6 @@
 
 import { native } from "../ffi/library.ts";
 import { checkCall, inOrder } from "../tensor/checks.ts";
-import type { Device } from "../tensor/device.ts";
-import { RuntimeError } from "../tensor/errors.ts";
 import {
   attribute,
   check,
@@ -12,11 +10,11 @@ import {
   driverVersion,
   memoryInfo,
   problem,
-  requireDevice,
   totalMemory,
   waitFor,
 } from "./driver.ts";
 import { stats } from "./memory-stats.ts";
+import { type CudaDeviceLike, numberOf, required } from "./place.ts";
 import { FUNCTIONS } from "./signatures.ts";
 
 /** CUDA's numbers for the attributes that are shown. */
@@ -24,26 +22,13 @@ const MULTIPROCESSORS = 16;
 const CAPABILITY_MAJOR = 75;
 const CAPABILITY_MINOR = 76;
 
-/** A device, by number, by name (`"cuda:1"`) or as the current one, 0. */
-export type CudaDeviceLike = number | string | Device;
+export type { CudaDeviceLike } from "./place.ts";
+export * from "./random.ts";
 
 /** The arguments of a function in their places. */
 function checked(op: keyof typeof FUNCTIONS, args: ArrayLike<unknown>): [CudaDeviceLike?] {
   const [device] = inOrder<[CudaDeviceLike?]>(op, FUNCTIONS[op], args);
   return device === undefined || device === null ? [] : [device];
-}
-
-function indexOf(device: CudaDeviceLike): number {
-  if (typeof device === "number") return device;
-  const m = /^cuda(?::(\d+))?$/.exec(String(device));
-  if (m === null) throw new RuntimeError(`Expected a cuda device, but got: ${device}`, { code: "device" });
-  return Number(m[1] ?? 0);
-}
-
-function required(device: CudaDeviceLike, op: string): number {
-  const index = indexOf(device);
-  requireDevice(index, op);
-  return index;
 }
 
 /**
@@ -201,7 +186,7 @@ export function synchronize(device: CudaDeviceLike = 0): void {
  */
 export function memoryAllocated(device: CudaDeviceLike = 0): number {
   [device = 0] = checked("memoryAllocated", arguments);
-  return stats(indexOf(device)).allocated;
+  return stats(numberOf(device)).allocated;
 }
 
 /**
@@ -214,7 +199,7 @@ export function memoryAllocated(device: CudaDeviceLike = 0): number {
  */
 export function maxMemoryAllocated(device: CudaDeviceLike = 0): number {
   [device = 0] = checked("maxMemoryAllocated", arguments);
-  return stats(indexOf(device)).mostAllocated;
+  return stats(numberOf(device)).mostAllocated;
 }
 
 /**
@@ -227,7 +212,7 @@ export function maxMemoryAllocated(device: CudaDeviceLike = 0): number {
  */
 export function memoryReserved(device: CudaDeviceLike = 0): number {
   [device = 0] = checked("memoryReserved", arguments);
-  return stats(indexOf(device)).reserved;
+  return stats(numberOf(device)).reserved;
 }
 
 /**
@@ -240,7 +225,7 @@ export function memoryReserved(device: CudaDeviceLike = 0): number {
  */
 export function maxMemoryReserved(device: CudaDeviceLike = 0): number {
   [device = 0] = checked("maxMemoryReserved", arguments);
-  return stats(indexOf(device)).mostReserved;
+  return stats(numberOf(device)).mostReserved;
 }
 
 /**
@@ -254,7 +239,7 @@ export function maxMemoryReserved(device: CudaDeviceLike = 0): number {
  */
 export function resetPeakMemoryStats(device: CudaDeviceLike = 0): void {
   [device = 0] = checked("resetPeakMemoryStats", arguments);
-  native.zs_cuda_reset_peak(indexOf(device));
+  native.zs_cuda_reset_peak(numberOf(device));
 }
 
 /**

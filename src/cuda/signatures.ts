@@ -18,4 +18,11 @@ export const FUNCTIONS = {
   maxMemoryReserved: DEVICE,
   memoryReserved: DEVICE,
   resetPeakMemoryStats: DEVICE,
+  manualSeed: "seed:notDict",
+  manualSeedAll: "seed:notDict",
+  seed: "",
+  seedAll: "",
+  initialSeed: "",
+  getRngState: DEVICE,
+  setRngState: "newState:notDict device?:notDict",
 } as const;

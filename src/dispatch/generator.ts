@@ -11,10 +11,11 @@ import { Storage } from "../tensor/storage.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { readWord } from "../tensor/values.ts";
 import { empty } from "./allocate.ts";
-import { denseOf } from "./copy.ts";
+import { denseOf, onCpu } from "./copy.ts";
 
 /** Bytes of a saved state. */
 const STATE_BYTES = GeneratorBytes.state;
+const DEVICE_STATE_BYTES = 16;
 const DEFAULT_SEED = 67280421310721n;
 
 /** The 64 bits of a seed between -2^63 and 2^64 - 1. */
@@ -36,7 +37,8 @@ function randomSeed(): bigint {
 const plainSeed = (x: bigint): number | bigint => (x <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(x) : x);
 
 /**
- * A stream of random numbers of its own: torch's mt19937, bit for bit.
+ * A stream of random numbers of its own: torch's mt19937, bit for bit; on a CUDA device its Philox streams, which a
+ * seed and an offset into all of them describe.
  * @example
  * ```ts
  * rand(2, { generator: new Generator().manualSeed(0) }) // tensor([0.4963, 0.7682])
@@ -45,14 +47,18 @@ const plainSeed = (x: bigint): number | bigint => (x <= BigInt(Number.MAX_SAFE_I
  */
 export class Generator {
   private readonly block: Storage;
-  /** Where its numbers are made: the CPU. */
-  readonly device: Device = CPU;
+  /** Seed and offset of a device's streams; null on the CPU. */
+  private readonly words: BigUint64Array | null;
+  /** Where its numbers are made. */
+  readonly device: Device;
 
   constructor(device: DeviceLike = "cpu") {
     [device = CPU] = inOrder<[DeviceLike?]>("Generator", GENERATOR, arguments);
     const place = toDevice(device);
-    if (place.type !== "cpu") throw texts.noGenerator(undefined, String(place));
+    if (!place.computes) throw texts.noGenerator(undefined, String(place));
+    this.device = place;
     this.block = Storage.allocate(GeneratorBytes.reserved);
+    this.words = place.type === "cuda" ? new BigUint64Array(this.block.buffer(), 0, 2) : null;
     this.begin(DEFAULT_SEED);
   }
 
@@ -62,6 +68,10 @@ export class Generator {
   }
 
   private begin(word: bigint): void {
+    if (this.words !== null) {
+      this.words.set([BigInt.asUintN(64, word), 0n]);
+      return;
+    }
     frame.begin(1, 0);
     frame.operand(0, frame.scratchInt(0, word), int64.id, [], [], 0);
     frame.attr(RandomAttr.generator, this._address);
@@ -79,6 +89,7 @@ export class Generator {
    * @torch torch.Generator.initial_seed
    */
   initialSeed(): number | bigint {
+    if (this.words !== null) return plainSeed(this.words[0] as bigint);
     const address = frame.scratchInt(0, 0n);
     frame.begin(1, 0);
     frame.operand(0, address, int64.id, [], [], 0);
@@ -94,9 +105,16 @@ export class Generator {
     return plainSeed(seed);
   }
 
-  /** The state as 5056 bytes, in torch's layout. @torch torch.Generator.get_state */
+  /**
+   * The state in torch's layout: 5056 bytes, on a CUDA device 16 for the seed and the offset.
+   * @torch torch.Generator.get_state
+   */
   getState(): Tensor {
-    const state = empty([STATE_BYTES], uint8, CPU);
+    const state = empty([this.words === null ? STATE_BYTES : DEVICE_STATE_BYTES], uint8, CPU);
+    if (this.words !== null) {
+      new BigUint64Array(state._storage.buffer(), 0, 2).set(this.words);
+      return state;
+    }
     frame.begin(1, 0);
     frame.operand(0, state._address(), uint8.id, state._shape, state._strides, 0);
     frame.attr(RandomAttr.generator, this._address);
@@ -113,6 +131,12 @@ export class Generator {
     const op = "setState";
     if (!(state instanceof Tensor)) throw texts.stateNotBytes(op, typeof state);
     if (state.dtype !== uint8 || state.isMeta) throw texts.stateNotAByteTensor(op);
+    if (this.words !== null) {
+      if (state._numel !== DEVICE_STATE_BYTES) throw texts.deviceStateOfWrongSize(op);
+      const bytes = denseOf(onCpu(state)).clone();
+      this.words.set(new BigUint64Array(bytes._storage.buffer(), 0, 2));
+      return this;
+    }
     if (state._numel !== STATE_BYTES) throw texts.stateOfWrongSize(op, STATE_BYTES, state._numel);
     const dense = denseOf(state);
     frame.begin(1, 0);
@@ -124,7 +148,7 @@ export class Generator {
 
   /** A generator in the same state. @torch torch.Generator.clone_state */
   cloneState(): Generator {
-    return new Generator().setState(this.getState());
+    return new Generator(this.device).setState(this.getState());
   }
 
   [Symbol.for("nodejs.util.inspect.custom")](): string {
@@ -135,3 +159,27 @@ export class Generator {
 /** The generator of calls that are given none; every Worker has its own. */
 export const defaultGenerator: Generator = new Generator();
 defaultGenerator.seed();
+
+/** Those of CUDA devices, made when a device is asked for numbers first. */
+const ofDevices: Generator[] = [];
+let seedOfDevices: number | bigint | null = null;
+
+/** The generator that calls use on a device when they are given none. */
+export function defaultGeneratorOf(device: Device): Generator {
+  if (device.type !== "cuda") return defaultGenerator;
+  const index = device.index ?? 0;
+  const known = ofDevices[index];
+  if (known !== undefined) return known;
+  const fresh = new Generator(device);
+  ofDevices[index] = fresh;
+  if (seedOfDevices === null) fresh.seed();
+  else fresh.manualSeed(seedOfDevices);
+  return fresh;
+}
+
+/** Starts the streams of a seed on all CUDA devices, also on those that are used later. */
+export function seedDevices(seed: number | bigint): void {
+  seedWord(seed);
+  seedOfDevices = seed;
+  for (const g of ofDevices) g?.manualSeed(seed);
+}

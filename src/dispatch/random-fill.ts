@@ -6,12 +6,13 @@ import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { Complex, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
+import type { Device } from "../tensor/device.ts";
 import { bfloat16, type DType, float16, float32, float64, toReal } from "../tensor/dtype.ts";
 import { warn } from "../tensor/errors.ts";
 import { isContiguousGeometry, type Tensor } from "../tensor/tensor.ts";
 import { hasWork } from "./backend.ts";
 import { shortNumber } from "./fits.ts";
-import { defaultGenerator, type Generator } from "./generator.ts";
+import { defaultGeneratorOf, type Generator } from "./generator.ts";
 import type { Kernel } from "./kernel.ts";
 import { requireNoInternalOverlap } from "./overlap.ts";
 import { refuse } from "./refusals.ts";
@@ -46,12 +47,14 @@ function begin(operands: number, t: Tensor, generator: Generator | null): void {
     const strides = [...t._strides.map((s) => 2 * s), 1];
     frame.operand(0, t._address(), toReal(t.dtype).id, shape, strides, 0);
   } else frame.operand(0, t._address(), t.dtype.id, t._shape, t._strides, 0);
-  useGenerator(generator);
+  useGenerator(generator, t._storage.device);
 }
 
 /** Names the generator of a call whose operands are written elsewhere. */
-export function useGenerator(generator: Generator | null): void {
-  frame.attr(RandomAttr.generator, (generator ?? defaultGenerator)._address);
+export function useGenerator(generator: Generator | null, device: Device): void {
+  const used = generator ?? defaultGeneratorOf(device);
+  if (used.device.type !== device.type) throw texts.generatorOfOtherDevice(undefined, device.type, used.device.type);
+  frame.attr(RandomAttr.generator, used._address);
 }
 
 function run(kernel: Kernel, op: string, t: Tensor, generator: Generator | null, a = 0, b = 0, c = 0): Tensor {

@@ -318,7 +318,7 @@ function withReplacement(
   const weights = denseAs(self, wide);
   const sums = empty([n], wide, self._storage.device);
   sampleFrame(weights, sums, rows, n, samples, to);
-  fills.useGenerator(generator);
+  fills.useGenerator(generator, self._storage.device);
   const status = K.random_multinomial.launch(self._storage.device);
   if (status === STATUS.invalid_distribution) throw texts.multinomialInvalid("multinomial", WRONG_WEIGHTS[detail(0)]);
   if (status !== STATUS.ok) throw texts.multinomialFailed(undefined, status);

@@ -8,11 +8,16 @@ import { Storage } from "../../src/tensor/storage.ts";
 import { makeStrided } from "../../src/tensor/tensor.ts";
 import { type Case, familyOf } from "./case-types.ts";
 
-/** What is printed names the device, and what is drawn is drawn from a generator of the device's. */
+/** What is printed names the device. */
 const FAMILIES = new Set(["opinfo", "error", "promo", "index", "prog"]);
 
+/** What these draw is drawn from a generator of the device's. */
+const DRAWS =
+  /^(bernoulli|cauchy|exponential|geometric|log_normal|multinomial|normal|rand|randint|randn|randperm|uniform)(_like)?$/;
+
 export function appliesOnDevice(c: Case): boolean {
-  return FAMILIES.has(familyOf(c));
+  const family = familyOf(c);
+  return FAMILIES.has(family) && !(family === "opinfo" && (DRAWS.test(c.op) || c.op.endsWith("dropout")));
 }
 
 /** Puts bytes on the device, as a storage there. */

@@ -8,7 +8,7 @@ import { findZig, toolEnv } from "../../scripts/toolchain.mjs";
 import { root, runProgram, scratch } from "../ffi/child.ts";
 
 const POINTWISE = ["unary", "binary", "ternary"];
-const FAMILIES = [...POINTWISE, "reduce", "softmax", "index", "index_mask", "search", "sort", "matmul"];
+const FAMILIES = [...POINTWISE, "reduce", "softmax", "index", "index_mask", "search", "sort", "matmul", "random", "range"];
 /** Kernels of the schema whose calls are launched as those of another. */
 const THROUGH: Readonly<Record<string, string>> = { "sort.topk": "sort.sort" };
 const texts = new Map<string, string>();
@@ -93,6 +93,22 @@ test("products have tiles of two sizes, and what adds parts up, in every compute
   const computes = ["f32", "f64", "i32", "i64", "c64", "c128"];
   const names = computes.flatMap((c) => ["large", "small", "combine"].map((way) => `matmul_gemm_${c}_${way}`));
   expect([...entries(texts.get("matmul") as string).keys()].sort()).toEqual(names.sort());
+});
+
+test("every distribution is there for floats and doubles", () => {
+  const names = [
+    "uniform",
+    "normal",
+    "log_normal",
+    "exponential",
+    "cauchy",
+    "geometric",
+    "bernoulli",
+    "bernoulli_each",
+  ];
+  const present = [...entries(texts.get("random") as string).keys()];
+  for (const name of names) for (const c of ["f32", "f64"]) expect(present).toContain(`random_${name}_${c}_fill`);
+  for (const name of ["from_to_i64_short", "from_to_i64_long"]) expect(present).toContain(`random_${name}`);
 });
 
 test("what a text needs from outside is found", () => {

@@ -14,7 +14,7 @@ if (available) process.env.ZENSOR_LIBCUDA = buildStandin();
 const env = { ZENSOR_LIBCUDA: process.env.ZENSOR_LIBCUDA ?? "" };
 
 /** Families of kernels that GPUs do not have yet. */
-const WITHOUT = new Set(["random", "range", "scan"]);
+const WITHOUT = new Set(["scan"]);
 
 /** Where CUDA does not do what the CPU does, as in torch. */
 const OTHERWISE: Readonly<Record<string, string>> = {

@@ -9,6 +9,7 @@ comptime {
     _ = @import("cpu/gemm_generic.zig");
     _ = @import("cpu/gemm_test.zig");
     _ = @import("cpu/integer.zig");
+    _ = @import("cpu/philox.zig");
     _ = @import("cpu/random.zig");
     _ = @import("cpu/random_normal.zig");
     _ = @import("cpu/random_sampling.zig");

@@ -33,6 +33,18 @@ export const texts = [
     text: "Expected a CPUGeneratorImplState of size {wanted} but found the input RNG state size to be {got}",
   },
   {
+    name: "deviceStateOfWrongSize",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "RNG state is wrong size",
+  },
+  {
+    name: "generatorOfOtherDevice",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "Expected a '{wanted}' device type for generator but found '{found}'",
+  },
+  {
     name: "stateInvalid",
     error: "RuntimeError",
     code: "runtime",

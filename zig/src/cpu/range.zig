@@ -4,6 +4,7 @@ const abi = @import("abi");
 const dt = @import("../core/dtype.zig");
 const fr = @import("../core/frame.zig");
 const parallel = @import("../core/parallel.zig");
+const vm = @import("vmath.zig");
 
 const grain = 32768;
 
@@ -33,14 +34,14 @@ pub fn arange(f: *fr.Frame) abi.Status {
     }
 }
 
-fn is_integer(comptime d: abi.DType) bool {
+pub fn is_integer(comptime d: abi.DType) bool {
     return switch (d) {
         .uint8, .int8, .int16, .int32, .int64, .uint16, .uint32, .uint64 => true,
         else => false,
     };
 }
 
-inline fn element(comptime d: abi.DType, start: anytype, step: @TypeOf(start), i: usize) dt.Stored(d) {
+pub inline fn element(comptime d: abi.DType, start: anytype, step: @TypeOf(start), i: usize) dt.Stored(d) {
     if (@TypeOf(start) == i64) return dt.store(d, .i64, start +% step *% @as(i64, @intCast(i)));
     // Doubles for float32 and float64; the shorter types are computed in f32.
     if (d == .float32 or d == .float64) return dt.store(d, .f64, start + step * @as(f64, @floatFromInt(i)));
@@ -60,35 +61,40 @@ pub fn spaced(f: *fr.Frame) abi.Status {
     const base = fr.attr(f, abi.RangeAttr.base);
     switch (out.dtype) {
         .bool => return .unsupported,
-        inline .complex64, .complex128 => |d| {
-            const T = dt.Stored(d);
-            const F = if (d == .complex64) f32 else f64;
-            for (out.ptr(T)[0..n], 0..) |*o, i| {
-                const x: T = .{ .re = point(F, start[0], end[0], i, n), .im = point(F, start[1], end[1], i, n) };
-                o.* = if (powers) complex_power(T, base, x) else x;
-            }
-        },
-        inline .float32, .float64 => |d| {
-            const F = dt.Stored(d);
-            for (out.ptr(F)[0..n], 0..) |*o, i| {
-                const x = point(F, start[0], end[0], i, n);
-                o.* = if (powers) @floatCast(std.math.pow(f64, base, x)) else x;
-            }
-        },
         inline else => |d| {
-            const T = dt.Stored(d);
-            const F = if (comptime is_integer(d)) f64 else f32;
-            const c: abi.Compute = if (F == f64) .f64 else .f32;
-            // Integer bounds are cut before the step is computed.
-            const a = if (F == f64) @trunc(start[0]) else start[0];
-            const b = if (F == f64) @trunc(end[0]) else end[0];
-            for (out.ptr(T)[0..n], 0..) |*o, i| {
-                const x = point(F, a, b, i, n);
-                o.* = dt.store(d, c, if (powers) @floatCast(std.math.pow(f64, base, x)) else x);
-            }
+            for (out.ptr(dt.Stored(d))[0..n], 0..) |*o, i| o.* = spaced_element(d, start, end, powers, base, i, n);
         },
     }
     return .ok;
+}
+
+/// Number i of n, or a power of it.
+pub inline fn spaced_element(
+    comptime d: abi.DType,
+    start: [2]f64,
+    end: [2]f64,
+    powers: bool,
+    base: f64,
+    i: usize,
+    n: usize,
+) dt.Stored(d) {
+    const T = dt.Stored(d);
+    if (comptime dt.is_complex(T)) {
+        const F = @FieldType(T, "re");
+        const x: T = .{ .re = point(F, start[0], end[0], i, n), .im = point(F, start[1], end[1], i, n) };
+        return if (powers) complex_power(T, base, x) else x;
+    }
+    if (d == .float32 or d == .float64) {
+        const x = point(T, start[0], end[0], i, n);
+        return if (powers) @floatCast(vm.pow(base, x)) else x;
+    }
+    const F = if (comptime is_integer(d)) f64 else f32;
+    const c: abi.Compute = if (F == f64) .f64 else .f32;
+    // Integer bounds are cut before the step is computed.
+    const a = if (F == f64) @trunc(start[0]) else start[0];
+    const b = if (F == f64) @trunc(end[0]) else end[0];
+    const x = point(F, a, b, i, n);
+    return dt.store(d, c, if (powers) @floatCast(vm.pow(base, x)) else x);
 }
 
 /// Number i of n: counted from the nearer end, so that both ends are exact.
@@ -102,8 +108,8 @@ inline fn point(comptime F: type, start: f64, end: f64, i: usize, n: usize) F {
 }
 
 fn complex_power(comptime T: type, base: f64, x: T) T {
-    const size = std.math.pow(f64, @abs(base), x.re);
-    const angle = x.im * @log(@abs(base)) + (if (base < 0) std.math.pi * @as(f64, x.re) else 0);
-    const scale = if (base < 0) size * @exp(-std.math.pi * @as(f64, x.im)) else size;
-    return .{ .re = @floatCast(scale * @cos(angle)), .im = @floatCast(scale * @sin(angle)) };
+    const size = vm.pow(@abs(base), x.re);
+    const angle = x.im * vm.log(@abs(base)) + (if (base < 0) std.math.pi * @as(f64, x.re) else 0);
+    const scale = if (base < 0) size * vm.exp(-std.math.pi * @as(f64, x.im)) else size;
+    return .{ .re = @floatCast(scale * vm.cos(angle)), .im = @floatCast(scale * vm.sin(angle)) };
 }

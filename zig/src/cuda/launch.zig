@@ -12,8 +12,10 @@ const matmul = @import("launch_matmul.zig");
 const pointwise = @import("launch_pointwise.zig");
 const reduce = @import("launch_reduce.zig");
 const softmax = @import("launch_softmax.zig");
+const random = @import("launch_random.zig");
+const range = @import("launch_range.zig");
 
-pub const Failure = context.Failure || error{Unsupported};
+pub const Failure = context.Failure || error{ Unsupported, InvalidDistribution, OutOfMemory };
 
 /// One call: where it runs, and what it was given.
 pub const Call = struct {
@@ -119,6 +121,8 @@ pub fn zs_cuda_launch(kernel: u32, frame: *fr.Frame, device: u32, stream: f64) c
     run(kernel, frame, device, stream) catch |e| return switch (e) {
         error.Cuda => context.code,
         error.Unsupported => @intFromEnum(abi.Status.unsupported),
+        error.InvalidDistribution => @intFromEnum(abi.Status.invalid_distribution),
+        error.OutOfMemory => @intFromEnum(abi.Status.out_of_memory),
     };
     return 0;
 }
@@ -146,4 +150,6 @@ const plans = [_]Plan{
     .{ .family = "search", .run = @import("launch_search.zig").run },
     .{ .family = "sort", .run = @import("launch_sort.zig").run },
     .{ .family = "matmul", .run = matmul.run },
+    .{ .family = "random", .run = random.run },
+    .{ .family = "range", .run = range.run },
 };
