@@ -143,6 +143,9 @@ const gpu_families = [_][]const u8{
     "range",
 };
 
+/// Those that are loaded on GPUs from capability 8.0 on only.
+const newer_families = [_][]const u8{"tensor_core"};
+
 /// GPU kernels from the bodies of the CPU kernels, as one file that the library holds: `zig build ptx` also makes their
 /// texts, share/ptx/<family>.ptx. Code for the oldest GPU that is served runs on all newer ones, as the driver
 /// translates it when it loads. Without bun, which packs them, the library has none.
@@ -160,22 +163,28 @@ fn add_ptx(b: *std.Build) std.Build.LazyPath {
     const pack = b.addSystemCommand(&.{bun});
     pack.addFileArg(b.path("../scripts/ptx.ts"));
     const archive = pack.addOutputFileArg("kernels.bin");
-    for (gpu_families) |family| {
-        const text = ptx_of(b, name_kernels, family);
+    for (gpu_families ++ newer_families, 0..) |family, i| {
+        const newer = i >= gpu_families.len;
+        const model = if (newer) &std.Target.nvptx.cpu.sm_80 else &std.Target.nvptx.cpu.sm_75;
+        const text = ptx_of(b, name_kernels, family, model);
         pack.addFileArg(text);
         step.dependOn(&b.addInstallFileWithDir(text, .prefix, b.fmt("share/ptx/{s}.ptx", .{family})).step);
     }
     return archive;
 }
 
-fn ptx_of(b: *std.Build, name_kernels: *std.Build.Step.Compile, family: []const u8) std.Build.LazyPath {
-    const gpu = "sm_75";
+fn ptx_of(
+    b: *std.Build,
+    name_kernels: *std.Build.Step.Compile,
+    family: []const u8,
+    model: *const std.Target.Cpu.Model,
+) std.Build.LazyPath {
     const query: std.Target.Query = .{
         .cpu_arch = .nvptx64,
         .os_tag = .cuda,
-        .cpu_model = .{ .explicit = &std.Target.nvptx.cpu.sm_75 },
+        .cpu_model = .{ .explicit = model },
     };
-    const variant: Variant = .{ .name = "ptx", .lanes = 1, .model = &std.Target.nvptx.cpu.sm_75 };
+    const variant: Variant = .{ .name = "ptx", .lanes = 1, .model = model };
     const root = module(b, b.fmt("src/ptx_{s}.zig", .{family}), query, .ReleaseFast, variant, null);
     root.link_libc = false;
     root.pic = null;
@@ -184,7 +193,7 @@ fn ptx_of(b: *std.Build, name_kernels: *std.Build.Step.Compile, family: []const 
     rename.addFileArg(kernels.getEmittedLlvmIr());
     const named = rename.addOutputFileArg("kernels.ll");
     const compile = b.addSystemCommand(&.{ b.graph.zig_exe, "clang", "-cc1", "-triple", "nvptx64-unknown-cuda" });
-    compile.addArgs(&.{ "-Wno-override-module", "-target-cpu", gpu, "-O3", "-S", "-x", "ir", "-o" });
+    compile.addArgs(&.{ "-Wno-override-module", "-target-cpu", model.name, "-O3", "-S", "-x", "ir", "-o" });
     const ptx = compile.addOutputFileArg(b.fmt("{s}.ptx", .{family}));
     compile.addFileArg(named);
     return ptx;

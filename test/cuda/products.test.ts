@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { buildStandin } from "../../scripts/standin.ts";
 import * as z from "../../src/index.ts";
+import { evaluate } from "../ffi/child.ts";
 import { available } from "./standin-driver.ts";
 
 // The driver is opened at the first use, once in a process.
@@ -116,6 +117,28 @@ describe.if(available)("products of matrices", () => {
     }
   });
 
+  // Large tiles are taken where there are as many as processors.
+  test.each([...FLOATS, "int8" as const, "int64" as const])(
+    "in large tiles, of %s",
+    (dtype) => {
+      const b = numbers(dtype, 19, 77);
+      for (const [batch, m, n, k] of [
+        [34, 70, 77, 19],
+        [9, 130, 140, 21],
+      ] as const) {
+        const a = numbers(dtype, batch, m, k);
+        const right = n === 77 ? b.expand(batch, k, n) : numbers(dtype, batch, k, n);
+        const wanted = a.bmm(right);
+        same(dtype, k, on(a).bmm(on(right)), wanted);
+        const turned = [on(a).mT.contiguous().mT, on(right).mT.contiguous().mT] as const;
+        same(dtype, k, turned[0].bmm(turned[1]), wanted);
+        same(dtype, k, on(a).bmm(turned[1]), wanted);
+        same(dtype, k, turned[0].bmm(on(right)), wanted);
+      }
+    },
+    30_000,
+  );
+
   test("of vectors", () => {
     for (const dtype of ["float32", "float64", "bfloat16", "int32"] as const) {
       const [a, x] = [numbers(dtype, 70, 300), numbers(dtype, 300)];
@@ -166,4 +189,32 @@ describe.if(available)("products of matrices", () => {
     const [wanted, made] = grads as [z.Tensor[], z.Tensor[]];
     for (const [i, g] of made.entries()) expect(z.allclose(g, wanted[i] as z.Tensor)).toBe(true);
   });
+});
+
+describe.if(available)("products on other devices", () => {
+  const code = `
+    const g = new z.Generator().manualSeed(2);
+    const off = [];
+    for (const dtype of ["float32", "bfloat16", "float16"]) {
+      for (const [batch, m, n, k] of [[1, 20, 40, 24], [34, 70, 72, 40], [1, 9, 17, 3000], [3, 33, 65, 19]]) {
+        const a = z.randn(batch, m, k, { generator: g }).to(dtype);
+        const b = z.randn(batch, k, n, { generator: g }).to(dtype);
+        const wanted = a.float().bmm(b.float()).to(dtype).float();
+        for (const left of [a.to("cuda"), a.to("cuda").mT.contiguous().mT]) {
+          const made = left.bmm(b.to("cuda")).cpu().float();
+          const bound = dtype === "float32" ? 1e-4 : dtype === "float16" ? 2e-3 : 2e-2;
+          off.push(z.allclose(made, wanted, { rtol: bound, atol: bound * Math.sqrt(k) }));
+        }
+      }
+    }
+    console.log(JSON.stringify(off.every((x) => x) && off.length === 24))`;
+  const standin = { ZENSOR_LIBCUDA: process.env.ZENSOR_LIBCUDA ?? "" };
+
+  test("without matrix units for these dtypes", () => {
+    expect(evaluate(code, { ...standin, ZENSOR_STANDIN: "capability=75" })).toBe(true);
+  }, 60_000);
+
+  test("need no other order of threads than their barriers give", () => {
+    expect(evaluate(code, { ...standin, ZENSOR_STANDIN: "race_faults=1" })).toBe(true);
+  }, 60_000);
 });

@@ -8,7 +8,10 @@ import { findZig, toolEnv } from "../../scripts/toolchain.mjs";
 import { root, runProgram, scratch } from "../ffi/child.ts";
 
 const POINTWISE = ["unary", "binary", "ternary"];
-const FAMILIES = [...POINTWISE, "reduce", "softmax", "index", "index_mask", "search", "sort", "matmul", "random", "range"];
+/** Compiled for newer GPUs than the oldest that is served. */
+const NEWER = ["tensor_core"];
+const OTHERS = ["reduce", "softmax", "index", "index_mask", "search", "sort", "matmul", "random", "range"];
+const FAMILIES = [...POINTWISE, ...OTHERS, ...NEWER];
 /** Kernels of the schema whose calls are launched as those of another. */
 const THROUGH: Readonly<Record<string, string>> = { "sort.topk": "sort.sort" };
 const texts = new Map<string, string>();
@@ -47,7 +50,7 @@ describe.each(FAMILIES)("zig build ptx: %s", (family) => {
   const text = () => texts.get(family) as string;
 
   test("targets the oldest GPU that is served", () => {
-    expect(text()).toMatch(/^\.target sm_75$/m);
+    expect(text()).toMatch(NEWER.includes(family) ? /^\.target sm_80$/m : /^\.target sm_75$/m);
     expect(text()).toMatch(/^\.address_size 64$/m);
   });
 
@@ -68,7 +71,7 @@ describe.each(FAMILIES)("zig build ptx: %s", (family) => {
   });
 });
 
-test.each(FAMILIES.filter((family) => !POINTWISE.includes(family)))("%s has an entry for every kernel", (family) => {
+test.each(OTHERS)("%s has an entry for every kernel", (family) => {
   const wanted = model.kernels.filter((path) => path.startsWith(`${family}.`));
   const present = [...entries(texts.get(family) as string).keys()];
   for (const path of wanted) {
@@ -93,6 +96,19 @@ test("products have tiles of two sizes, and what adds parts up, in every compute
   const computes = ["f32", "f64", "i32", "i64", "c64", "c128"];
   const names = computes.flatMap((c) => ["large", "small", "combine"].map((way) => `matmul_gemm_${c}_${way}`));
   expect([...entries(texts.get("matmul") as string).keys()].sort()).toEqual(names.sort());
+});
+
+test("matrix units multiply 16-bit floats, from fragments and asynchronous copies", () => {
+  const present = entries(texts.get("tensor_core") as string);
+  const names = ["bfloat16", "float16"].flatMap((d) => [`tensor_core_${d}_large`, `tensor_core_${d}_small`]);
+  expect([...present.keys()].sort()).toEqual(names.sort());
+  for (const [name, body] of present) {
+    const kind = name.includes("bfloat16") ? "bf16" : "f16";
+    expect(body).toContain(`mma.sync.aligned.m16n8k16.row.col.f32.${kind}.${kind}.f32`);
+    for (const word of ["ldmatrix.sync", "cp.async.cg.shared.global", "cp.async.wait_group"])
+      expect(body).toContain(word);
+    expect(body).not.toContain(".local");
+  }
 });
 
 test("every distribution is there for floats and doubles", () => {

@@ -8,12 +8,16 @@ const Lock = @import("lock.zig").Lock;
 pub const max_devices = 32;
 
 const attribute_multiprocessors = 16;
+const attribute_major = 75;
+const attribute_minor = 76;
 
 pub const Device = struct {
     index: u32,
     handle: driver.Device,
     context: driver.Context,
     multiprocessors: u32,
+    /// 80 for 8.0.
+    capability: u32,
 };
 
 var devices: [max_devices]Device = undefined;
@@ -55,12 +59,16 @@ fn retain(index: u32) Failure!void {
     defer opening.unlock();
     if (ready[index].load(.acquire)) return;
     const q = driver.queries() orelse return fail(abi.CudaStatus.not_open);
-    var d: Device = .{ .index = index, .handle = 0, .context = null, .multiprocessors = 1 };
+    var d: Device = .{ .index = index, .handle = 0, .context = null, .multiprocessors = 1, .capability = 0 };
     try check(q.DeviceGet(&d.handle, @intCast(index)));
     try check(q.DevicePrimaryCtxRetain(&d.context, d.handle));
     var count: c_int = 1;
     try check(q.DeviceGetAttribute(&count, attribute_multiprocessors, d.handle));
     d.multiprocessors = @intCast(@max(1, count));
+    var numbers: [2]c_int = @splat(0);
+    try check(q.DeviceGetAttribute(&numbers[0], attribute_major, d.handle));
+    try check(q.DeviceGetAttribute(&numbers[1], attribute_minor, d.handle));
+    d.capability = @intCast(@max(0, numbers[0] * 10 + numbers[1]));
     devices[index] = d;
     ready[index].store(true, .release);
 }

@@ -7,6 +7,7 @@ const dt = @import("../core/dtype.zig");
 const fr = @import("../core/frame.zig");
 const launch = @import("launch.zig");
 const memory = @import("memory.zig");
+const tensor = @import("launch_tensor.zig");
 const Frame = @import("../cpu/matmul_frame.zig").Product;
 
 const Call = launch.Call;
@@ -203,24 +204,54 @@ fn ceil(a: u64, b: u64) u64 {
     return std.math.divCeil(u64, a, b) catch unreachable;
 }
 
+/// The kernel that suits a product, its tiles, and how many elements it reads and writes at once.
+const Way = struct {
+    function: driver.Function,
+    side: u64,
+    factor: u32,
+    result: u32,
+
+    fn of(call: *const Call, p: *const Problem, bytes: u32) Failure!Way {
+        const processors: u64 = call.device.multiprocessors;
+        if (tensor.takes(call.device, p.dtype)) {
+            const big = suits(p, args.tensor_sides[0], processors);
+            return .{
+                .function = try tensor.function(call.device.index, p.dtype, big),
+                .side = args.tensor_sides[@intFromBool(!big)],
+                .factor = args.tensor_wide,
+                .result = 4,
+            };
+        }
+        const shapes = [2]args.Shape{ .of(bytes, 2), .of(bytes, 1) };
+        const which: usize = if (suits(p, shapes[0].side(), processors)) large else small;
+        const shape = shapes[which];
+        return .{
+            .function = try launch.function(call, p.compute, &variants, which),
+            .side = shape.side(),
+            .factor = shape.wide,
+            .result = shape.wide,
+        };
+    }
+
+    /// Large tiles read each factor less often; small ones keep all processors at work, and waste less at the edges.
+    fn suits(p: *const Problem, side: u64, processors: u64) bool {
+        if (p.m <= side / 2 or p.n <= side / 2) return false;
+        return ceil(p.m, side) * ceil(p.n, side) * p.batch >= processors;
+    }
+};
+
 fn one(call: *const Call, p: *const Problem) Failure!void {
     const bytes: u32 = switch (p.compute) {
         inline else => |x| @sizeOf(dt.Computed(x)),
     };
-    const processors: u64 = call.device.multiprocessors;
-    var shape: args.Shape = .of(bytes, 2);
-    const half = shape.side() / 2;
-    // Large tiles read each factor less often; small ones keep all processors at work, and waste less at the edges.
-    const is_large = p.m > half and p.n > half and
-        ceil(p.m, shape.side()) * ceil(p.n, shape.side()) * p.batch >= processors;
-    if (!is_large) shape = .of(bytes, 1);
-    const rows = ceil(p.m, shape.side());
-    const columns = ceil(p.n, shape.side());
+    const way: Way = try .of(call, p, bytes);
+    const rows = ceil(p.m, way.side);
+    const columns = ceil(p.n, way.side);
     var a: Product = .{
-        .a = factor(p, Problem.a, 1, p.m, shape.wide),
-        .b = factor(p, Problem.b, 2, p.n, shape.wide),
-        .c = matrix(p, Problem.c, shape.wide),
-        .d = matrix(p, Problem.d, shape.wide),
+        .a = factor(p, Problem.a, 1, p.m, way.factor),
+        .b = factor(p, Problem.b, 2, p.n, way.factor),
+        .c = matrix(p, Problem.c, way.result),
+        .d = matrix(p, Problem.d, way.result),
         .m = @intCast(p.m),
         .n = @intCast(p.n),
         .k = @intCast(p.k),
@@ -232,11 +263,10 @@ fn one(call: *const Call, p: *const Problem) Failure!void {
         .alpha = number(p.compute, p.alpha),
         .beta = number(p.compute, p.beta),
     };
-    const function = try launch.function(call, p.compute, &variants, if (is_large) large else small);
     const blocks = rows * columns;
-    const splits = splits_of(p, blocks * p.batch, processors, bytes);
-    if (splits == 1) return call.start_grid(function, .{ blocks, 1, p.batch }, args.threads, &a);
-    try in_parts(call, p, &a, function, .{ blocks, splits, bytes });
+    const splits = splits_of(p, blocks * p.batch, call.device.multiprocessors, bytes);
+    if (splits == 1) return call.start_grid(way.function, .{ blocks, 1, p.batch }, args.threads, &a);
+    try in_parts(call, p, &a, way.function, .{ blocks, splits, bytes });
 }
 
 /// A long sum in few tiles is shared by several blocks.

@@ -99,6 +99,28 @@ pub fn One(comptime c: Compute) type {
     };
 }
 
+/// Results that lie side by side in a row.
+pub fn Output(comptime c: Compute, comptime wide: usize) type {
+    const A = Arithmetic(c);
+    return struct {
+        /// Those that are inside of the matrix, with what beta multiplies.
+        pub inline fn write(a: *const Product, given: [wide]A.T, row: u32, column: u32, z: u32) void {
+            const count = a.n - column;
+            var x = given;
+            const d = moved(moved(moved(a.d.data, a.d.batch, z), a.d.row, row), a.d.column, column);
+            inline for (&x, 0..) |*v, i| {
+                const starts = a.starts != 0 and i < count;
+                v.* = A.blend(a, v.*, starts, if (starts) One(c).load(a.d.dtype, moved(d, a.d.column, i)) else A.zero);
+            }
+            const to = moved(moved(moved(a.c.data, a.c.batch, z), a.c.row, row), a.c.column, column);
+            if (a.c.whole != 0) return element.Several(c, wide).store(to, a.c.dtype, 0, x, count);
+            inline for (x, 0..) |v, i| {
+                if (i < count) One(c).store(a.c.dtype, moved(to, a.c.column, i), v);
+            }
+        }
+    };
+}
+
 /// An address so many steps further.
 pub inline fn moved(at: u64, step: i64, count: u32) u64 {
     return at +% @as(u64, @bitCast(step *% @as(i64, count)));
@@ -323,24 +345,9 @@ fn Tiles(comptime c: Compute, comptime groups: u32) type {
                     const to_row = spot.row * side + (above + r) * wide + @as(u32, @intCast(i)) % wide;
                     const to_column = spot.column * side + q;
                     if (to_row >= a.m or to_column >= a.n) continue;
-                    write(a, unpack(piece(&staged[r][q]).*), to_row, to_column, z);
+                    Output(c, wide).write(a, unpack(piece(&staged[r][q]).*), to_row, to_column, z);
                 }
                 thread.barrier();
-            }
-        }
-
-        inline fn write(a: *const Product, given: Values, row: u32, column: u32, z: u32) void {
-            const count = a.n - column;
-            var x = given;
-            const d = moved(moved(moved(a.d.data, a.d.batch, z), a.d.row, row), a.d.column, column);
-            inline for (&x, 0..) |*v, i| {
-                const starts = a.starts != 0 and i < count;
-                v.* = A.blend(a, v.*, starts, if (starts) One(c).load(a.d.dtype, moved(d, a.d.column, i)) else A.zero);
-            }
-            const to = moved(moved(moved(a.c.data, a.c.batch, z), a.c.row, row), a.c.column, column);
-            if (a.c.whole != 0) return element.Several(c, wide).store(to, a.c.dtype, 0, x, count);
-            inline for (x, 0..) |v, i| {
-                if (i < count) One(c).store(a.c.dtype, moved(to, a.c.column, i), v);
             }
         }
     };

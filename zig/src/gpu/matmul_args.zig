@@ -74,3 +74,9 @@ pub const Shape = struct {
         return 16 / s.groups;
     }
 };
+
+/// Matrix units: terms of a sum that are in shared memory at a time, and elements of 16 bytes.
+pub const tensor_depth = 32;
+pub const tensor_wide = 8;
+/// Rows and columns of a block's part of the result.
+pub const tensor_sides = [2]u32{ 128, 64 };

@@ -1,0 +1,88 @@
+//! What the lanes of a warp do together on GPUs from capability 8.0 on: fragments of matrices, their products, copies
+//! to shared memory that go on by themselves. All of a block's threads have to come here together: the compiler does
+//! not know that of assembly, so nothing may depend on the thread around a call.
+const abi = @import("abi");
+const Pointer = @import("element.zig").Pointer;
+
+/// Where something is in shared memory, as these instructions take it.
+pub inline fn address(at: anytype) u32 {
+    return @truncate(@intFromPtr(at));
+}
+
+/// Four tiles of 8 by 8 elements of 16 bits; lanes 8i to 8i + 7 give the rows of tile i. `turned` exchanges rows and
+/// columns of each.
+pub inline fn load(comptime turned: bool, at: u32) [4]u32 {
+    var r0: u32 = undefined;
+    var r1: u32 = undefined;
+    var r2: u32 = undefined;
+    var r3: u32 = undefined;
+    const turn = if (turned) ".trans" else "";
+    asm volatile ("ldmatrix.sync.aligned.m8n8.x4" ++ turn ++ ".shared.b16 {%[a], %[b], %[c], %[d]}, [%[at]];"
+        : [a] "=r" (r0),
+          [b] "=r" (r1),
+          [c] "=r" (r2),
+          [d] "=r" (r3),
+        : [at] "r" (at),
+        : .{ .memory = true });
+    return .{ r0, r1, r2, r3 };
+}
+
+/// 16 by 16 times 16 by 8, added to sums in f32.
+pub inline fn multiply_add(comptime d: abi.DType, a: [4]u32, b: [2]u32, sums: [4]f32) [4]f32 {
+    var r0: f32 = undefined;
+    var r1: f32 = undefined;
+    var r2: f32 = undefined;
+    var r3: f32 = undefined;
+    const kind = if (d == .bfloat16) "bf16" else "f16";
+    asm volatile ("mma.sync.aligned.m16n8k16.row.col.f32." ++ kind ++ "." ++ kind ++ ".f32 " ++
+            "{%[r0], %[r1], %[r2], %[r3]}, {%[a0], %[a1], %[a2], %[a3]}, {%[b0], %[b1]}, " ++
+            "{%[s0], %[s1], %[s2], %[s3]};"
+        : [r0] "=f" (r0),
+          [r1] "=f" (r1),
+          [r2] "=f" (r2),
+          [r3] "=f" (r3),
+        : [a0] "r" (a[0]),
+          [a1] "r" (a[1]),
+          [a2] "r" (a[2]),
+          [a3] "r" (a[3]),
+          [b0] "r" (b[0]),
+          [b1] "r" (b[1]),
+          [s0] "f" (sums[0]),
+          [s1] "f" (sums[1]),
+          [s2] "f" (sums[2]),
+          [s3] "f" (sums[3]),
+    );
+    return .{ r0, r1, r2, r3 };
+}
+
+/// 16 bytes from the device's memory, of which so many are read; the others become 0.
+pub inline fn copy_async(to: u32, from: u64, bytes: u32) void {
+    asm volatile ("cp.async.cg.shared.global [%[to]], [%[from]], 16, %[bytes];"
+        :
+        : [to] "r" (to),
+          [from] "l" (from),
+          [bytes] "r" (bytes),
+        : .{ .memory = true });
+}
+
+/// Ends a group of copies.
+pub inline fn commit() void {
+    asm volatile ("cp.async.commit_group;" ::: .{ .memory = true });
+}
+
+/// Waits until at most so many groups are on their way.
+pub inline fn wait(comptime groups: u32) void {
+    asm volatile ("cp.async.wait_group " ++ [_]u8{'0' + groups} ++ ";" ::: .{ .memory = true });
+}
+
+/// 16 bytes to shared memory.
+pub inline fn store_16(to: u32, words: [4]u32) void {
+    asm volatile ("st.shared.v4.b32 [%[to]], {%[a], %[b], %[c], %[d]};"
+        :
+        : [to] "r" (to),
+          [a] "r" (words[0]),
+          [b] "r" (words[1]),
+          [c] "r" (words[2]),
+          [d] "r" (words[3]),
+        : .{ .memory = true });
+}
