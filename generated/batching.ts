@@ -267,7 +267,7 @@ export const BATCHING: Readonly<Record<string, string>> = {
   "fill": "pointwise Tensor Scalar",
   "fill.Tensor": "pointwise Tensor Tensor",
   "zero": "pointwise Tensor",
-  "_to_copy": "pointwise Tensor DType MemoryFormat? Device?",
+  "_to_copy": "pointwise Tensor DType MemoryFormat? Device? Bool",
   "view_as_real": "view Tensor",
   "view_as_complex": "view Tensor",
   "_conj": "view Tensor",

@@ -546,17 +546,17 @@ const T__arange: A.Overload[] = [
  * ```
  * @torch torch.arange
  */
-export function arange(options: { end: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function arange(options: { end: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** The numbers from 0 to `end`, which is left out, in steps of 1. @torch torch.arange */
-export function arange(end: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function arange(end: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** The numbers from `start` to `end`, which is left out, in steps of `step`. @torch torch.arange */
-export function arange(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function arange(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** The numbers from `start` to `end`, which is left out, in steps of `step`. @torch torch.arange */
-export function arange(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function arange(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** The numbers from `start` to `end`, which is left out, in steps of `step`. @torch torch.arange */
-export function arange(options: { start: Scalar; end: Scalar; step?: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function arange(options: { start: Scalar; end: Scalar; step?: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** The numbers from `start` to `end`, which is left out, in steps of `step`. @torch torch.arange */
-export function arange(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function arange(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 export function arange(...args: unknown[]): Tensor {
   return A.call<Tensor>("arange", T__arange, args);
 }
@@ -2179,11 +2179,11 @@ const T__empty: A.Overload[] = [
  * ```
  * @torch torch.empty
  */
-export function empty(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; out?: Tensor }): Tensor;
+export function empty(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** A tensor whose elements are not set, of the default dtype unless one is given. @torch torch.empty */
-export function empty(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; out?: Tensor })[]): Tensor;
+export function empty(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean; out?: Tensor })[]): Tensor;
 /** A tensor whose elements are not set, of the default dtype unless one is given. @torch torch.empty */
-export function empty(options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; out?: Tensor }): Tensor;
+export function empty(options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 export function empty(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 0);
   if (size !== null) return O.empty(size, null, null, false, null);
@@ -2201,13 +2201,13 @@ const T__emptyLike: A.Overload[] = [
  * ```
  * @torch torch.empty_like
  */
-export function emptyLike(options: { input: Tensor; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function emptyLike(options: { input: Tensor; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** Of a collection. */
 export function emptyLike<C extends Td>(input: C, ...rest: [options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }]): C;
 /** Of a collection. */
 export function emptyLike<C extends Td>(options: { input: C; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): C;
 /** A tensor with the shape, dtype and layout of another whose elements are not set. @torch torch.empty_like */
-export function emptyLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function emptyLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function emptyLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.empty_like(args[0], null, null, false, null);
   return A.call<Tensor>("emptyLike", T__emptyLike, args);
@@ -2226,11 +2226,11 @@ const T__emptyPermuted: A.Overload[] = [
  * ```
  * @torch torch.empty_permuted
  */
-export function emptyPermuted(size: readonly number[], options: { physicalLayout: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function emptyPermuted(size: readonly number[], options: { physicalLayout: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** A dense tensor whose dimensions lie in memory in the given order, outermost first. @torch torch.empty_permuted */
-export function emptyPermuted(options: { size: readonly number[]; physicalLayout: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function emptyPermuted(options: { size: readonly number[]; physicalLayout: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** A dense tensor whose dimensions lie in memory in the given order, outermost first. @torch torch.empty_permuted */
-export function emptyPermuted(size: readonly number[], physicalLayout: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function emptyPermuted(size: readonly number[], physicalLayout: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function emptyPermuted(...args: unknown[]): Tensor {
   return A.call<Tensor>("emptyPermuted", T__emptyPermuted, args);
 }
@@ -2247,11 +2247,11 @@ const T__emptyStrided: A.Overload[] = [
  * ```
  * @torch torch.empty_strided
  */
-export function emptyStrided(size: readonly number[], options: { stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function emptyStrided(size: readonly number[], options: { stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** A tensor with the given sizes and strides whose elements are not set. @torch torch.empty_strided */
-export function emptyStrided(options: { size: readonly number[]; stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function emptyStrided(options: { size: readonly number[]; stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** A tensor with the given sizes and strides whose elements are not set. @torch torch.empty_strided */
-export function emptyStrided(size: readonly number[], stride: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function emptyStrided(size: readonly number[], stride: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function emptyStrided(...args: unknown[]): Tensor {
   return A.call<Tensor>("emptyStrided", T__emptyStrided, args);
 }
@@ -2514,15 +2514,15 @@ const T__eye: A.Overload[] = [
  * ```
  * @torch torch.eye
  */
-export function eye(options: { n: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function eye(options: { n: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** A square matrix with ones on the diagonal and zeros elsewhere. @torch torch.eye */
-export function eye(n: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function eye(n: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** An n x m matrix with ones on the diagonal and zeros elsewhere. @torch torch.eye */
-export function eye(n: number, options: { m: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function eye(n: number, options: { m: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** An n x m matrix with ones on the diagonal and zeros elsewhere. @torch torch.eye */
-export function eye(options: { n: number; m: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function eye(options: { n: number; m: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** An n x m matrix with ones on the diagonal and zeros elsewhere. @torch torch.eye */
-export function eye(n: number, m: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function eye(n: number, m: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 export function eye(...args: unknown[]): Tensor {
   if (args.length === 1 && A.isInt(args[0])) return O.eye(args[0], null, null, false);
   if (args.length === 2 && A.isInt(args[0]) && A.isInt(args[1])) return O.eye_m(args[0], args[1], null, null, false);
@@ -2900,11 +2900,11 @@ const T__full: A.Overload[] = [
  * ```
  * @torch torch.full
  */
-export function full(size: readonly number[], options: { fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function full(size: readonly number[], options: { fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** A tensor filled with one number. @torch torch.full */
-export function full(options: { size: readonly number[]; fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function full(options: { size: readonly number[]; fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** A tensor filled with one number. @torch torch.full */
-export function full(size: readonly number[], fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function full(size: readonly number[], fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 export function full(...args: unknown[]): Tensor {
   return A.call<Tensor>("full", T__full, args);
 }
@@ -2921,15 +2921,15 @@ const T__fullLike: A.Overload[] = [
  * ```
  * @torch torch.full_like
  */
-export function fullLike(self: Tensor, options: { fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function fullLike(self: Tensor, options: { fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** A tensor filled with one number, with the shape, dtype and layout of another. @torch torch.full_like */
-export function fullLike(options: { input: Tensor; fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function fullLike(options: { input: Tensor; fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** Of a collection. */
 export function fullLike<C extends Td>(input: C, ...rest: [fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }] | [options: { fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }]): C;
 /** Of a collection. */
 export function fullLike<C extends Td>(options: { input: C; fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): C;
 /** A tensor filled with one number, with the shape, dtype and layout of another. @torch torch.full_like */
-export function fullLike(self: Tensor, fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function fullLike(self: Tensor, fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function fullLike(...args: unknown[]): Tensor {
   return A.call<Tensor>("fullLike", T__fullLike, args);
 }
@@ -3965,13 +3965,13 @@ const T__linspace: A.Overload[] = [
  * ```
  * @torch torch.linspace
  */
-export function linspace(start: Tensor | Scalar, end: Tensor | Scalar, options: { steps: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function linspace(start: Tensor | Scalar, end: Tensor | Scalar, options: { steps: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** So many evenly spaced numbers from `start` to `end`, both included. @torch torch.linspace */
-export function linspace(start: Tensor | Scalar, options: { end: Tensor | Scalar; steps: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function linspace(start: Tensor | Scalar, options: { end: Tensor | Scalar; steps: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** So many evenly spaced numbers from `start` to `end`, both included. @torch torch.linspace */
-export function linspace(options: { start: Tensor | Scalar; end: Tensor | Scalar; steps: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function linspace(options: { start: Tensor | Scalar; end: Tensor | Scalar; steps: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** So many evenly spaced numbers from `start` to `end`, both included. @torch torch.linspace */
-export function linspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function linspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 export function linspace(...args: unknown[]): Tensor {
   return A.call<Tensor>("linspace", T__linspace, args);
 }
@@ -4379,15 +4379,15 @@ const T__logspace: A.Overload[] = [
  * ```
  * @torch torch.logspace
  */
-export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, base: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, base: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** `base` to the power of evenly spaced numbers from `start` to `end`, both included. @torch torch.logspace */
-export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, options: { steps: number; base?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, options: { steps: number; base?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** `base` to the power of evenly spaced numbers from `start` to `end`, both included. @torch torch.logspace */
-export function logspace(start: Tensor | Scalar, options: { end: Tensor | Scalar; steps: number; base?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function logspace(start: Tensor | Scalar, options: { end: Tensor | Scalar; steps: number; base?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** `base` to the power of evenly spaced numbers from `start` to `end`, both included. @torch torch.logspace */
-export function logspace(options: { start: Tensor | Scalar; end: Tensor | Scalar; steps: number; base?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function logspace(options: { start: Tensor | Scalar; end: Tensor | Scalar; steps: number; base?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** `base` to the power of evenly spaced numbers from `start` to `end`, both included. @torch torch.logspace */
-export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, options?: { base?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, options?: { base?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 export function logspace(...args: unknown[]): Tensor {
   return A.call<Tensor>("logspace", T__logspace, args);
 }
@@ -5491,15 +5491,15 @@ export function normal(options: { mean: number; std: Tensor; generator?: Generat
 /** Normal random numbers with one mean and the standard deviations of a tensor. @torch torch.normal */
 export function normal(mean: number, std: Tensor, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
 /** Normal random numbers with one mean and one standard deviation. @torch torch.normal */
-export function normal(mean: number, std: number, size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function normal(mean: number, std: number, size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** Normal random numbers with one mean and one standard deviation. @torch torch.normal */
-export function normal(mean: number, std: number, ...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor })[]): Tensor;
+export function normal(mean: number, std: number, ...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor })[]): Tensor;
 /** Normal random numbers with one mean and one standard deviation. @torch torch.normal */
-export function normal(mean: number, std: number, options: { size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function normal(mean: number, std: number, options: { size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** Normal random numbers with one mean and one standard deviation. @torch torch.normal */
-export function normal(mean: number, options: { std: number; size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function normal(mean: number, options: { std: number; size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** Normal random numbers with one mean and one standard deviation. @torch torch.normal */
-export function normal(options: { mean: number; std: number; size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function normal(options: { mean: number; std: number; size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 export function normal(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.normal(args[0], args[1], null);
   if (args.length === 1 && args[0] instanceof Tensor) return O.normal_Tensor_float(args[0], 1, null);
@@ -5552,11 +5552,11 @@ const T__ones: A.Overload[] = [
  * ```
  * @torch torch.ones
  */
-export function ones(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function ones(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** A tensor of ones, of the default dtype unless one is given. @torch torch.ones */
-export function ones(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor })[]): Tensor;
+export function ones(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor })[]): Tensor;
 /** A tensor of ones, of the default dtype unless one is given. @torch torch.ones */
-export function ones(options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function ones(options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 export function ones(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 0);
   if (size !== null) return O.ones(size, null, null, false);
@@ -5574,13 +5574,13 @@ const T__onesLike: A.Overload[] = [
  * ```
  * @torch torch.ones_like
  */
-export function onesLike(options: { input: Tensor; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function onesLike(options: { input: Tensor; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** Of a collection. */
 export function onesLike<C extends Td>(input: C, ...rest: [options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }]): C;
 /** Of a collection. */
 export function onesLike<C extends Td>(options: { input: C; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): C;
 /** A tensor of ones with the shape, dtype and layout of another. @torch torch.ones_like */
-export function onesLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function onesLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function onesLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.ones_like(args[0], null, null, false, null);
   return A.call<Tensor>("onesLike", T__onesLike, args);
@@ -5843,11 +5843,11 @@ const T__rand: A.Overload[] = [
  * ```
  * @torch torch.rand
  */
-export function rand(size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function rand(size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** Uniform random numbers in [0, 1). @torch torch.rand */
-export function rand(...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor })[]): Tensor;
+export function rand(...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor })[]): Tensor;
 /** Uniform random numbers in [0, 1). @torch torch.rand */
-export function rand(options: { size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function rand(options: { size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 export function rand(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 0);
   if (size !== null) return O.rand(size, null, null, null, false);
@@ -5865,13 +5865,13 @@ const T__randLike: A.Overload[] = [
  * ```
  * @torch torch.rand_like
  */
-export function randLike(options: { input: Tensor; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function randLike(options: { input: Tensor; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** Of a collection. */
 export function randLike<C extends Td>(input: C, ...rest: [options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }]): C;
 /** Of a collection. */
 export function randLike<C extends Td>(options: { input: C; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): C;
 /** Uniform random numbers in [0, 1), with the shape, dtype and layout of another tensor. @torch torch.rand_like */
-export function randLike(self: Tensor, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function randLike(self: Tensor, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function randLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.rand_like(args[0], null, null, null, false, null);
   return A.call<Tensor>("randLike", T__randLike, args);
@@ -5891,23 +5891,23 @@ const T__randint: A.Overload[] = [
  * ```
  * @torch torch.randint
  */
-export function randint(high: Scalar, size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function randint(high: Scalar, size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** Random integers from 0 to `high`, which is left out. @torch torch.randint */
-export function randint(high: Scalar, ...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor })[]): Tensor;
+export function randint(high: Scalar, ...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor })[]): Tensor;
 /** Random integers from 0 to `high`, which is left out. @torch torch.randint */
-export function randint(high: Scalar, options: { size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function randint(high: Scalar, options: { size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** Random integers from 0 to `high`, which is left out. @torch torch.randint */
-export function randint(options: { high: Scalar; size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function randint(options: { high: Scalar; size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** Random integers from `low` to `high`, which is left out. @torch torch.randint */
-export function randint(low: Scalar, high: Scalar, size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function randint(low: Scalar, high: Scalar, size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** Random integers from `low` to `high`, which is left out. @torch torch.randint */
-export function randint(low: Scalar, high: Scalar, ...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor })[]): Tensor;
+export function randint(low: Scalar, high: Scalar, ...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor })[]): Tensor;
 /** Random integers from `low` to `high`, which is left out. @torch torch.randint */
-export function randint(low: Scalar, high: Scalar, options: { size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function randint(low: Scalar, high: Scalar, options: { size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** Random integers from `low` to `high`, which is left out. @torch torch.randint */
-export function randint(low: Scalar, options: { high: Scalar; size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function randint(low: Scalar, options: { high: Scalar; size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** Random integers from `low` to `high`, which is left out. @torch torch.randint */
-export function randint(options: { low: Scalar; high: Scalar; size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function randint(options: { low: Scalar; high: Scalar; size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 export function randint(...args: unknown[]): Tensor {
   return A.call<Tensor>("randint", T__randint, args);
 }
@@ -5927,19 +5927,19 @@ const T__randintLike: A.Overload[] = [
  * ```
  * @torch torch.randint_like
  */
-export function randintLike(self: Tensor, options: { high: Scalar; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function randintLike(self: Tensor, options: { high: Scalar; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** Random integers from 0 to `high`, which is left out, with the shape, dtype and layout of another tensor. @torch torch.randint_like */
-export function randintLike(options: { input: Tensor; high: Scalar; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function randintLike(options: { input: Tensor; high: Scalar; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** Random integers from 0 to `high`, which is left out, with the shape, dtype and layout of another tensor. @torch torch.randint_like */
-export function randintLike(self: Tensor, high: Scalar, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function randintLike(self: Tensor, high: Scalar, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** Random integers from `low` to `high`, which is left out, with the shape, dtype and layout of another tensor. @torch torch.randint_like */
-export function randintLike(self: Tensor, low: Scalar, options: { high: Scalar; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function randintLike(self: Tensor, low: Scalar, options: { high: Scalar; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** Random integers from `low` to `high`, which is left out, with the shape, dtype and layout of another tensor. @torch torch.randint_like */
-export function randintLike(self: Tensor, options: { low: Scalar; high: Scalar; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function randintLike(self: Tensor, options: { low: Scalar; high: Scalar; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** Random integers from `low` to `high`, which is left out, with the shape, dtype and layout of another tensor. @torch torch.randint_like */
-export function randintLike(options: { input: Tensor; low: Scalar; high: Scalar; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function randintLike(options: { input: Tensor; low: Scalar; high: Scalar; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** Random integers from `low` to `high`, which is left out, with the shape, dtype and layout of another tensor. @torch torch.randint_like */
-export function randintLike(self: Tensor, low: Scalar, high: Scalar, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function randintLike(self: Tensor, low: Scalar, high: Scalar, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function randintLike(...args: unknown[]): Tensor {
   return A.call<Tensor>("randintLike", T__randintLike, args);
 }
@@ -5956,11 +5956,11 @@ const T__randn: A.Overload[] = [
  * ```
  * @torch torch.randn
  */
-export function randn(size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function randn(size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** Normal random numbers with mean 0 and standard deviation 1. @torch torch.randn */
-export function randn(...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor })[]): Tensor;
+export function randn(...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor })[]): Tensor;
 /** Normal random numbers with mean 0 and standard deviation 1. @torch torch.randn */
-export function randn(options: { size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function randn(options: { size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 export function randn(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 0);
   if (size !== null) return O.randn(size, null, null, null, false);
@@ -5978,13 +5978,13 @@ const T__randnLike: A.Overload[] = [
  * ```
  * @torch torch.randn_like
  */
-export function randnLike(options: { input: Tensor; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function randnLike(options: { input: Tensor; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** Of a collection. */
 export function randnLike<C extends Td>(input: C, ...rest: [options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }]): C;
 /** Of a collection. */
 export function randnLike<C extends Td>(options: { input: C; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): C;
 /** Normal random numbers, with the shape, dtype and layout of another tensor. @torch torch.randn_like */
-export function randnLike(self: Tensor, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function randnLike(self: Tensor, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function randnLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.randn_like(args[0], null, null, null, false, null);
   return A.call<Tensor>("randnLike", T__randnLike, args);
@@ -6002,9 +6002,9 @@ const T__randperm: A.Overload[] = [
  * ```
  * @torch torch.randperm
  */
-export function randperm(options: { n: number; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function randperm(options: { n: number; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** A random permutation of the numbers from 0 to n - 1. @torch torch.randperm */
-export function randperm(n: number, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function randperm(n: number, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 export function randperm(...args: unknown[]): Tensor {
   if (args.length === 1 && A.isInt(args[0])) return O.randperm(args[0], null, null, null, false);
   return A.call<Tensor>("randperm", T__randperm, args);
@@ -6429,9 +6429,9 @@ const T__scalarTensor: A.Overload[] = [
  * ```
  * @torch torch.scalar_tensor
  */
-export function scalarTensor(options: { s: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function scalarTensor(options: { s: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** A 0-dim tensor of the default dtype unless one is given. @torch torch.scalar_tensor */
-export function scalarTensor(s: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function scalarTensor(s: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function scalarTensor(...args: unknown[]): Tensor {
   return A.call<Tensor>("scalarTensor", T__scalarTensor, args);
 }
@@ -7572,13 +7572,13 @@ const T__trilIndices: A.Overload[] = [
  * ```
  * @torch torch.tril_indices
  */
-export function trilIndices(row: number, col: number, offset: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function trilIndices(row: number, col: number, offset: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** The positions of the lower triangle of a row x col matrix: row numbers, then column numbers, as int64 unless int32 is given. @torch torch.tril_indices */
-export function trilIndices(row: number, options: { col: number; offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function trilIndices(row: number, options: { col: number; offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** The positions of the lower triangle of a row x col matrix: row numbers, then column numbers, as int64 unless int32 is given. @torch torch.tril_indices */
-export function trilIndices(options: { row: number; col: number; offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function trilIndices(options: { row: number; col: number; offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** The positions of the lower triangle of a row x col matrix: row numbers, then column numbers, as int64 unless int32 is given. @torch torch.tril_indices */
-export function trilIndices(row: number, col: number, options?: { offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function trilIndices(row: number, col: number, options?: { offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function trilIndices(...args: unknown[]): Tensor {
   if (args.length === 2 && A.isInt(args[0]) && A.isInt(args[1])) return O.tril_indices(args[0], args[1], 0, null, null, false);
   if (args.length === 3 && A.isInt(args[0]) && A.isInt(args[1]) && A.isInt(args[2])) return O.tril_indices(args[0], args[1], args[2], null, null, false);
@@ -7599,13 +7599,13 @@ const T__triuIndices: A.Overload[] = [
  * ```
  * @torch torch.triu_indices
  */
-export function triuIndices(row: number, col: number, offset: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function triuIndices(row: number, col: number, offset: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** The positions of the upper triangle of a row x col matrix: row numbers, then column numbers, as int64 unless int32 is given. @torch torch.triu_indices */
-export function triuIndices(row: number, options: { col: number; offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function triuIndices(row: number, options: { col: number; offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** The positions of the upper triangle of a row x col matrix: row numbers, then column numbers, as int64 unless int32 is given. @torch torch.triu_indices */
-export function triuIndices(options: { row: number; col: number; offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function triuIndices(options: { row: number; col: number; offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** The positions of the upper triangle of a row x col matrix: row numbers, then column numbers, as int64 unless int32 is given. @torch torch.triu_indices */
-export function triuIndices(row: number, col: number, options?: { offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function triuIndices(row: number, col: number, options?: { offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function triuIndices(...args: unknown[]): Tensor {
   if (args.length === 2 && A.isInt(args[0]) && A.isInt(args[1])) return O.triu_indices(args[0], args[1], 0, null, null, false);
   if (args.length === 3 && A.isInt(args[0]) && A.isInt(args[1]) && A.isInt(args[2])) return O.triu_indices(args[0], args[1], args[2], null, null, false);
@@ -8184,11 +8184,11 @@ const T__zeros: A.Overload[] = [
  * ```
  * @torch torch.zeros
  */
-export function zeros(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function zeros(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 /** A tensor of zeros, of the default dtype unless one is given. @torch torch.zeros */
-export function zeros(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor })[]): Tensor;
+export function zeros(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor })[]): Tensor;
 /** A tensor of zeros, of the default dtype unless one is given. @torch torch.zeros */
-export function zeros(options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+export function zeros(options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 export function zeros(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 0);
   if (size !== null) return O.zeros(size, null, null, false);
@@ -8206,13 +8206,13 @@ const T__zerosLike: A.Overload[] = [
  * ```
  * @torch torch.zeros_like
  */
-export function zerosLike(options: { input: Tensor; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function zerosLike(options: { input: Tensor; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** Of a collection. */
 export function zerosLike<C extends Td>(input: C, ...rest: [options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }]): C;
 /** Of a collection. */
 export function zerosLike<C extends Td>(options: { input: C; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): C;
 /** A tensor of zeros with the shape, dtype and layout of another. @torch torch.zeros_like */
-export function zerosLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+export function zerosLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function zerosLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.zeros_like(args[0], null, null, false, null);
   return A.call<Tensor>("zerosLike", T__zerosLike, args);

@@ -1394,6 +1394,30 @@ export function cpu(...args: unknown[]): Tensor {
   return A.call<Tensor>("cpu", T__cpu, args);
 }
 
+const T__cuda: A.Overload[] = [
+  { fn: O.cuda, args: [["self","Tensor",REQUIRED], ["device","Device?",null], ["nonBlocking","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 3, out: 0 },
+];
+/**
+ * The tensor on a GPU: the current one, or that of a number or a name.
+ * @throws RuntimeError without a usable driver, or for a device that is no GPU
+ * @example
+ * ```ts
+ * cuda.isAvailable() ? ones(1).cuda().isCuda : true // true
+ * ```
+ * @torch torch.cuda
+ */
+export function cuda(self: Tensor, device: DeviceLike | null, nonBlocking: boolean, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor on a GPU: the current one, or that of a number or a name. @torch torch.cuda */
+export function cuda(self: Tensor, device: DeviceLike | null, options?: { nonBlocking?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor on a GPU: the current one, or that of a number or a name. @torch torch.cuda */
+export function cuda(options: { input: Tensor; device?: DeviceLike | null; nonBlocking?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor on a GPU: the current one, or that of a number or a name. @torch torch.cuda */
+export function cuda(self: Tensor, options?: { device?: DeviceLike | null; nonBlocking?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+export function cuda(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.cuda(args[0], null, false, null);
+  return A.call<Tensor>("cuda", T__cuda, args);
+}
+
 const T__cumprod_: A.Overload[] = [
   { fn: O.cumprod_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 2, out: 0 },
 ];
@@ -2519,6 +2543,25 @@ export function isContiguous(...args: unknown[]): boolean {
   return A.call<boolean>("isContiguous", T__isContiguous, args);
 }
 
+const T__isPinned: A.Overload[] = [
+  { fn: O.is_pinned, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * Whether the tensor lies in pinned memory.
+ * @example
+ * ```ts
+ * ones(1).isPinned() // false
+ * ```
+ * @torch torch.is_pinned
+ */
+export function isPinned(options: { input: Tensor }): boolean;
+/** Whether the tensor lies in pinned memory. @torch torch.is_pinned */
+export function isPinned(self: Tensor): boolean;
+export function isPinned(...args: unknown[]): boolean {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.is_pinned(args[0]);
+  return A.call<boolean>("isPinned", T__isPinned, args);
+}
+
 const T__isSetTo: A.Overload[] = [
   { fn: O.is_set_to, args: [["self","Tensor",REQUIRED], ["tensor","Tensor",REQUIRED]], positional: 2, out: 0 },
 ];
@@ -3386,13 +3429,13 @@ const T__newEmpty: A.Overload[] = [
  * ```
  * @torch torch.new_empty
  */
-export function newEmpty(self: Tensor, size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function newEmpty(self: Tensor, size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** A tensor of the same dtype and device whose elements are not set. @torch torch.new_empty */
-export function newEmpty(self: Tensor, ...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null })[]): Tensor;
+export function newEmpty(self: Tensor, ...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean })[]): Tensor;
 /** A tensor of the same dtype and device whose elements are not set. @torch torch.new_empty */
-export function newEmpty(self: Tensor, options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function newEmpty(self: Tensor, options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** A tensor of the same dtype and device whose elements are not set. @torch torch.new_empty */
-export function newEmpty(options: { input: Tensor; size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function newEmpty(options: { input: Tensor; size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function newEmpty(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.new_empty(args[0], size, null, null, false);
@@ -3410,13 +3453,13 @@ const T__newEmptyStrided: A.Overload[] = [
  * ```
  * @torch torch.new_empty_strided
  */
-export function newEmptyStrided(self: Tensor, size: readonly number[], options: { stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function newEmptyStrided(self: Tensor, size: readonly number[], options: { stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set. @torch torch.new_empty_strided */
-export function newEmptyStrided(self: Tensor, options: { size: readonly number[]; stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function newEmptyStrided(self: Tensor, options: { size: readonly number[]; stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set. @torch torch.new_empty_strided */
-export function newEmptyStrided(options: { input: Tensor; size: readonly number[]; stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function newEmptyStrided(options: { input: Tensor; size: readonly number[]; stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set. @torch torch.new_empty_strided */
-export function newEmptyStrided(self: Tensor, size: readonly number[], stride: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function newEmptyStrided(self: Tensor, size: readonly number[], stride: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function newEmptyStrided(...args: unknown[]): Tensor {
   return A.call<Tensor>("newEmptyStrided", T__newEmptyStrided, args);
 }
@@ -3433,13 +3476,13 @@ const T__newFull: A.Overload[] = [
  * ```
  * @torch torch.new_full
  */
-export function newFull(self: Tensor, size: readonly number[], options: { fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function newFull(self: Tensor, size: readonly number[], options: { fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** A tensor filled with one number, of the same dtype and device. @torch torch.new_full */
-export function newFull(self: Tensor, options: { size: readonly number[]; fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function newFull(self: Tensor, options: { size: readonly number[]; fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** A tensor filled with one number, of the same dtype and device. @torch torch.new_full */
-export function newFull(options: { input: Tensor; size: readonly number[]; fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function newFull(options: { input: Tensor; size: readonly number[]; fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** A tensor filled with one number, of the same dtype and device. @torch torch.new_full */
-export function newFull(self: Tensor, size: readonly number[], fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function newFull(self: Tensor, size: readonly number[], fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function newFull(...args: unknown[]): Tensor {
   return A.call<Tensor>("newFull", T__newFull, args);
 }
@@ -3455,13 +3498,13 @@ const T__newOnes: A.Overload[] = [
  * ```
  * @torch torch.new_ones
  */
-export function newOnes(self: Tensor, size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function newOnes(self: Tensor, size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** A tensor of ones of the same dtype and device. @torch torch.new_ones */
-export function newOnes(self: Tensor, ...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null })[]): Tensor;
+export function newOnes(self: Tensor, ...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean })[]): Tensor;
 /** A tensor of ones of the same dtype and device. @torch torch.new_ones */
-export function newOnes(self: Tensor, options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function newOnes(self: Tensor, options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** A tensor of ones of the same dtype and device. @torch torch.new_ones */
-export function newOnes(options: { input: Tensor; size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function newOnes(options: { input: Tensor; size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function newOnes(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.new_ones(args[0], size, null, null, false);
@@ -3479,13 +3522,13 @@ const T__newZeros: A.Overload[] = [
  * ```
  * @torch torch.new_zeros
  */
-export function newZeros(self: Tensor, size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function newZeros(self: Tensor, size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** A tensor of zeros of the same dtype and device. @torch torch.new_zeros */
-export function newZeros(self: Tensor, ...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null })[]): Tensor;
+export function newZeros(self: Tensor, ...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean })[]): Tensor;
 /** A tensor of zeros of the same dtype and device. @torch torch.new_zeros */
-export function newZeros(self: Tensor, options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function newZeros(self: Tensor, options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 /** A tensor of zeros of the same dtype and device. @torch torch.new_zeros */
-export function newZeros(options: { input: Tensor; size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+export function newZeros(options: { input: Tensor; size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function newZeros(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.new_zeros(args[0], size, null, null, false);
@@ -3583,6 +3626,27 @@ export function notEqual_(self: unknown, other?: unknown, options?: unknown): Te
     return A.byName("notEqual_", T__notEqual_(), [self, other, options]);
   }
   return O.ne_(self, other);
+}
+
+const T__pinMemory: A.Overload[] = [
+  { fn: O.pin_memory, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
+/**
+ * The tensor in pinned memory, which GPUs copy from and to by themselves; itself when it is there
+ * already.
+ * @throws RuntimeError without a usable driver, or for a tensor that is not on the CPU
+ * @example
+ * ```ts
+ * cuda.isAvailable() ? ones(1).pinMemory().isPinned() : true // true
+ * ```
+ * @torch torch.pin_memory
+ */
+export function pinMemory(options: { input: Tensor }): Tensor;
+/** The tensor in pinned memory, which GPUs copy from and to by themselves. @torch torch.pin_memory */
+export function pinMemory(self: Tensor): Tensor;
+export function pinMemory(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.pin_memory(args[0]);
+  return A.call<Tensor>("pinMemory", T__pinMemory, args);
 }
 
 const T__polygamma: A.Overload[] = [

@@ -1328,6 +1328,20 @@ export interface TensorMethods {
    */
   cpu(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
+   * The tensor on a GPU: the current one, or that of a number or a name.
+   * @throws RuntimeError without a usable driver, or for a device that is no GPU
+   * @example
+   * ```ts
+   * cuda.isAvailable() ? ones(1).cuda().isCuda : true // true
+   * ```
+   * @torch torch.cuda
+   */
+  cuda(device: DeviceLike | null, nonBlocking: boolean, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+  /** The tensor on a GPU: the current one, or that of a number or a name. @torch torch.cuda */
+  cuda(device: DeviceLike | null, options?: { nonBlocking?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+  /** The tensor on a GPU: the current one, or that of a number or a name. @torch torch.cuda */
+  cuda(options?: { device?: DeviceLike | null; nonBlocking?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+  /**
    * The greatest element so far along a dimension, and where it was found last. A NaN stays from where it
    * is.
    * @throws NotImplementedError for complex tensors
@@ -2468,6 +2482,15 @@ export interface TensorMethods {
    * @torch torch.is_contiguous
    */
   isContiguous(options?: { memoryFormat?: MemoryFormat | null }): boolean;
+  /**
+   * Whether the tensor lies in pinned memory.
+   * @example
+   * ```ts
+   * ones(1).isPinned() // false
+   * ```
+   * @torch torch.is_pinned
+   */
+  isPinned(): boolean;
   /**
    * True when both tensors are the same region of the same storage.
    * @example
@@ -3638,11 +3661,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.new_empty
    */
-  newEmpty(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+  newEmpty(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
   /** A tensor of the same dtype and device whose elements are not set. @torch torch.new_empty */
-  newEmpty(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null })[]): Tensor;
+  newEmpty(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean })[]): Tensor;
   /** A tensor of the same dtype and device whose elements are not set. @torch torch.new_empty */
-  newEmpty(options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+  newEmpty(options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
   /**
    * A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set.
    * @example
@@ -3651,11 +3674,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.new_empty_strided
    */
-  newEmptyStrided(size: readonly number[], options: { stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+  newEmptyStrided(size: readonly number[], options: { stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
   /** A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set. @torch torch.new_empty_strided */
-  newEmptyStrided(options: { size: readonly number[]; stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+  newEmptyStrided(options: { size: readonly number[]; stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
   /** A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set. @torch torch.new_empty_strided */
-  newEmptyStrided(size: readonly number[], stride: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+  newEmptyStrided(size: readonly number[], stride: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
   /**
    * A tensor filled with one number, of the same dtype and device.
    * @throws RuntimeError when the number does not fit the dtype
@@ -3665,11 +3688,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.new_full
    */
-  newFull(size: readonly number[], options: { fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+  newFull(size: readonly number[], options: { fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
   /** A tensor filled with one number, of the same dtype and device. @torch torch.new_full */
-  newFull(options: { size: readonly number[]; fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+  newFull(options: { size: readonly number[]; fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
   /** A tensor filled with one number, of the same dtype and device. @torch torch.new_full */
-  newFull(size: readonly number[], fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+  newFull(size: readonly number[], fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
   /**
    * A tensor of ones of the same dtype and device.
    * @example
@@ -3678,11 +3701,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.new_ones
    */
-  newOnes(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+  newOnes(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
   /** A tensor of ones of the same dtype and device. @torch torch.new_ones */
-  newOnes(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null })[]): Tensor;
+  newOnes(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean })[]): Tensor;
   /** A tensor of ones of the same dtype and device. @torch torch.new_ones */
-  newOnes(options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+  newOnes(options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
   /**
    * A tensor of zeros of the same dtype and device.
    * @example
@@ -3691,11 +3714,11 @@ export interface TensorMethods {
    * ```
    * @torch torch.new_zeros
    */
-  newZeros(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+  newZeros(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
   /** A tensor of zeros of the same dtype and device. @torch torch.new_zeros */
-  newZeros(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null })[]): Tensor;
+  newZeros(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean })[]): Tensor;
   /** A tensor of zeros of the same dtype and device. @torch torch.new_zeros */
-  newZeros(options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+  newZeros(options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
   /**
    * The next number of the dtype from self in the direction of other.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -3830,6 +3853,17 @@ export interface TensorMethods {
   permute(...size: (number | Record<string, never>)[]): Tensor;
   /** The dimensions in another order. @torch torch.permute */
   permute(options: { dims: readonly number[] }): Tensor;
+  /**
+   * The tensor in pinned memory, which GPUs copy from and to by themselves; itself when it is there
+   * already.
+   * @throws RuntimeError without a usable driver, or for a tensor that is not on the CPU
+   * @example
+   * ```ts
+   * cuda.isAvailable() ? ones(1).pinMemory().isPinned() : true // true
+   * ```
+   * @torch torch.pin_memory
+   */
+  pinMemory(): Tensor;
   /**
    * The derivative of order `n` of `digamma`, which the order 0 gives itself.
    * @throws RuntimeError for a negative order
@@ -5840,6 +5874,9 @@ export function installMethods(prototype: Tensor): void {
   p.cpu = function (this: Tensor, ...args: unknown[]) {
     return (M.cpu as A.Unchecked)(this, ...args);
   };
+  p.cuda = function (this: Tensor, ...args: unknown[]) {
+    return (M.cuda as A.Unchecked)(this, ...args);
+  };
   p.cummax = function (this: Tensor, ...args: unknown[]) {
     return (F.cummax as A.Unchecked)(this, ...args);
   };
@@ -6100,6 +6137,9 @@ export function installMethods(prototype: Tensor): void {
   };
   p.isContiguous = function (this: Tensor, ...args: unknown[]) {
     return (M.isContiguous as A.Unchecked)(this, ...args);
+  };
+  p.isPinned = function (this: Tensor, ...args: unknown[]) {
+    return (M.isPinned as A.Unchecked)(this, ...args);
   };
   p.isSetTo = function (this: Tensor, ...args: unknown[]) {
     return (M.isSetTo as A.Unchecked)(this, ...args);
@@ -6400,6 +6440,9 @@ export function installMethods(prototype: Tensor): void {
   };
   p.permute = function (this: Tensor, ...args: unknown[]) {
     return (F.permute as A.Unchecked)(this, ...args);
+  };
+  p.pinMemory = function (this: Tensor, ...args: unknown[]) {
+    return (M.pinMemory as A.Unchecked)(this, ...args);
   };
   p.polygamma = function (this: Tensor, ...args: unknown[]) {
     return (M.polygamma as A.Unchecked)(this, ...args);

@@ -6338,14 +6338,14 @@ export function zero_(self: Tensor): Tensor {
   return self;
 }
 
-const O__to_copy: $A.Operator = { name: "_to_copy", publicName: "_toCopy", overload: "", kind: "op", run: _to_copy, args: ["self","dtype","memoryFormat","device"], devices: null, madeOn: null };
-export function _to_copy(self: Tensor, dtype: DType, memoryFormat: MemoryFormat | null, device: Device | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O__to_copy, [self, dtype, memoryFormat, device]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $storage_ops.toCopy(self, dtype, memoryFormat, device);
+const O__to_copy: $A.Operator = { name: "_to_copy", publicName: "_toCopy", overload: "", kind: "op", run: _to_copy, args: ["self","dtype","memoryFormat","device","nonBlocking"], devices: null, madeOn: null };
+export function _to_copy(self: Tensor, dtype: DType, memoryFormat: MemoryFormat | null, device: Device | null, nonBlocking: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O__to_copy, [self, dtype, memoryFormat, device, nonBlocking]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $storage_ops.toCopy(self, dtype, memoryFormat, device, nonBlocking);
   const node = new $N._to_copy_Backward();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  const r = $storage_ops.toCopy(self, dtype, memoryFormat, device);
+  const r = $storage_ops.toCopy(self, dtype, memoryFormat, device, nonBlocking);
   return $T.record(r, node);
 }
 
@@ -6455,6 +6455,24 @@ const O_cpu: $A.Operator = { name: "cpu", publicName: "cpu", overload: "", kind:
 export function cpu(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_cpu, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.cpu(self, memoryFormat);
+}
+
+const O_cuda: $A.Operator = { name: "cuda", publicName: "cuda", overload: "", kind: "composite", run: cuda, args: ["self","device","nonBlocking","memoryFormat"], devices: null, madeOn: 1 };
+export function cuda(self: Tensor, device: Device | null, nonBlocking: boolean, memoryFormat: MemoryFormat | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_cuda, [self, device, nonBlocking, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.cuda(self, device, nonBlocking, memoryFormat);
+}
+
+const O_pin_memory: $A.Operator = { name: "pin_memory", publicName: "pinMemory", overload: "", kind: "composite", run: pin_memory, args: ["self"], devices: null, madeOn: null };
+export function pin_memory(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_pin_memory, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.pinMemory(self);
+}
+
+const O_is_pinned: $A.Operator = { name: "is_pinned", publicName: "isPinned", overload: "", kind: "composite", run: is_pinned, args: ["self"], devices: null, madeOn: null };
+export function is_pinned(self: Tensor): boolean {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_is_pinned, [self]); if (r !== $A.PROCEED) return r as boolean; }
+  return $C.isPinned(self);
 }
 
 const O_is_contiguous: $A.Operator = { name: "is_contiguous", publicName: "isContiguous", overload: "", kind: "composite", run: is_contiguous, args: ["self","memoryFormat"], devices: null, madeOn: null };

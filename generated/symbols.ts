@@ -126,22 +126,66 @@ export const SYMBOLS = {
   zs_cuda_release_function: { args: [], returns: "f64" },
   /** Bytes of the blocks on all devices. */
   zs_cuda_live_bytes: { args: [], returns: "f64" },
-  /** Writes the allocator's numbers for a device, those of `DeviceMemoryStat`. */
+  /** A block is used on another stream, too. */
+  zs_cuda_record: { args: ["f64","f64"], returns: "void" },
+  /** Writes the allocator's numbers for a device, see statistics.zig; 1 for a device that was used. */
   zs_cuda_memory_stats: { args: ["u32","ptr"], returns: "i32" },
-  /** The highest numbers begin again. */
-  zs_cuda_reset_peak: { args: ["u32"], returns: "void" },
+  /** The highest numbers (0) or the totals (1) begin again. */
+  zs_cuda_reset_stats: { args: ["u32","u32"], returns: "void" },
+  /** Bytes that an allocator may take. */
+  zs_cuda_set_limit: { args: ["u32","f64"], returns: "void" },
+  /** Counts an allocation that failed: writes what the driver was asked for, and the limit. */
+  zs_cuda_refused: { args: ["u32","f64","ptr"], returns: "void" },
   /** Gives unused segments back to the driver. */
   zs_cuda_empty_cache: { args: ["u32"], returns: "i32" },
-  /** Bytes from the host to a device on a stream. */
-  zs_cuda_to_device: { args: ["f64","ptr","f64","u32","f64"], returns: "i32" },
-  /** Bytes from a device, after the work of a stream. */
-  zs_cuda_to_host: { args: ["ptr","f64","f64","u32","f64"], returns: "i32" },
-  /** Bytes from a device to the same or another. */
-  zs_cuda_on_device: { args: ["f64","u32","f64","u32","f64","f64"], returns: "i32" },
+  /** Bytes from the host to a device on a stream; with the last one set, of pinned memory, later. */
+  zs_cuda_to_device: { args: ["f64","ptr","f64","u32","f64","u32"], returns: "i32" },
+  /** Bytes from a device, after the work of a stream; with the last one set, to pinned memory, later. */
+  zs_cuda_to_host: { args: ["ptr","f64","f64","u32","f64","u32"], returns: "i32" },
+  /** Bytes from a device to the same or another: address, device and stream of both, and how many. */
+  zs_cuda_on_device: { args: ["f64","u32","f64","f64","u32","f64","f64"], returns: "i32" },
   /** One byte value everywhere. */
   zs_cuda_set: { args: ["f64","u32","f64","u32","f64"], returns: "i32" },
   /** Waits for the work of a stream. */
   zs_cuda_stream_wait: { args: ["u32","f64"], returns: "i32" },
+  /** 1 when a stream has done all its work, 0 when not, or a code. */
+  zs_cuda_stream_query: { args: ["u32","f64"], returns: "i32" },
+  /** Writes the handle of a new stream of a priority. */
+  zs_cuda_stream_create: { args: ["u32","i32","ptr"], returns: "i32" },
+  /** Writes the lowest and highest priority. */
+  zs_cuda_priorities: { args: ["u32","ptr"], returns: "i32" },
+  /** A stream of a device waits for what another one has been given. */
+  zs_cuda_stream_order: { args: ["u32","f64","u32","f64"], returns: "i32" },
+  /** Writes an event as these functions want it, and the driver's handle of it. */
+  zs_cuda_event_create: { args: ["u32","u32","ptr"], returns: "i32" },
+  /** Address of the collector's callback for events. */
+  zs_cuda_release_event_function: { args: [], returns: "f64" },
+  /** Records an event on a stream. */
+  zs_cuda_event_record: { args: ["f64","f64"], returns: "i32" },
+  /** A stream of a device waits for an event. */
+  zs_cuda_event_wait: { args: ["f64","u32","f64"], returns: "i32" },
+  /** 1 when all that an event recorded is done, 0 when not, or a code. */
+  zs_cuda_event_query: { args: ["f64"], returns: "i32" },
+  /** Waits for an event. */
+  zs_cuda_event_synchronize: { args: ["f64"], returns: "i32" },
+  /** Writes the milliseconds between two events. */
+  zs_cuda_event_elapsed: { args: ["f64","f64","ptr"], returns: "i32" },
+  /** A pinned block: writes its address and its handle; or a code. */
+  zs_cuda_host_alloc: { args: ["f64","u32","ptr"], returns: "i32" },
+  /** Address of the collector's callback for pinned blocks. */
+  zs_cuda_release_host_function: { args: [], returns: "f64" },
+  /** 1 for an address in a pinned block. */
+  zs_cuda_is_pinned: { args: ["f64"], returns: "i32" },
+  /** Bytes of pinned blocks that somebody has. */
+  zs_cuda_host_live_bytes: { args: [], returns: "f64" },
+  /** Gives unused pinned blocks back to the driver. */
+  zs_cuda_host_empty_cache: { args: ["u32"], returns: "i32" },
+  /** Writes the 64 bytes by which other processes open a block's segment, and where the block begins in it. */
+  zs_cuda_ipc_export: { args: ["f64","ptr","ptr"], returns: "i32" },
+  /** Opens such bytes: writes an address and a handle. */
+  zs_cuda_ipc_open: { args: ["u32","ptr","ptr"], returns: "i32" },
+  /** Address of the collector's callback for what was opened. */
+  zs_cuda_release_ipc_function: { args: [], returns: "f64" },
   /** Runs a kernel, by its place in the schema's list, on what the frame says; a Status or a code. */
   zs_cuda_launch: { args: ["u32","ptr","u32","f64"], returns: "i32" },
   /** Writes what the kernel of this thread's last `CudaStatus.fault` told: the number of its error, three others. */

@@ -589,6 +589,21 @@ export function negativeDeviceIndex(op: string | undefined): RuntimeError {
   return new RuntimeError(`Device index must not be negative`, { op, code: "device" });
 }
 
+/** Invalid device, must be cuda device, but got: {device} */
+export function notAGpu(op: string | undefined, device: Part): RuntimeError {
+  return new RuntimeError(`Invalid device, must be cuda device, but got: ${part(device)}`, { op, code: "device" });
+}
+
+/** cannot pin '{type}' only dense CPU tensors can be pinned */
+export function cannotPin(op: string | undefined, type: Part): RuntimeError {
+  return new RuntimeError(`cannot pin '${part(type)}' only dense CPU tensors can be pinned`, { op, code: "device" });
+}
+
+/** Only dense CPU tensors can be pinned */
+export function pinnedOnGpu(op: string | undefined): RuntimeError {
+  return new RuntimeError(`Only dense CPU tensors can be pinned`, { op, code: "device" });
+}
+
 /** "{kernel}" not implemented for '{dtype}' */
 export function notImplementedFor(op: string | undefined, kernel: Part, dtype: Part): NotImplementedError {
   return new NotImplementedError(`"${part(kernel)}" not implemented for '${part(dtype)}'`, { op, code: "not_implemented" });

@@ -37,7 +37,15 @@ import "./install.ts";
 export * from "../generated/functional.ts";
 export * as cpu from "./api/cpu.ts";
 export { getNumThreads, setNumThreads } from "./api/cpu.ts";
-export { device, getDefaultDtype, setDefaultDtype, setWarningPolicy } from "./api/defaults.ts";
+export {
+  device,
+  getDefaultDevice,
+  getDefaultDtype,
+  setDefaultDevice,
+  setDefaultDtype,
+  setWarningPolicy,
+  withDevice,
+} from "./api/defaults.ts";
 export * as errors from "./api/errors-namespace.ts";
 export {
   defaultGenerator,

@@ -13,6 +13,8 @@ import * as formulas from "./autograd/formulas.ts";
 import * as registry from "./autograd/registry.ts";
 import { nameClasses } from "./class-names.ts";
 import { installCuda } from "./cuda/backend.ts";
+import { CLASSES as CUDA_CLASSES } from "./cuda/signatures.ts";
+import { Event, installStreams, Stream } from "./cuda/streams.ts";
 import { Generator } from "./dispatch/generator.ts";
 import { DISTRIBUTION_KINDS } from "./distributions/kinds.ts";
 import { IO_KINDS } from "./io/base/kinds.ts";
@@ -52,6 +54,9 @@ for (const [name, table] of Object.entries(CLASSES)) {
   installChecks(classes[name as keyof typeof CLASSES].prototype, table);
 }
 installCuda();
+installStreams(Tensor.prototype);
+installChecks(Stream.prototype, CUDA_CLASSES.Stream);
+installChecks(Event.prototype, CUDA_CLASSES.Event);
 Object.assign(torchClasses, torchBridge);
 walker.isTensor = (value): value is Tensor => value instanceof Tensor;
 for (const kinds of [DISTRIBUTION_KINDS, IO_KINDS, NN_KINDS, TENSORDICT_KINDS]) registerKinds(kinds);

@@ -79,7 +79,7 @@ function optionsType(op: Op, rest: readonly Arg[]): string {
           .map((name) => JSON.stringify(name))
           .join(", ")}, ${optionType(a)}>`,
     );
-  if (op.kind === "factory") fields.push("layout?: Layout | null");
+  if (op.kind === "factory") fields.push("layout?: Layout | null", "pinMemory?: boolean");
   if (has(op, "out")) fields.push(`out?: ${outType(op)}`);
   if (fields.length === 0 && either.length === 0) return "Record<string, never>";
   return [...either, ...(fields.length === 0 ? [] : [`{ ${fields.join("; ")} }`])].join(" & ");

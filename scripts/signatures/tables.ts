@@ -41,13 +41,16 @@ export const CONSTRUCTORS: Table = {
   ...IO.CONSTRUCTORS,
   ...TD.CONSTRUCTORS,
   Generator: TENSOR.GENERATOR,
+  Stream: CUDA.STREAM,
+  Event: CUDA.EVENT,
 };
 
 /** Methods by class; those of a class hold for what extends it. */
 export const METHODS: Readonly<Record<string, Table>> = {
   ...TENSOR.CLASSES,
+  ...CUDA.CLASSES,
   ...IO.METHODS,
-  Tensor: TENSOR.MEMBERS,
+  Tensor: { ...TENSOR.MEMBERS, recordStream: CUDA.RECORD_STREAM },
   NestedTensor: TD.NESTED_METHODS,
   NonTensorData: { ...TD.VALUE_METHODS, ...COLLECTIONS },
   NonTensorStack: { ...TD.VALUE_METHODS, ...COLLECTIONS },
@@ -83,6 +86,7 @@ export const STATICS: Readonly<Record<string, Table>> = {
   ...IO.STATICS,
   ...MODULES.STATICS,
   Distribution: DISTRIBUTIONS.STATICS,
+  Stream: { priorityRange: "" },
   MemoryMappedTensor: TD.MAPPED_STATICS,
   PersistentTensorDict: TD.PERSISTENT_STATICS,
   TensorDictBase: TD.STATICS,

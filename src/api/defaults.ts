@@ -1,7 +1,7 @@
 /** Devices by name, the default dtype and the policy of warnings, for users. */
 import * as texts from "../../generated/texts.ts";
 import { checkCall, inOrder, isDict } from "../tensor/checks.ts";
-import { Device, type DeviceLike, deviceOf } from "../tensor/device.ts";
+import { chosen, Device, type DeviceLike, defaultDevice, deviceOf, toDevice } from "../tensor/device.ts";
 import {
   type DType,
   type DTypeLike,
@@ -9,6 +9,7 @@ import {
   setDefaultDtype as setDtype,
 } from "../tensor/dtype.ts";
 import { warn as report, setWarningPolicy as setPolicy } from "../tensor/errors.ts";
+import { Mode, type ModeGuard, requireSync } from "../tensor/modes.ts";
 import { DEVICE, FUNCTIONS } from "../tensor/signatures.ts";
 
 /**
@@ -26,10 +27,73 @@ export function device(...args: unknown[]): Device {
   const named = isDict(first) && "device" in first;
   const [type, index] = inOrder<[DeviceLike, number?]>("device", named ? DEVICE : FUNCTIONS.device, args);
   if (type instanceof Device) return type;
+  if (typeof type === "number") return toDevice(type);
   if (typeof index !== "number") return deviceOf(type);
   if (type.includes(":")) throw texts.deviceIndexTwice(undefined, type);
   if (index < 0) throw texts.negativeDeviceIndex(undefined);
   return deviceOf(`${type}:${index}`);
+}
+
+/** Where factories make tensors when they are not told. */
+const factories = new Mode<Device | null>(
+  () => chosen.factory,
+  (place) => {
+    chosen.factory = place;
+  },
+);
+
+const placeOf = (value: DeviceLike | null): Device | null => {
+  if (value === null || value instanceof Device) return value;
+  return typeof value === "number" ? toDevice(value) : deviceOf(value);
+};
+
+/**
+ * The device on which tensors are made that are not told where.
+ * @example
+ * ```ts
+ * getDefaultDevice() // cpu
+ * ```
+ * @torch torch.get_default_device
+ */
+export function getDefaultDevice(): Device {
+  checkCall("getDefaultDevice", FUNCTIONS.getDefaultDevice, arguments);
+  return defaultDevice();
+}
+
+/**
+ * Sets the device on which tensors are made that are not told where: by factories, `tensor()`, and modules. Null is the
+ * CPU.
+ * @example
+ * ```ts
+ * setDefaultDevice("meta");
+ * const where = zeros(2).device;
+ * setDefaultDevice(null);
+ * [where, zeros(2).device] // [meta, cpu]
+ * ```
+ * @torch torch.set_default_device
+ */
+export function setDefaultDevice(device: DeviceLike | null): void {
+  [device] = inOrder<[DeviceLike | null]>("setDefaultDevice", FUNCTIONS.setDefaultDevice, arguments);
+  factories.change(placeOf(device), "setDefaultDevice");
+}
+
+/**
+ * Sets the device of new tensors for a while: until the block ends (`using _ = withDevice("meta")`), or while a
+ * function runs, whose result it returns.
+ * @example
+ * ```ts
+ * withDevice("meta", () => zeros(2)).device // meta
+ * ```
+ * @torch with torch.device
+ */
+export function withDevice(device: DeviceLike): ModeGuard;
+export function withDevice<R>(device: DeviceLike, body: () => R): R;
+export function withDevice<R>(device: DeviceLike, body?: () => R): ModeGuard | R {
+  [device, body] = inOrder<[DeviceLike, (() => R)?]>("withDevice", FUNCTIONS.withDevice, arguments);
+  const place = placeOf(device);
+  if (body === undefined) return factories.hold(place, "withDevice");
+  requireSync(body, "withDevice");
+  return factories.run(place, "withDevice", body);
 }
 
 /**

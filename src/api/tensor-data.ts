@@ -1,13 +1,13 @@
 /** Tensors from JavaScript values: nested arrays, typed arrays, numbers, other tensors. */
 
 import * as texts from "../../generated/texts.ts";
-import { empty } from "../dispatch/allocate.ts";
+import { empty, inPinnedMemory, requirePinnable } from "../dispatch/allocate.ts";
 import { cast, clone, onDevice } from "../dispatch/copy.ts";
 import { dataDtype, factoryDevice } from "../dispatch/factories.ts";
 import { promoteTypes } from "../dispatch/promotion.ts";
 import { inOrder, isDict } from "../tensor/checks.ts";
 import { Complex, isScalar, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
-import { CPU, type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
+import { CPU, chosen, type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
 import { type bool, type DType, type DTypeLike, dtypeByName, getDefaultDtype, toDType } from "../tensor/dtype.ts";
 import { warn } from "../tensor/errors.ts";
 import { FUNCTIONS } from "../tensor/signatures.ts";
@@ -30,19 +30,22 @@ export interface TensorOptions {
   device?: DeviceLike | null;
   /** Whether operators on the result are recorded; false by default. */
   requiresGrad?: boolean;
+  /** Whether the result lies in pinned memory, which GPUs reach by themselves; false by default. */
+  pinMemory?: boolean;
 }
 
-const KEYS = ["dtype", "device", "requiresGrad"];
+const KEYS = ["dtype", "device", "requiresGrad", "pinMemory"];
 const MAX_RANK = 64;
 
 interface Wanted {
   dtype: DType | null;
   device: Device | null;
   requiresGrad: boolean;
+  pinMemory: boolean;
 }
 
 function read(op: string, options: TensorOptions | undefined): Wanted {
-  if (options === undefined) return { dtype: null, device: null, requiresGrad: false };
+  if (options === undefined) return { dtype: null, device: null, requiresGrad: false, pinMemory: false };
   if (typeof options !== "object" || options === null || Array.isArray(options)) throw texts.onePositionalArgument(op);
   for (const key of Object.keys(options)) {
     if (!KEYS.includes(key)) throw texts.unknownKeyword(op, op, key);
@@ -53,6 +56,7 @@ function read(op: string, options: TensorOptions | undefined): Wanted {
     dtype: dtype === undefined || dtype === null ? null : toDType(dtype),
     device: device === undefined || device === null ? null : toDevice(device),
     requiresGrad: requiresGrad === true,
+    pinMemory: options.pinMemory === true,
   };
 }
 
@@ -81,7 +85,7 @@ export function tensor(data: Bools, options?: TensorOptions & { dtype?: null }):
 export function tensor(data: TensorData, options: TensorOptions & { dtype: "bool" | typeof bool }): BoolTensor;
 export function tensor(data: TensorData, options?: TensorOptions): Tensor;
 export function tensor(data: TensorData, options?: TensorOptions): Tensor {
-  if (options === undefined && Array.isArray(data)) {
+  if (options === undefined && chosen.factory === null && Array.isArray(data)) {
     const quick = plainRow(data);
     if (quick !== null) return quick;
   }
@@ -110,6 +114,12 @@ function plainRow(data: readonly TensorData[]): Tensor | null {
 }
 
 function build(op: string, data: unknown, wanted: Wanted): Tensor {
+  if (!wanted.pinMemory) return made(op, data, wanted);
+  requirePinnable(wanted.device);
+  return inPinnedMemory(() => made(op, data, wanted));
+}
+
+function made(op: string, data: unknown, wanted: Wanted): Tensor {
   if (data instanceof Tensor) {
     if (op === "tensor") {
       warn(
@@ -364,5 +374,6 @@ export function newTensor(self: Tensor, data: TensorData, options?: TensorOption
     dtype: wanted.dtype ?? self.dtype,
     device: wanted.device ?? self.device,
     requiresGrad: wanted.requiresGrad,
+    pinMemory: wanted.pinMemory,
   });
 }

@@ -11,7 +11,7 @@ import { matmul, unsafeView } from "./composites-matrix.ts";
 import { reshape } from "./composites-views.ts";
 
 function inDtype(t: Tensor, dtype: DType | null): Tensor {
-  return dtype === null || dtype === t.dtype ? t : O._to_copy(t, dtype, null, null);
+  return dtype === null || dtype === t.dtype ? t : O._to_copy(t, dtype, null, null, false);
 }
 
 export function softmax(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {

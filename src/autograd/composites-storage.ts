@@ -2,17 +2,18 @@
 
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
+import { inPinnedMemory, requirePinnable } from "../dispatch/allocate.ts";
 import { backendOf } from "../dispatch/backend.ts";
 import { isContiguousIn, suggestedFormat } from "../dispatch/copy.ts";
 import { contiguousFormat, type MemoryFormat, preserveFormat } from "../dispatch/memory-format.ts";
 import { requiresGrad } from "../dispatch/mode.ts";
 import { resize as resizeStorage, setSource, storageOf } from "../dispatch/storage-ops.ts";
 import { batchOf, exampleOf, standFor } from "../tensor/batched.ts";
-import { CPU, type Device } from "../tensor/device.ts";
+import { CPU, type Device, toDevice as place } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
 import * as dtypes from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
-import type { UntypedStorage } from "../tensor/storage.ts";
+import { pinnedMemory, type UntypedStorage } from "../tensor/storage.ts";
 import type { TypedStorageLike } from "../tensor/storage-types.ts";
 import { Tensor } from "../tensor/tensor.ts";
 
@@ -29,41 +30,41 @@ export function isContiguous(self: Tensor, format: MemoryFormat | null): boolean
 function convert(self: Tensor, dtype: DType, copy: boolean, format: MemoryFormat | null): Tensor {
   const keeps = format === null || format === preserveFormat || suggestedFormat(self) === format;
   if (dtype === self.dtype && !copy && keeps) return self;
-  return O._to_copy(self, dtype, format, null);
+  return O._to_copy(self, dtype, format, null, false);
 }
 
 export function toDtype(
   self: Tensor,
   dtype: DType,
-  _nonBlocking: boolean,
+  nonBlocking: boolean,
   copy: boolean,
   format: MemoryFormat | null,
   device: Device | null,
 ): Tensor {
-  return toDevice(self, device, dtype, false, copy, format);
+  return toDevice(self, device, dtype, nonBlocking, copy, format);
 }
 
 export function toDevice(
   self: Tensor,
   device: Device | null,
   dtype: DType | null,
-  _nonBlocking: boolean,
+  nonBlocking: boolean,
   copy: boolean,
   format: MemoryFormat | null,
 ): Tensor {
   const d = dtype ?? self.dtype;
   if (device === null || device === self.device) return convert(self, d, copy, format);
-  return O._to_copy(self, d, format, device);
+  return O._to_copy(self, d, format, device, nonBlocking);
 }
 
 export function toOther(
   self: Tensor,
   other: Tensor,
-  _nonBlocking: boolean,
+  nonBlocking: boolean,
   copy: boolean,
   format: MemoryFormat | null,
 ): Tensor {
-  return toDevice(self, other.device, other.dtype, false, copy, format);
+  return toDevice(self, other.device, other.dtype, nonBlocking, copy, format);
 }
 
 export function typeAs(self: Tensor, other: Tensor): Tensor {
@@ -94,6 +95,30 @@ export const cdouble = converter(dtypes.complex128);
 
 export function cpu(self: Tensor, format: MemoryFormat | null): Tensor {
   return toDevice(self, CPU, null, false, false, format);
+}
+
+export function cuda(self: Tensor, device: Device | null, nonBlocking: boolean, format: MemoryFormat | null): Tensor {
+  const target = device ?? place("cuda");
+  if (target.type !== "cuda") throw texts.notAGpu("cuda", String(target));
+  return toDevice(self, target, null, nonBlocking, false, format);
+}
+
+export function pinMemory(self: Tensor): Tensor {
+  if (self.device !== CPU) throw texts.cannotPin("pinMemory", legacyType(self));
+  if (isPinned(self)) return self;
+  requirePinnable(CPU);
+  return inPinnedMemory(() => O.clone(self, preserveFormat));
+}
+
+/** The name that torch's errors give the type of a tensor: `torch.cuda.FloatTensor`. */
+function legacyType(t: Tensor): string {
+  const { scalarType } = t.dtype;
+  return t.device.type === "cuda" ? `torch.cuda.${scalarType}Tensor` : `Meta${scalarType}Type`;
+}
+
+export function isPinned(self: Tensor): boolean {
+  const { _storage: s } = self;
+  return s.device === CPU && s.nbytes > 0 && s.kind !== "tiny" && pinnedMemory.holds(s.ptr);
 }
 
 export function isSetTo(self: Tensor, other: Tensor): boolean {

@@ -7,7 +7,7 @@ import { sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import * as G from "./gradients.ts";
 import { edgeOf, gradFnOf } from "./history.ts";
-import { AccumulateGrad, type Edge, type Gradients, type Node } from "./node.ts";
+import { AccumulateGrad, type Edge, type Gradients, type Node, streams } from "./node.ts";
 import { ReadyNodes } from "./ready.ts";
 
 export interface RunOptions {
@@ -35,6 +35,9 @@ class Run {
   readonly captured: (Tensor | null)[];
   /** The nodes that run; null for all. */
   running: Set<Node> | null = null;
+  /** Where work of this run was done beside the caller's streams. */
+  readonly places = new Set<object | null>();
+  readonly caller = streams.current;
 
   constructor(readonly options: RunOptions) {
     this.captured = (options.inputs ?? []).map(() => null);
@@ -120,6 +123,19 @@ class Run {
 
   /** Adds a gradient to what a node has received. */
   deliver(edge: Edge, t: Task, grad: Tensor, fresh: boolean, from: Node | null, at: number): void {
+    if (!streams.used) {
+      this.add(edge, t, grad, fresh, from, at);
+      return;
+    }
+    // As in torch it is added up where it will be used.
+    const before = streams.current;
+    streams.handOver(grad, before, edge.node.streams);
+    streams.enter(edge.node.streams);
+    this.add(edge, t, grad, fresh, from, at);
+    streams.enter(before);
+  }
+
+  private add(edge: Edge, t: Task, grad: Tensor, fresh: boolean, from: Node | null, at: number): void {
     const meta = edge.node.outputs[edge.index];
     if (meta !== undefined && !reduces(grad._shape, meta.shape)) misfit(grad, meta.shape, from, at);
     const fitting = meta === undefined ? grad : G.conform(grad, meta);
@@ -136,6 +152,27 @@ class Run {
   /** Whether a gradient may be added into what a node has received. Examples are written into their like only. */
   private mayWrite(t: Task, at: number, grad: Tensor): boolean {
     return t.fresh[at] === true && !gradMode.enabled && !grad._storage.watched;
+  }
+
+  /** Runs everything, each node on the streams of its operator; the caller's wait for them. */
+  finish(): void {
+    try {
+      while (this.ready.size > 0) {
+        const node = this.ready.pop();
+        if (streams.used) this.go(node.streams);
+        this.step(node);
+      }
+    } finally {
+      if (streams.used) {
+        streams.enter(this.caller);
+        for (const place of this.places) streams.join(this.caller, place);
+      }
+    }
+  }
+
+  private go(to: object | null): void {
+    this.places.add(to);
+    streams.enter(to);
   }
 
   step(node: Node): void {
@@ -275,7 +312,7 @@ export function run(roots: readonly Tensor[], gradients: readonly Tensor[], opti
   gradModes.run(options.createGraph, "backward", () => {
     job.prepare(edges);
     job.start(edges, gradients);
-    while (job.ready.size > 0) job.step(job.ready.pop());
+    job.finish();
   });
   return job.captured;
 }

@@ -21,6 +21,21 @@ export interface Edge {
   readonly index: number;
 }
 
+/**
+ * The streams of devices on which work is done now, as one value that says nothing here; null for the default ones.
+ * Set by the cuda room once another stream was chosen: until then nobody has to be told.
+ */
+export const streams: {
+  used: boolean;
+  current: object | null;
+  /** Work goes there from now on. */
+  enter(to: object | null): void;
+  /** What is done on `to` from now on comes after what was done on `from` to this gradient. */
+  handOver(grad: Tensor, from: object | null, to: object | null): void;
+  /** What is done on `to` from now on comes after all that `from` was given. */
+  join(to: object | null, from: object | null): void;
+} = { used: false, current: null, enter: () => {}, handOver: () => {}, join: () => {} };
+
 let sequence = 0;
 
 /** One step of the backward pass. */
@@ -32,6 +47,8 @@ export abstract class Node implements GradientNode {
   /** One for each output of the forward operation. */
   outputs: OutputMeta[] = [];
   released = false;
+  /** Where its operator ran, and where it will. */
+  readonly streams: object | null = streams.current;
   /** Called with the gradients of the outputs before `apply`. */
   preHooks: Map<number, { index: number; hook: (grad: Tensor) => Tensor | null | undefined | void }> | null = null;
   /** Tensors that keep their gradient, by output. */

@@ -4,40 +4,44 @@ import { type Backend, backends, type Launchable } from "../dispatch/backend.ts"
 import { attention, DEVICES } from "../ffi/attention.ts";
 import { frameAddress } from "../ffi/frame.ts";
 import { addressOf, native, textAt } from "../ffi/library.ts";
-import { collectAll, countBlock, ownDeviceBlock } from "../ffi/memory.ts";
-import { CPU, type Device, deviceChecks } from "../tensor/device.ts";
+import { collectAll, countBlock, emptyCache, ownDeviceBlock, ownPinnedBlock } from "../ffi/memory.ts";
+import { CPU, chosen, type Device, deviceChecks, gpuOf } from "../tensor/device.ts";
 import { NotImplementedError, OutOfMemoryError } from "../tensor/errors.ts";
-import { Storage } from "../tensor/storage.ts";
+import { deviceMemory, pinnedMemory, Storage } from "../tensor/storage.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { check, memoryInfo, requireDevice } from "./driver.ts";
-import { stats } from "./memory-stats.ts";
-import { currentStream } from "./streams.ts";
+import { figure } from "./memory-stats.ts";
+import { currentHandle, installStreamHooks } from "./places.ts";
 
 const OUT_OF_MEMORY = CudaStatus.driverCode - 2;
 const INVALID_PTX = new Set([CudaStatus.driverCode - 218, CudaStatus.driverCode - 209, CudaStatus.driverCode - 222]);
 
-const indexOf = (device: Device): number => device.index ?? 0;
+/** More bytes than any device has: no limit was set. */
+const UNLIMITED = 2 ** 60;
 
 const block = new Float64Array(2);
 const blockAddress = addressOf(block);
 
 function size(bytes: number): string {
-  const units = ["bytes", "KiB", "MiB", "GiB"];
-  let n = bytes;
+  if (bytes <= 1024) return `${bytes} bytes`;
+  const units = ["KiB", "MiB", "GiB"];
+  let n = bytes / 1024;
   let unit = 0;
-  while (n >= 1024 && unit < 3) {
-    n /= 1024;
-    unit++;
-  }
-  return unit === 0 ? `${n} bytes` : `${n.toFixed(2)} ${units[unit]}`;
+  for (; n > 1024 && unit < 2; unit++) n /= 1024;
+  return `${n.toFixed(2)} ${units[unit]}`;
 }
 
+/** torch's words. The driver was asked for a whole segment, which is what did not fit. */
 function outOfMemory(nbytes: number, index: number): OutOfMemoryError {
+  native.zs_cuda_refused(index, nbytes, blockAddress);
+  const [asked, limit] = block as unknown as [number, number];
   const [free, total] = memoryInfo(index);
-  const { allocated, reserved } = stats(index);
+  const allocated = figure(index, "allocated_bytes", "current");
+  const reserved = figure(index, "reserved_bytes", "current");
+  const allowed = limit < UNLIMITED ? `${size(limit)} allowed; ` : "";
   return new OutOfMemoryError(
-    `CUDA out of memory. Tried to allocate ${size(nbytes)}. GPU ${index} has a total capacity of ${size(total)} of ` +
-      `which ${size(free)} is free. Of the allocated memory ${size(allocated)} is allocated by zensor, and ` +
+    `CUDA out of memory. Tried to allocate ${size(asked)}. GPU ${index} has a total capacity of ${size(total)} of ` +
+      `which ${size(free)} is free. ${allowed}Of the allocated memory ${size(allocated)} is allocated by zensor, and ` +
       `${size(reserved - allocated)} is reserved by zensor but unallocated.`,
     { code: "out_of_memory" },
   );
@@ -46,9 +50,9 @@ function outOfMemory(nbytes: number, index: number): OutOfMemoryError {
 function allocate(nbytes: number, device: Device): Storage {
   attention.bits |= DEVICES;
   if (nbytes === 0) return new Storage(0, 0, null, "device", device);
-  const index = indexOf(device);
+  const index = gpuOf(device);
   countBlock(nbytes);
-  const stream = currentStream(index);
+  const stream = currentHandle(index);
   let code = native.zs_cuda_alloc(nbytes, index, stream, blockAddress);
   if (code === OUT_OF_MEMORY) {
     collectAll();
@@ -57,12 +61,43 @@ function allocate(nbytes: number, device: Device): Storage {
   }
   check(code, "empty");
   const [address, handle] = block as unknown as [number, number];
-  return new Storage(address, nbytes, ownDeviceBlock(address, nbytes, handle), "device", device);
+  const made = new Storage(address, nbytes, ownDeviceBlock(address, nbytes, handle), "device", device);
+  made.block = handle;
+  return made;
+}
+
+/** Other bytes for a storage that is to have more or fewer; those that fit are copied. */
+function resized(old: Storage, nbytes: number): Storage {
+  const made = allocate(nbytes, old.device);
+  const kept = Math.min(nbytes, old.nbytes);
+  if (kept === 0) return made;
+  const index = gpuOf(old.device);
+  const stream = currentHandle(index);
+  const code = native.zs_cuda_on_device(made.address, index, stream, old.address, index, stream, kept);
+  check(code, "resize_");
+  return made;
+}
+
+function allocatePinned(nbytes: number): Storage {
+  countBlock(nbytes);
+  let code = native.zs_cuda_host_alloc(nbytes, chosen.cuda, blockAddress);
+  if (code === OUT_OF_MEMORY) {
+    collectAll();
+    emptyCache();
+    code = native.zs_cuda_host_alloc(nbytes, chosen.cuda, blockAddress);
+    if (code === OUT_OF_MEMORY) {
+      const message = `CUDA error: out of memory: ${size(nbytes)} of pinned memory`;
+      throw new OutOfMemoryError(message, { code: "out_of_memory" });
+    }
+  }
+  check(code, "pinMemory");
+  const [address, handle] = block as unknown as [number, number];
+  return new Storage(address, nbytes, ownPinnedBlock(address, nbytes, handle), "pinned");
 }
 
 function launch(kernel: Launchable, device: Device): number {
-  const index = indexOf(device);
-  const status = native.zs_cuda_launch(kernel.id, frameAddress(), index, currentStream(index));
+  const index = gpuOf(device);
+  const status = native.zs_cuda_launch(kernel.id, frameAddress(), index, currentHandle(index));
   if (status > CudaStatus.noLibrary) return status;
   if (status === CudaStatus.noKernel) {
     throw new NotImplementedError(
@@ -78,20 +113,21 @@ function launch(kernel: Launchable, device: Device): number {
   return status;
 }
 
-function copy(dst: Tensor, src: Tensor): void {
+function copy(dst: Tensor, src: Tensor, later = false): void {
   const [to, from] = [dst._storage.device, src._storage.device];
   const { nbytes } = dst;
   if (nbytes === 0) return;
+  const [t, s] = [dst._address(), src._address()];
   if (from === CPU) {
-    const index = indexOf(to);
-    check(native.zs_cuda_to_device(dst._address(), src._address(), nbytes, index, currentStream(index)), "copy_");
+    const index = gpuOf(to);
+    check(native.zs_cuda_to_device(t, s, nbytes, index, currentHandle(index), later ? 1 : 0), "copy_");
   } else if (to === CPU) {
-    const index = indexOf(from);
-    check(native.zs_cuda_to_host(dst._address(), src._address(), nbytes, index, currentStream(index)), "copy_");
+    const index = gpuOf(from);
+    check(native.zs_cuda_to_host(t, s, nbytes, index, currentHandle(index), later ? 1 : 0), "copy_");
   } else {
-    const [there, here] = [indexOf(to), indexOf(from)];
-    const stream = currentStream(there);
-    check(native.zs_cuda_on_device(dst._address(), there, src._address(), here, nbytes, stream), "copy_");
+    const [there, here] = [gpuOf(to), gpuOf(from)];
+    const code = native.zs_cuda_on_device(t, there, currentHandle(there), s, here, currentHandle(here), nbytes);
+    check(code, "copy_");
   }
 }
 
@@ -100,7 +136,12 @@ const cuda: Backend = { allocate, launch, copy };
 /** Registers the devices. The driver is looked for when one is asked for first. */
 export function installCuda(): void {
   deviceChecks.cuda = (device) => {
-    requireDevice(indexOf(device));
+    requireDevice(gpuOf(device));
+    if (backends.cuda === cuda) return;
     backends.cuda = cuda;
+    pinnedMemory.allocate = allocatePinned;
+    pinnedMemory.holds = (address) => native.zs_cuda_is_pinned(address) === 1;
+    deviceMemory.resized = resized;
+    installStreamHooks();
   };
 }

@@ -1,27 +1,51 @@
 /** What the allocator of a device counts. */
 import { addressOf, native } from "../ffi/library.ts";
 
-/** In the order in which the native library writes them. */
-const NAMES = [
-  "allocated",
-  "mostAllocated",
-  "reserved",
-  "mostReserved",
-  "requested",
-  "allocations",
-  "frees",
-  "retries",
-  "failures",
-  "segments",
+/** As zig/src/cuda/statistics.zig has them. */
+const FIGURES = [
+  "allocation",
+  "segment",
+  "active",
+  "inactive_split",
+  "allocated_bytes",
+  "reserved_bytes",
+  "active_bytes",
+  "inactive_split_bytes",
+  "requested_bytes",
+] as const;
+const POOLS = ["all", "small_pool", "large_pool"] as const;
+const FIELDS = ["current", "peak", "allocated", "freed"] as const;
+const COUNTS = [
+  "num_alloc_retries",
+  "num_ooms",
+  "num_sync_all_streams",
+  "num_device_alloc",
+  "num_device_free",
 ] as const;
 
-export type Stats = Record<(typeof NAMES)[number], number>;
+/** Blocks are split whatever their size, so that none is over-size; and the driver is always asked. */
+const UNUSED = ["oversize_allocations", "oversize_segments"].flatMap((name) => FIELDS.map((f) => `${name}.${f}`));
+UNUSED.push("num_oom_rejections");
 
-const numbers = new Float64Array(NAMES.length);
+const ROW = POOLS.length * FIELDS.length;
+const numbers = new Float64Array(FIGURES.length * ROW + COUNTS.length);
 const numbersAddress = addressOf(numbers);
 
-/** Bytes, except for the counts at the end; all 0 before the device is used. */
-export function stats(index: number): Stats {
+/** One number of a device, over both pools. */
+export function figure(index: number, name: (typeof FIGURES)[number], field: "current" | "peak"): number {
   native.zs_cuda_memory_stats(index, numbersAddress);
-  return Object.fromEntries(NAMES.map((name, i) => [name, numbers[i]])) as Stats;
+  return numbers[FIGURES.indexOf(name) * ROW + FIELDS.indexOf(field)] as number;
+}
+
+/** All numbers under torch's names, sorted; null for a device that was not used yet. */
+export function allFigures(index: number): Record<string, number> | null {
+  const used = native.zs_cuda_memory_stats(index, numbersAddress) === 1;
+  if (!used) return null;
+  const found: [string, number][] = [["max_split_size", -1]];
+  let i = 0;
+  const next = (): number => numbers[i++] as number;
+  for (const name of FIGURES) for (const p of POOLS) for (const f of FIELDS) found.push([`${name}.${p}.${f}`, next()]);
+  for (const name of COUNTS) found.push([name, next()]);
+  for (const name of UNUSED) found.push([name, 0]);
+  return Object.fromEntries(found.sort(([a], [b]) => (a < b ? -1 : 1)));
 }

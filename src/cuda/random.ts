@@ -3,12 +3,12 @@ import { defaultGeneratorOf, type Generator, seedDevices } from "../dispatch/gen
 import { checkCall, inOrder } from "../tensor/checks.ts";
 import { toDevice } from "../tensor/device.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { type CudaDeviceLike, required } from "./devices.ts";
 import { problem } from "./driver.ts";
-import { type CudaDeviceLike, required } from "./place.ts";
 import { FUNCTIONS } from "./signatures.ts";
 
 function generatorOf(device: CudaDeviceLike | null | undefined, op: string): Generator {
-  return defaultGeneratorOf(toDevice(`cuda:${required(device ?? 0, op)}`));
+  return defaultGeneratorOf(toDevice(`cuda:${required(device, op)}`));
 }
 
 /**
@@ -22,7 +22,7 @@ function generatorOf(device: CudaDeviceLike | null | undefined, op: string): Gen
  */
 export function manualSeed(seed: number | bigint): void {
   [seed] = inOrder<[number | bigint]>("manualSeed", FUNCTIONS.manualSeed, arguments);
-  if (problem() === null) generatorOf(0, "cuda.manualSeed").manualSeed(seed);
+  if (problem() === null) generatorOf(null, "cuda.manualSeed").manualSeed(seed);
 }
 
 /**
@@ -50,7 +50,7 @@ export function manualSeedAll(seed: number | bigint): void {
  */
 export function seed(): void {
   checkCall("seed", FUNCTIONS.seed, arguments);
-  if (problem() === null) generatorOf(0, "cuda.seed").seed();
+  if (problem() === null) generatorOf(null, "cuda.seed").seed();
 }
 
 /**
@@ -64,7 +64,7 @@ export function seed(): void {
  */
 export function seedAll(): void {
   checkCall("seedAll", FUNCTIONS.seedAll, arguments);
-  if (problem() === null) seedDevices(generatorOf(0, "cuda.seedAll").seed());
+  if (problem() === null) seedDevices(generatorOf(null, "cuda.seedAll").seed());
 }
 
 /**
@@ -78,7 +78,7 @@ export function seedAll(): void {
  */
 export function initialSeed(): number | bigint {
   checkCall("initialSeed", FUNCTIONS.initialSeed, arguments);
-  return generatorOf(0, "cuda.initialSeed").initialSeed();
+  return generatorOf(null, "cuda.initialSeed").initialSeed();
 }
 
 /**

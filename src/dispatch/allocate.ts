@@ -1,10 +1,10 @@
 /** New tensors, and the layout that results get. */
 
 import * as texts from "../../generated/texts.ts";
-import { CPU, type Device } from "../tensor/device.ts";
+import { CPU, type Device, defaultDevice, toDevice } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { contiguousStrides, numelOf } from "../tensor/size.ts";
-import { Storage } from "../tensor/storage.ts";
+import { pinnedMemory, Storage } from "../tensor/storage.ts";
 import { isContiguousGeometry, makeStrided, Tensor, VersionCounter } from "../tensor/tensor.ts";
 import { backendOf } from "./backend.ts";
 
@@ -16,9 +16,31 @@ function bytesFor(numel: number, dtype: DType): number {
   return n;
 }
 
+/** Whether tensors on the CPU are made in pinned memory now. */
+let pins = false;
+
+/** What `body` makes on the CPU lies in pinned memory. */
+export function inPinnedMemory<R>(body: () => R): R {
+  const before = pins;
+  pins = true;
+  try {
+    return body();
+  } finally {
+    pins = before;
+  }
+}
+
+/** Pinned memory is the CPU's, and takes a driver. */
+export function requirePinnable(device: Device | null): void {
+  const place = device ?? defaultDevice();
+  if (place.type === "cuda") throw texts.pinnedOnGpu(undefined);
+  if (place === CPU) toDevice("cuda");
+}
+
 function storageFor(numel: number, dtype: DType, device: Device): Storage {
   const n = bytesFor(numel, dtype);
-  return device === CPU ? Storage.allocate(n) : backendOf(device).allocate(n, device);
+  if (device !== CPU) return backendOf(device).allocate(n, device);
+  return pins && n > 0 ? pinnedMemory.allocate(n) : Storage.allocate(n);
 }
 
 /** An uninitialised row-major tensor. */

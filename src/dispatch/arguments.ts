@@ -5,6 +5,7 @@ import { Device, namesDevice, toDevice } from "../tensor/device.ts";
 import { DType, refuseFunction, toDType } from "../tensor/dtype.ts";
 import { Storage, UntypedStorage } from "../tensor/storage.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { inPinnedMemory, requirePinnable } from "./allocate.ts";
 import { indexFromList } from "./indexing-lists.ts";
 import { MemoryFormat } from "./memory-format.ts";
 
@@ -91,13 +92,18 @@ const CONVERT: Record<string, Converter> = {
     if (typeof x === "function") refuseFunction(x);
     return x instanceof DType ? x : typeof x === "string" && !namesDevice(x) ? toDType(x) : MISMATCH;
   },
-  Device: (x) => (x instanceof Device || typeof x === "string" ? toDevice(x) : MISMATCH),
+  Device: (x) => (x instanceof Device || typeof x === "string" || isGpu(x) ? toDevice(x) : MISMATCH),
   MemoryFormat: (x) => (x instanceof MemoryFormat ? x : MISMATCH),
   Generator: (x) => (typeof x === "object" && x !== null && "manualSeed" in x ? x : MISMATCH),
   Storage: (x) => (x instanceof Storage || x instanceof UntypedStorage || hasStorage(x) ? x : MISMATCH),
   Index: (x) => x,
   Source: (x) => x,
 };
+
+/** A number in the place of a device is that of a GPU. */
+function isGpu(x: unknown): x is number {
+  return typeof x === "number" && Number.isInteger(x) && x >= 0;
+}
 
 function hasStorage(x: unknown): boolean {
   return typeof x === "object" && x !== null && "untypedStorage" in x;
@@ -178,6 +184,8 @@ function takesAll(overload: Overload, options: Record<string, unknown>): boolean
     if (options[key] === undefined) continue;
     if (key === "layout" && overload.layout) {
       if (!isStrided(options[key])) return false;
+    } else if (key === "pinMemory" && overload.layout) {
+      if (typeof options[key] !== "boolean") return false;
     } else if (key === "out" ? overload.out === 0 : !overload.args.some((a) => a[0] === key)) return false;
   }
   return true;
@@ -247,6 +255,15 @@ function taken(name: string, overloads: readonly Overload[], list: unknown[], op
   return taker.call(name, list, options, (...args) => call(name, overloads, args));
 }
 
+/** Factories make their result in pinned memory when they are told to. */
+function invoke<R>(overload: Overload, bound: unknown[], options: Record<string, unknown> | null): R {
+  const fn = overload.fn as (...args: unknown[]) => R;
+  if (overload.layout !== true || options?.pinMemory !== true) return fn(...bound);
+  const at = overload.args.findIndex(([name]) => name === "device");
+  requirePinnable((bound[at] ?? null) as Device | null);
+  return inPinnedMemory(() => fn(...bound));
+}
+
 /** Calls the first overload that fits. */
 export function call<R>(name: string, overloads: readonly Overload[], args: unknown[]): R {
   let options: Record<string, unknown> | null = null;
@@ -260,7 +277,7 @@ export function call<R>(name: string, overloads: readonly Overload[], args: unkn
     for (const overload of overloads) {
       loose = tolerant;
       const bound = bind(overload, list, options);
-      if (bound !== null) return (overload.fn as (...args: unknown[]) => R)(...bound);
+      if (bound !== null) return invoke(overload, bound, options);
     }
   }
   const other = taken(name, overloads, list, options);
@@ -316,7 +333,7 @@ function invalid(
   options: Record<string, unknown> | null,
 ): Error {
   for (const key of Object.keys(options ?? {})) {
-    if (key === "layout" && overloads.some((o) => o.layout)) continue;
+    if ((key === "layout" || key === "pinMemory") && overloads.some((o) => o.layout)) continue;
     if (key !== "out" && !overloads.some((o) => o.args.some((a) => a[0] === key))) {
       return texts.unknownKeyword(name, name, key);
     }

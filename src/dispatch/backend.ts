@@ -27,15 +27,15 @@ export interface Backend {
   launch(kernel: Launchable, device: Device): number;
   /**
    * The bytes of a tensor on another device: both have one dtype and shape, are row-major and have no flag bits.
-   * The CPU leaves it to the source's backend.
+   * The CPU leaves it to the source's backend. `later`: nobody waits for it, if the CPU's side is in pinned memory.
    */
-  copy(dst: Tensor, src: Tensor): void;
+  copy(dst: Tensor, src: Tensor, later?: boolean): void;
 }
 
 const cpu: Backend = {
   allocate: (nbytes) => Storage.allocate(nbytes),
   launch: (kernel) => kernel.call(frameAddress()),
-  copy: (dst, src) => backendOf(src._storage.device).copy(dst, src),
+  copy: (dst, src, later) => backendOf(src._storage.device).copy(dst, src, later),
 };
 
 /** Shapes without bytes: whoever has work for a kernel looked at `hasWork` before. */

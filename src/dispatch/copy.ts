@@ -22,10 +22,13 @@ function conversionType(from: DType, to: DType): DType {
   return to;
 }
 
-/** dst[...] = src, broadcasting; no autograd, no version bump. */
-export function copyInto(dst: Tensor, src: Tensor, op = "copy_"): Tensor {
+/**
+ * dst[...] = src, broadcasting; no autograd, no version bump. What goes between devices may arrive `later`, where
+ * pinned memory allows it.
+ */
+export function copyInto(dst: Tensor, src: Tensor, op = "copy_", later = false): Tensor {
   const { device } = dst._storage;
-  if (device !== src._storage.device) return acrossDevices(dst, src, op);
+  if (device !== src._storage.device) return acrossDevices(dst, src, op, later);
   if (!device.computes || sameElements(dst, src)) return dst;
   requireNoInternalOverlap(dst, op);
   requireNoPartialOverlap(dst, src, op);
@@ -34,7 +37,7 @@ export function copyInto(dst: Tensor, src: Tensor, op = "copy_"): Tensor {
 }
 
 /** Dtypes, layouts and broadcasts are one device's own work; between two of them only row-major bytes are copied. */
-function acrossDevices(dst: Tensor, src: Tensor, op: string): Tensor {
+function acrossDevices(dst: Tensor, src: Tensor, op: string, later: boolean): Tensor {
   const [from, to] = [src._storage.device, dst._storage.device];
   if (!to.computes) return dst;
   if (!from.computes) throw texts.copyFromMeta(op);
@@ -43,7 +46,7 @@ function acrossDevices(dst: Tensor, src: Tensor, op: string): Tensor {
   const dense = denseAs(src, dst.dtype);
   const direct = dst._contiguous && dst._bits === 0 && sameSizes(dst._shape, dense._shape);
   const landed = direct ? dst : empty(dense._shape, dst.dtype, to);
-  backendOf(to).copy(landed, dense);
+  backendOf(to).copy(landed, dense, later);
   if (!direct) transfer(dst, landed);
   return dst;
 }

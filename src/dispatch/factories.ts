@@ -3,7 +3,7 @@
 import * as texts from "../../generated/texts.ts";
 import { fillBytes } from "../ffi/memory.ts";
 import { Complex, Float, type Scalar } from "../tensor/complex.ts";
-import { CPU, type Device } from "../tensor/device.ts";
+import { CPU, type Device, defaultDevice } from "../tensor/device.ts";
 import { bool, type DType, defaultComplex, getDefaultDtype, int64 } from "../tensor/dtype.ts";
 import { contiguousStrides } from "../tensor/size.ts";
 import { makeStrided, type Tensor } from "../tensor/tensor.ts";
@@ -18,7 +18,7 @@ type Out = Tensor | undefined;
 
 /** Where a factory makes its result. */
 export function factoryDevice(device: Device | null, op: string): Device {
-  if (device === null) return CPU;
+  if (device === null) return defaultDevice();
   if (backends[device.type] === null) throw texts.createOnCpu(op, String(device));
   return device;
 }
@@ -41,7 +41,7 @@ export function outDtype(dtype: DType | null, out: Out, fallback: DType, op: str
 /** Sets every byte of a fresh tensor to zero. Tiny blocks are cleared when they are made. */
 function clear(t: Tensor): Tensor {
   if (t._storage.device !== CPU) return fill(t, 0);
-  if (t._storage.kind === "heap") fillBytes(t._storage.ptr, 0, t._storage.nbytes);
+  if (t._storage.kind !== "tiny") fillBytes(t._storage.ptr, 0, t._storage.nbytes);
   return t;
 }
 

@@ -2,12 +2,12 @@
 
 import * as texts from "../../generated/texts.ts";
 import type { Scalar } from "../tensor/complex.ts";
-import type { Device } from "../tensor/device.ts";
+import { CPU, type Device } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { contiguousStrides, sameSizes } from "../tensor/size.ts";
 import { type Storage, UntypedStorage } from "../tensor/storage.ts";
 import { bytesNeeded, type Tensor } from "../tensor/tensor.ts";
-import { checkSizes, emptyCopy } from "./allocate.ts";
+import { checkSizes, emptyCopy, inPinnedMemory } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
 import * as copies from "./copy.ts";
 import { checkFits } from "./fits.ts";
@@ -16,12 +16,12 @@ import { setGeometry } from "./out.ts";
 import { requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
 
 /** self[...] = src */
-export function copy(self: Tensor, src: Tensor, _nonBlocking: boolean): Tensor {
+export function copy(self: Tensor, src: Tensor, nonBlocking: boolean): Tensor {
   if (self === src || copies.sameElements(self, src)) return self;
   requireNoInternalOverlap(self, "copy_");
   requireNoPartialOverlap(self, src, "copy_");
   copies.requireExpandable(src._shape, self._shape);
-  copies.copyInto(self, src);
+  copies.copyInto(self, src, "copy_", nonBlocking);
   return self;
 }
 
@@ -44,9 +44,18 @@ export function zero(self: Tensor): Tensor {
   return copies.fill(self, 0);
 }
 
-export function toCopy(self: Tensor, dtype: DType, format: MemoryFormat | null, device: Device | null): Tensor {
+export function toCopy(
+  self: Tensor,
+  dtype: DType,
+  format: MemoryFormat | null,
+  device: Device | null,
+  nonBlocking: boolean,
+): Tensor {
   if (device !== null && device !== self._storage.device) {
-    return copies.copyInto(copies.emptyInFormat(self, dtype, format ?? preserveFormat, device), self, "to");
+    const make = () => copies.emptyInFormat(self, dtype, format ?? preserveFormat, device);
+    // As in torch: what is not waited for arrives in pinned memory.
+    const pins = nonBlocking && device === CPU && self._storage.device.type === "cuda";
+    return copies.copyInto(pins ? inPinnedMemory(make) : make(), self, "to", nonBlocking);
   }
   return dtype === self.dtype ? copies.clone(self, format) : copies.cast(self, dtype, format);
 }

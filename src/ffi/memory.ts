@@ -21,6 +21,7 @@ const releaseBlock = native.zs_release_function();
 const releaseMap = native.zs_release_mapping_function();
 const releaseWindow = native.zs_release_window_function();
 const releaseDevice = native.zs_cuda_release_function();
+const releaseHost = native.zs_cuda_release_host_function();
 const releaseFrame = native.zs_release_frame_function();
 /** Give handles back, see `ownHandle`. */
 export const releaseBatch = native.zs_release_batch_function();
@@ -56,9 +57,9 @@ let liveBefore = 0;
 let oldLimit = OLD_BYTES;
 let nextFull = 0;
 
-/** Bytes of blocks, here and on devices. */
+/** Bytes of blocks, here (pinned ones, too) and on devices. */
 function liveBytes(): number {
-  return native.zs_live_bytes() + native.zs_cuda_live_bytes();
+  return native.zs_live_bytes() + native.zs_cuda_live_bytes() + native.zs_cuda_host_live_bytes();
 }
 
 /**
@@ -191,6 +192,16 @@ function seenBytes(nbytes: number): number {
 /** The same for a block on a device, by its handle. Nobody reads or writes through this buffer. */
 export function ownDeviceBlock(address: number, nbytes: number, handle: number): ArrayBuffer {
   return adopt(address, 0, seenBytes(nbytes), handle, releaseDevice);
+}
+
+/** The same for pinned memory, which may be read and written through the buffer. */
+export function ownPinnedBlock(address: number, nbytes: number, handle: number): ArrayBuffer {
+  return adopt(address, 0, Math.min(nbytes, MAX_BUFFER), handle, releaseHost);
+}
+
+/** The same for memory of another process on a device. */
+export function ownForeignBlock(address: number, handle: number): ArrayBuffer {
+  return adopt(address, 0, 8, handle, native.zs_cuda_release_ipc_function());
 }
 
 /** Gives such a block back at once. */

@@ -181,7 +181,7 @@ const maskedFill: Rule = (call) => {
   const [x, where] = [lifted(self), lifted(mask)];
   if (!level.has(value)) return operator.run(x, where, value);
   if (value.ndim !== 0) return operator.run(...args);
-  const numbers = O._to_copy(padded(level.front(value), 1, rank), self.dtype, null, null);
+  const numbers = O._to_copy(padded(level.front(value), 1, rank), self.dtype, null, null, false);
   const found = O.where(where, numbers, x);
   return inplace ? O.copy_(x, found, false) : found;
 };

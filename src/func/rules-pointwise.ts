@@ -29,7 +29,7 @@ function aligned({ level, key, args }: Call): unknown[] {
 function inCommonDtype(t: Tensor, all: Tensor, others: readonly Tensor[]): Tensor {
   if (others.every((other) => other.ndim === 0)) return all;
   const dtype = resultTypeOf(t, ...others);
-  return dtype === t.dtype ? all : O._to_copy(all, dtype, null, null);
+  return dtype === t.dtype ? all : O._to_copy(all, dtype, null, null, false);
 }
 
 /** The place of the tensor among the arguments; negative when there are several. */

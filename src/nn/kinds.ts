@@ -18,7 +18,7 @@ export const NN_KINDS: RoomKinds = {
     generator: ["Generator", (value) => value instanceof Generator],
     placement: [
       "a device, a dtype or a Tensor",
-      (value) => isText(value) || targets.some((one) => value instanceof one),
+      (value) => isText(value) || Number.isInteger(value) || targets.some((one) => value instanceof one),
     ],
     dtype: ["a dtype", (value) => isText(value) || value instanceof DType],
   },

@@ -6,6 +6,7 @@
 
 import { gradFnOf } from "../autograd/history.ts";
 import { checkCall } from "../tensor/checks.ts";
+import type { DeviceLike } from "../tensor/device.ts";
 import { bfloat16, type DType, type DTypeLike, float16, float32, float64, toDType } from "../tensor/dtype.ts";
 import { AttributeError, KeyError, NotImplementedError, TypeError, ValueError } from "../tensor/errors.ts";
 import { take } from "../tensor/scope-state.ts";
@@ -332,22 +333,23 @@ export class Module {
   double(): this {
     return this.to(float64);
   }
-  /** Casts floating point parameters and buffers to float16. @torch torch.nn.Module.half */
-  half(): this {
+  /** Casts floating point parameters and buffers to float16. @torch torch.nn.Module.half */ half(): this {
     return this.to(float16);
   }
   /** Casts floating point parameters and buffers to bfloat16. @torch torch.nn.Module.bfloat16 */
   bfloat16(): this {
     return this.to(bfloat16);
   }
-  /** Casts everything, integers too. @torch torch.nn.Module.type */
-  type(dtype: DTypeLike): this {
+  /** Casts everything, integers too. @torch torch.nn.Module.type */ type(dtype: DTypeLike): this {
     const d: DType = toDType(dtype);
     convertAll(this, (t) => t.to(d));
     return this;
   }
-  /** Moves parameters and buffers to the CPU. @torch torch.nn.Module.cpu */
-  cpu(): this {
+  /** Moves parameters and buffers to a GPU, by default the current one. @torch torch.nn.Module.cuda */
+  cuda(device: DeviceLike = "cuda"): this {
+    return this.to(device);
+  }
+  /** Moves parameters and buffers to the CPU. @torch torch.nn.Module.cpu */ cpu(): this {
     return this.to("cpu");
   }
 

@@ -12,7 +12,7 @@ import type { Registered } from "./registers.ts";
 export interface Conversion {
   dtype?: DTypeLike | null;
   device?: DeviceLike | null;
-  /** Accepted as in torch: copies are made before the call returns. */
+  /** Whether copies from pinned memory to a GPU may still be going on when the call returns. */
   nonBlocking?: boolean;
 }
 
@@ -24,7 +24,8 @@ function conversionOf(target: Placement): Conversion {
   if (target instanceof DType) return { dtype: target };
   if (target === null || target === undefined) return {};
   if (target instanceof Device) return { device: target };
-  return isDTypeName(target) ? { dtype: target } : { device: target };
+  if (typeof target === "string" && isDTypeName(target)) return { dtype: target };
+  return { device: target as DeviceLike };
 }
 
 export function convertModule<M extends Registered>(module: M, target: Placement, named: Conversion): M {
@@ -38,7 +39,7 @@ export function convertModule<M extends Registered>(module: M, target: Placement
   }
   convertAll(module, (t) => {
     const d = dtype !== null && t.dtype.category >= 2 ? dtype : t.dtype;
-    return device === null ? t.to(d) : t.to(device, { dtype: d });
+    return device === null ? t.to(d) : t.to(device, { dtype: d, nonBlocking: c.nonBlocking === true });
   });
   return module;
 }

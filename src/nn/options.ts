@@ -1,7 +1,7 @@
 /** What constructors of modules share: trailing options, and new parameters. */
 import { empty } from "../dispatch/allocate.ts";
 import { namedArguments } from "../tensor/checks.ts";
-import { CPU, type DeviceLike, toDevice } from "../tensor/device.ts";
+import { type DeviceLike, defaultDevice, toDevice } from "../tensor/device.ts";
 import { type DTypeLike, getDefaultDtype, toDType } from "../tensor/dtype.ts";
 import { Parameter } from "./parameter.ts";
 import { CONSTRUCTORS } from "./signatures.ts";
@@ -29,5 +29,5 @@ export function settings<T extends object>(
 export function newParameter(shape: readonly number[], where: Placement): Parameter {
   const dtype = where.dtype === undefined || where.dtype === null ? getDefaultDtype() : toDType(where.dtype);
   const device = where.device === undefined || where.device === null ? null : toDevice(where.device);
-  return new Parameter(empty(shape, dtype, device ?? CPU));
+  return new Parameter(empty(shape, dtype, device ?? defaultDevice()));
 }

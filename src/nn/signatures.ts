@@ -85,6 +85,7 @@ export const MODULE = {
   bfloat16: "",
   type: "dtype:any",
   cpu: "",
+  cuda: "device?:any",
   stateDict: "| destination:dict prefix:string keepVars:bool",
   loadStateDict: "state:any | strict:bool assign:bool",
   extraRepr: "",

@@ -48,10 +48,13 @@ const devices = new Map<string, Device>([
   ["meta", META],
 ]);
 
+/** What "cuda" without a number stands for, and where factories make tensors when they are not told. */
+export const chosen: { cuda: number; factory: Device | null } = { cuda: 0, factory: null };
+
 /** The name of a device. */
 export type DeviceName = "cpu" | `cpu:${number}` | "meta" | `meta:${number}` | "cuda" | `cuda:${number}`;
-/** A device, or its name. */
-export type DeviceLike = Device | DeviceName;
+/** A device, its name, or the number of a GPU. */
+export type DeviceLike = Device | DeviceName | number;
 
 /** Checks a device before it is used; installed by the cuda room. */
 export const deviceChecks: { cuda: (device: Device) => void } = {
@@ -65,7 +68,10 @@ export function namesDevice(text: string): boolean {
   return /^(cpu|cuda|meta)(:\d+)?$/.test(text);
 }
 
-/** The device of a name, with the number that was said. A CUDA device without a usable driver is an error. */
+/**
+ * The device of a name, with the number that was said: "cuda" alone is the one that is current when it is used. A CUDA
+ * device without a usable driver is an error.
+ */
 export function deviceOf(name: string): Device {
   const found = devices.get(name);
   if (found?.computes === false || found?.type === "cpu") return found;
@@ -74,7 +80,7 @@ export function deviceOf(name: string): Device {
   if (m === null) throw texts.invalidDevice(undefined, name);
   const type = m[1] as Device["type"];
   if (type !== "cpu" && type !== "meta" && type !== "cuda") throw texts.unknownDevice(undefined, type);
-  const index = m[2] === undefined ? (type === "cuda" ? 0 : null) : Number(m[2]);
+  const index = m[2] === undefined ? null : Number(m[2]);
   const key = index === null ? type : `${type}:${index}`;
   const device = devices.get(key) ?? new Device(type, index);
   if (type === "cuda") deviceChecks.cuda(device);
@@ -82,11 +88,26 @@ export function deviceOf(name: string): Device {
   return device;
 }
 
+/** The number of the GPU that is meant. */
+export function gpuOf(device: Device): number {
+  return device.index ?? chosen.cuda;
+}
+
 /**
- * Where tensors are put that are wanted on a device, or on the device of a name: there is one processor and one place
- * without bytes, whatever number was said.
+ * Where tensors are put that are wanted on a device, on the device of a name, or on a GPU by its number: there is one
+ * processor and one place without bytes, whatever number was said, and a GPU always has one.
  */
-export function toDevice(value: Device | string): Device {
+export function toDevice(value: Device | string | number): Device {
+  if (typeof value === "number") return deviceOf(`cuda:${value}`);
   const device = value instanceof Device ? value : deviceOf(value);
-  return device.type === "cpu" ? CPU : device.type === "meta" ? META : device;
+  if (device.type === "cpu") return CPU;
+  if (device.type === "meta") return META;
+  return device.index === null || devices.get(device.toString()) !== device
+    ? deviceOf(`cuda:${gpuOf(device)}`)
+    : device;
+}
+
+/** Where a factory makes its result when nothing is said. */
+export function defaultDevice(): Device {
+  return chosen.factory === null ? CPU : toDevice(chosen.factory);
 }

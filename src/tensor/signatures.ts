@@ -1,6 +1,6 @@
 // What functions and members that are no operators take, as data that checks.ts reads; operators have the schema.
 
-const DATA = "data:notDict | dtype:any device:any requiresGrad:bool";
+const DATA = "data:notDict | dtype:any device:any requiresGrad:bool pinMemory:bool";
 
 /** Members of Tensor. */
 export const MEMBERS = {
@@ -36,7 +36,7 @@ export const MEMBERS = {
 /** Functions of src/api, src/autograd and below. */
 export const FUNCTIONS = {
   tensor: DATA,
-  asTensor: "data:notDict | dtype:any device:any",
+  asTensor: "data:notDict | dtype:any device:any pinMemory:bool",
   fromTypedArray: "array:notDict",
   int: "value:notDict",
   float: "value:notDict",
@@ -47,6 +47,9 @@ export const FUNCTIONS = {
   resultType: "tensor:notDict other:notDict",
   getDefaultDtype: "",
   setDefaultDtype: "d:notDict",
+  getDefaultDevice: "",
+  setDefaultDevice: "device:notDict",
+  withDevice: "device:notDict body?:fn",
   getPrintoptions: "",
   setPrintoptions: "| profile:any precision:any threshold:any edgeitems:any linewidth:any sciMode:any sci_mode:any",
   getNumThreads: "",

@@ -29,8 +29,25 @@ function reaches(buffer: ArrayBuffer, offset: number, nbytes: number): boolean {
   return !buffer.detached && (!buffer.resizable || buffer.byteLength >= offset + nbytes);
 }
 
+/** Memory of GPUs: other bytes for a storage whose size changes. The cuda room tells once there are GPUs. */
+export const deviceMemory: { resized: (old: Storage, nbytes: number) => Storage } = {
+  resized: () => {
+    throw texts.storageNotResizable(undefined);
+  },
+};
+
 /** Who owns the bytes. */
-export type StorageKind = "tiny" | "heap" | "mapped" | "borrowed" | "device" | "none" | "freed";
+export type StorageKind = "tiny" | "heap" | "pinned" | "mapped" | "borrowed" | "device" | "none" | "freed";
+
+const RESIZABLE: ReadonlySet<StorageKind> = new Set(["tiny", "heap", "pinned", "device", "none"]);
+
+/** Memory of the host that GPUs reach by themselves; the cuda room tells once there are GPUs. */
+export const pinnedMemory: { allocate: (nbytes: number) => Storage; holds: (address: number) => boolean } = {
+  allocate: () => {
+    throw texts.noCudaSupport(undefined);
+  },
+  holds: () => false,
+};
 
 /**
  * A block of bytes. `ptr` is the one place that knows where they are: a tiny block moves once, when it is
@@ -49,6 +66,8 @@ export class Storage {
   claims = 0;
   /** Bytes that the block has room for. */
   private capacity: number;
+  /** The handle of a block on a device, by which its allocator knows it. */
+  block = 0;
   /** What made this storage, when it is more than memory (the file of a mapping). */
   source: object | null = null;
 
@@ -126,7 +145,7 @@ export class Storage {
   }
 
   get resizable(): boolean {
-    return this.kind === "tiny" || this.kind === "heap" || this.kind === "none";
+    return RESIZABLE.has(this.kind);
   }
 
   /** Before the first `end` bytes are used: throws when they are not there. */
@@ -159,17 +178,25 @@ export class Storage {
       this.nbytes = nbytes;
       return;
     }
-    const next = Storage.allocate(nbytes);
-    if (this.nbytes > 0) copyBytes(next.address, this.ptr, Math.min(nbytes, this.nbytes));
+    const next = this.moved(nbytes);
     const old = this.anchor;
-    const own = this.kind === "heap" && !this.exported;
+    const own = this.kind !== "tiny" && !this.exported;
     this.exported = false;
     this.address = next.address;
     this.nbytes = nbytes;
     this.capacity = nbytes;
     this.anchor = next.anchor;
     this.kind = next.kind;
+    this.block = next.block;
     if (own) releaseAnchor(old);
+  }
+
+  /** Other bytes, with those of these that fit. */
+  private moved(nbytes: number): Storage {
+    if (this.kind === "device") return deviceMemory.resized(this, nbytes);
+    const next = this.kind === "pinned" && nbytes > 0 ? pinnedMemory.allocate(nbytes) : Storage.allocate(nbytes);
+    if (this.nbytes > 0) copyBytes(next.address, this.ptr, Math.min(nbytes, this.nbytes));
+    return next;
   }
 
   /** True once a typed array over these bytes was handed out. */
@@ -247,7 +274,7 @@ export class Storage {
     this.address = 0;
     if (this.watched && this.kind === "borrowed" && anchor instanceof Storage) anchor.release();
     if (this.kind === "heap") returnBlock(anchor, address, capacity, this.exported);
-    else if (this.kind === "mapped") releaseAnchor(anchor);
+    else if (this.kind === "mapped" || this.kind === "pinned") releaseAnchor(anchor);
     else if (this.kind === "device") returnDeviceBlock(anchor, capacity);
     this.kind = "freed";
   }
@@ -313,7 +340,7 @@ export class UntypedStorage {
   }
   /** Address of the first byte, 0 on the meta device. */
   dataPtr(): number {
-    if (!this.hasBytes) return 0;
+    if (!this.hasBytes) return this.storage.device.computes && this.storage.nbytes > 0 ? this.storage.ptr : 0;
     this.storage.buffer();
     return this.storage.ptr;
   }

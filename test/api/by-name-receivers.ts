@@ -23,6 +23,7 @@ export const RECEIVERS: Readonly<Record<string, () => Any>> = {
   ...MODULE_RECEIVERS,
   Complex: () => new Z.Complex(1, 2),
   Device: () => Z.device("cpu"),
+  Event: () => new Z.cuda.Event({ enableTiming: true }),
   Generator: () => new Z.Generator().manualSeed(3),
   Size: () => ones(2, 3).shape,
   Tensor: values,
@@ -165,6 +166,12 @@ const ERRORS = [
 
 /** What is not called, by path, by class and method, or by name. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    ["equals", "query", "recordEvent", "synchronize", "waitEvent", "waitStream"].map((name) => [
+      `cuda.Stream#${name}`,
+      "streams take a GPU",
+    ]),
+  ),
   ...MODULE_LEFT_OUT,
   "nn.Identity#forward": "passes on whatever it gets",
   "nn.Sequential#forward": "passes on whatever it gets",
@@ -234,6 +241,7 @@ export const OPTIONS: Readonly<Record<string, readonly string[]>> = {
 /** Results that are other ones at every call, and why. */
 export const VARIES: Readonly<Record<string, string>> = {
   dataPtr: "an address",
+  "cuda.toPointer": "an address",
   seed: "drawn by the system",
   "profiler.Profile#exportChromeTrace": "times",
   "tensordict.toShared": "names of files",
@@ -243,6 +251,7 @@ export const VARIES: Readonly<Record<string, string>> = {
 const NEED_STORE = ["io.RemoteSafetensors.open", "io.download", "io.upload", "loadRemote", "saveRemote"];
 const NEED_GPU = [
   "TensorDict#cuda",
+  "nn.Linear#cuda",
   ...["currentDevice", "getDeviceCapability", "getDeviceName", "getDeviceProperties", "getDriverVersion"].map(
     (name) => `cuda.${name}`,
   ),
@@ -251,7 +260,16 @@ const NEED_GPU = [
   ),
   "cuda.synchronize",
   "cuda.emptyCache",
+  ...["currentStream", "defaultStream", "device", "setDevice", "setPerProcessMemoryFraction", "setStream"].map(
+    (name) => `cuda.${name}`,
+  ),
+  "new cuda.Stream",
+  "cuda.Stream.priorityRange",
 ];
+
+/** What needs something of a GPU that is no GPU's here. */
+const WITHOUT_STREAM = ["Tensor#recordStream", "cuda.Event#record", "cuda.Event#wait", "cuda.Event#elapsedTime"];
+const WITHOUT_MEMORY = ["cuda.ipcHandle", "cuda.openIpc"];
 
 /** What fails here, alike by position and by name, and why. */
 export const FAILS: Readonly<Record<string, string>> = {
@@ -261,5 +279,7 @@ export const FAILS: Readonly<Record<string, string>> = {
   "PersistentTensorDict#memmap_": "what is in a file cannot be mapped in its place",
   "PersistentTensorDict#requiresGrad_": "what a file holds has no gradients",
   ...Object.fromEntries(NEED_STORE.map((name) => [name, STORE])),
+  ...Object.fromEntries(WITHOUT_STREAM.map((name) => [name, "no stream, or nothing recorded"])),
+  ...Object.fromEntries(WITHOUT_MEMORY.map((name) => [name, "no memory of a GPU"])),
   ...(Z.cuda.isAvailable() ? {} : Object.fromEntries(NEED_GPU.map((name) => [name, "there is no GPU here"]))),
 };

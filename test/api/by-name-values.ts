@@ -39,6 +39,7 @@ export const gguf = join(import.meta.dir, "..", "fixtures", "gguf", "blocks.gguf
 /** Something with a state. */
 export const stateful = () => new io.StateDict({ a: ones(2) });
 export const taken = () => written("snapshot", (path) => io.Snapshot.take({ path, appState: { state: stateful() } }));
+const fixed = ones(2);
 const layer = () => new nn.TransformerEncoderLayer(4, 2, 4);
 const decoder = () => new nn.TransformerDecoderLayer(4, 2, 4);
 
@@ -152,6 +153,22 @@ export const VALUES: Readonly<Record<string, () => unknown>> = {
   "namedApply.fn": () => (_name: string, t: Any) => t.add(1),
   "newZeros.size": () => [1, 2],
   "cuda.index": () => 0,
+  "cuda.device": () => 0,
+  "cuda.abbreviated": () => true,
+  "cuda.fraction": () => 1,
+  "cuda.stream": () => null,
+  "cuda.body": () => () => 1,
+  "cuda.tensor": () => ones(2),
+  "cuda.given": () => Z.cuda.toPointer(fixed),
+  "cuda.handle": () => ({ handle: "", device: 0, offset: 0, dtype: "float32", shape: [1], strides: [1] }),
+  "Stream.device": () => 0,
+  "Stream.priority": () => 0,
+  "Event.enableTiming": () => true,
+  "Event.blocking": () => false,
+  "Event.interprocess": () => false,
+  "Event.stream": () => null,
+  "Event.endEvent": () => new Z.cuda.Event({ enableTiming: true }),
+  "Tensor#recordStream.stream": () => null,
   "setNonTensor.value": () => "text",
   "makeMemmap.key": () => "m",
   "makeMemmapFromTensor.key": () => "m",

@@ -45,7 +45,7 @@ describe.skipIf(!available)("a device that fails", () => {
   test.each(["out_of_memory", "allocations_left=0", "bytes_limit=10"])("%s", (faults) => {
     const error = tried(SUM, faults);
     expect([error.name, error.code]).toEqual(["OutOfMemoryError", "out_of_memory"]);
-    expect(error.message).toContain("Tried to allocate 20 bytes");
+    expect(error.message).toContain("Tried to allocate 2.00 MiB");
   });
 
   test.each(["refuse_module=218", "capability=70", "version=9020"])("kernels that are refused: %s", (faults) => {

@@ -18,6 +18,8 @@ comptime {
     _ = @import("cuda/driver.zig");
     _ = @import("cuda/loader.zig");
     _ = @import("cuda/memory.zig");
+    _ = @import("cuda/pinned.zig");
+    _ = @import("cuda/statistics.zig");
     _ = @import("gpu/args.zig");
     _ = @import("cuda/axes.zig");
     _ = @import("cuda/name_kernels.zig");

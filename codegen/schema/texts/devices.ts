@@ -76,4 +76,22 @@ export const texts = [
     code: "device",
     text: "Device index must not be negative",
   },
+  {
+    name: "notAGpu",
+    error: "RuntimeError",
+    code: "device",
+    text: "Invalid device, must be cuda device, but got: {device}",
+  },
+  {
+    name: "cannotPin",
+    error: "RuntimeError",
+    code: "device",
+    text: "cannot pin '{type}' only dense CPU tensors can be pinned",
+  },
+  {
+    name: "pinnedOnGpu",
+    error: "RuntimeError",
+    code: "device",
+    text: "Only dense CPU tensors can be pinned",
+  },
 ] as const satisfies readonly TextSchema[];

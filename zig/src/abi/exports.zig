@@ -305,8 +305,11 @@ comptime {
     for (.{
         cuda,
         @import("../cuda/services.zig"),
-        @import("../cuda/launch.zig"),
+        @import("../cuda/events.zig"),
         @import("../cuda/faults.zig"),
+        @import("../cuda/pinned.zig"),
+        @import("../cuda/ipc.zig"),
+        @import("../cuda/launch.zig"),
     }) |room| {
         for (@typeInfo(room).@"struct".decls) |decl| {
             if (std.mem.startsWith(u8, decl.name, "zs_")) @export(&@field(room, decl.name), .{ .name = decl.name });

@@ -21,6 +21,9 @@ pub const Pointer = u64;
 
 pub const out_of_memory: Result = 2;
 
+/// Memory of a device as other processes are told of it.
+pub const IpcHandle = extern struct { bytes: [64]u8 };
+
 /// What is used of the driver, by the names of its symbols without "cu".
 pub const Functions = struct {
     Init: *const fn (flags: c_uint) callconv(.c) Result,
@@ -91,6 +94,10 @@ pub const Work = struct {
     EventQuery: *const fn (event: Event) callconv(.c) Result,
     EventSynchronize: *const fn (event: Event) callconv(.c) Result,
     EventElapsedTime: *const fn (milliseconds: *f32, start: Event, end: Event) callconv(.c) Result,
+    CtxGetStreamPriorityRange: *const fn (least: *c_int, greatest: *c_int) callconv(.c) Result,
+    IpcGetMemHandle: *const fn (handle: *IpcHandle, pointer: Pointer) callconv(.c) Result,
+    IpcOpenMemHandle_v2: *const fn (pointer: *Pointer, handle: IpcHandle, flags: c_uint) callconv(.c) Result,
+    IpcCloseMemHandle: *const fn (pointer: Pointer) callconv(.c) Result,
 };
 
 const default_names: []const [*:0]const u8 = switch (builtin.os.tag) {

@@ -3,11 +3,13 @@
 //! of 2 MiB, up to 10 MiB from segments of 20 MiB, and larger ones have segments of their own, in steps of 2 MiB.
 //!
 //! A block goes back to the stream that it was made for, whose work is done in order: the next owner's work waits
-//! for the last owner's by itself.
+//! for the last owner's by itself. What other streams did with it (`record`) must have passed before.
 const std = @import("std");
 const context = @import("context.zig");
 const driver = @import("driver.zig");
+const events = @import("events.zig");
 const Lock = @import("lock.zig").Lock;
+pub const Statistics = @import("statistics.zig").Statistics;
 
 const gpa = std.heap.c_allocator;
 
@@ -24,9 +26,12 @@ pub const Block = struct {
     address: u64,
     size: u64,
     requested: u64 = 0,
-    /// Owners; none when the block is free.
+    /// Owners; none when the block is free, or waits for other streams.
     owners: u32 = 0,
     small: bool,
+    /// Other streams that work with it, and how many of them its last owner left behind.
+    uses: std.ArrayList(u64) = .empty,
+    waiting: u32 = 0,
     /// Neighbours within the segment.
     before: ?*Block = null,
     after: ?*Block = null,
@@ -34,39 +39,24 @@ pub const Block = struct {
     fn is_segment(b: *const Block) bool {
         return b.before == null and b.after == null;
     }
-};
-
-pub const Statistics = struct {
-    allocated: u64 = 0,
-    most_allocated: u64 = 0,
-    reserved: u64 = 0,
-    most_reserved: u64 = 0,
-    requested: u64 = 0,
-    allocations: u64 = 0,
-    frees: u64 = 0,
-    /// Times that memory was given back to the driver and asked for again, and that there was none even so.
-    retries: u64 = 0,
-    failures: u64 = 0,
-    segments: u64 = 0,
-
-    fn grow(s: *Statistics, bytes: u64) void {
-        s.allocated += bytes;
-        s.most_allocated = @max(s.most_allocated, s.allocated);
-    }
-    fn reserve(s: *Statistics, bytes: u64) void {
-        s.reserved += bytes;
-        s.most_reserved = @max(s.most_reserved, s.reserved);
-        s.segments += 1;
+    fn is_free(b: *const Block) bool {
+        return b.owners == 0 and b.waiting == 0;
     }
 };
 
 /// Free blocks by stream, size and address.
 const Pool = std.ArrayList(*Block);
 
+/// A block without owners that a stream may still work with.
+const Pending = struct { event: driver.Event, block: *Block };
+
 const State = struct {
     lock: Lock = .{},
     pools: [2]Pool = .{ .empty, .empty },
+    pending: std.ArrayList(Pending) = .empty,
     statistics: Statistics = .{},
+    /// Bytes that may be reserved.
+    limit: u64 = std.math.maxInt(u64),
 };
 
 var states: [context.max_devices]State = @splat(.{});
@@ -102,15 +92,19 @@ pub fn allocate(device: u32, bytes: u64, stream: u64) Failure!*Block {
     const state = &states[device];
     state.lock.lock();
     defer state.lock.unlock();
+    if (state.pending.items.len > 0) settle(state);
     const size = rounded(bytes);
     const block = take(state, device, size, stream) orelse try fresh(state, device, size, stream);
     try split(state, block, size);
     block.owners = 1;
     block.requested = bytes;
     const s = &state.statistics;
-    s.grow(block.size);
-    s.requested += bytes;
-    s.allocations += 1;
+    const n: i64 = @intCast(block.size);
+    s.add(.allocation, block.small, 1);
+    s.add(.allocated_bytes, block.small, n);
+    s.add(.active, block.small, 1);
+    s.add(.active_bytes, block.small, n);
+    s.add(.requested_bytes, block.small, @intCast(bytes));
     return block;
 }
 
@@ -129,32 +123,51 @@ fn fresh(state: *State, device: u32, size: u64, stream: u64) Failure!*Block {
     errdefer gpa.destroy(block);
     const total = segment_size(size);
     var address: driver.Pointer = 0;
-    const cu = try context.functions();
-    var result = cu.MemAlloc_v2(&address, total);
+    var result = try segment(state, total, &address);
     if (result == driver.out_of_memory) {
-        state.statistics.retries += 1;
+        state.statistics.counts.num_alloc_retries += 1;
+        try wait_for_uses(state);
         try give_back(state);
-        result = cu.MemAlloc_v2(&address, total);
-        if (result == driver.out_of_memory) state.statistics.failures += 1;
+        result = try segment(state, total, &address);
     }
     try context.check(result);
     block.* = .{ .device = device, .stream = stream, .address = address, .size = total, .small = size <= small_most };
-    state.statistics.reserve(total);
+    const s = &state.statistics;
+    s.add(.segment, block.small, 1);
+    s.add(.reserved_bytes, block.small, @intCast(total));
+    s.counts.num_device_alloc += 1;
     return block;
+}
+
+/// Memory of the driver, within the limit.
+fn segment(state: *State, bytes: u64, address: *driver.Pointer) context.Failure!driver.Result {
+    if (bytes > state.limit -| state.statistics.total(.reserved_bytes)) return driver.out_of_memory;
+    const cu = try context.functions();
+    return cu.MemAlloc_v2(address, bytes);
 }
 
 /// Cuts off what is not needed, when it is worth keeping.
 fn split(state: *State, block: *Block, size: u64) Failure!void {
+    const s = &state.statistics;
+    const part = !block.is_segment();
     const rest = block.size - size;
-    if (if (block.small) rest < step else rest <= small_most) return;
+    if (if (block.small) rest < step else rest <= small_most) {
+        if (!part) return;
+        s.add(.inactive_split, block.small, -1);
+        s.add(.inactive_split_bytes, block.small, -@as(i64, @intCast(block.size)));
+        return;
+    }
     const other = try gpa.create(Block);
     other.* = block.*;
+    other.uses = .empty;
     other.address += size;
     other.size = rest;
     other.before = block;
     if (block.after) |next| next.before = other;
     block.after = other;
     block.size = size;
+    if (!part) s.add(.inactive_split, block.small, 1);
+    s.add(.inactive_split_bytes, block.small, if (part) -@as(i64, @intCast(size)) else @intCast(rest));
     try put(state, other);
 }
 
@@ -177,6 +190,19 @@ pub fn keep(block: *Block) void {
     block.owners += 1;
 }
 
+/// Notes that a stream works with a block that was made for another.
+pub fn record(block: *Block, stream: u64) void {
+    const state = &states[block.device];
+    state.lock.lock();
+    defer state.lock.unlock();
+    if (stream == block.stream or std.mem.indexOfScalar(u64, block.uses.items, stream) != null) return;
+    // What cannot be noted is waited for.
+    block.uses.append(gpa, stream) catch if (events.mark(block.device, stream)) |event| {
+        events.wait(event) catch {};
+        events.give(block.device, event);
+    } else |_| {};
+}
+
 /// Gives up one owner; the last one's block is free again. Runs on any thread, the collector's among them.
 pub fn release(block: *Block) void {
     const state = &states[block.device];
@@ -184,19 +210,77 @@ pub fn release(block: *Block) void {
     defer state.lock.unlock();
     block.owners -= 1;
     if (block.owners > 0) return;
+    state.statistics.add(.allocation, block.small, -1);
+    state.statistics.add(.allocated_bytes, block.small, -@as(i64, @intCast(block.size)));
+    for (block.uses.items) |stream| leave(state, block, stream);
+    block.uses.clearAndFree(gpa);
+    if (block.waiting == 0) make_free(state, block);
+}
+
+/// Keeps a block until a stream has passed this moment. A device that cannot say so has nothing left to lose.
+fn leave(state: *State, block: *Block, stream: u64) void {
+    const event = events.mark(block.device, stream) catch return;
+    state.pending.append(gpa, .{ .event = event, .block = block }) catch {
+        events.wait(event) catch {};
+        events.give(block.device, event);
+        return;
+    };
+    block.waiting += 1;
+}
+
+/// Frees the blocks that other streams are done with.
+fn settle(state: *State) void {
+    var i: usize = 0;
+    while (i < state.pending.items.len) {
+        if (!events.passed(state.pending.items[i].event)) {
+            i += 1;
+            continue;
+        }
+        arrived(state, state.pending.orderedRemove(i));
+    }
+}
+
+fn arrived(state: *State, p: Pending) void {
+    events.give(p.block.device, p.event);
+    p.block.waiting -= 1;
+    if (p.block.waiting == 0) make_free(state, p.block);
+}
+
+fn wait_for_uses(state: *State) context.Failure!void {
+    state.statistics.counts.num_sync_all_streams += 1;
+    while (state.pending.items.len > 0) {
+        try events.wait(state.pending.items[0].event);
+        arrived(state, state.pending.orderedRemove(0));
+    }
+}
+
+fn make_free(state: *State, block: *Block) void {
     const s = &state.statistics;
-    s.allocated -= block.size;
-    s.requested -= block.requested;
-    s.frees += 1;
+    const size: i64 = @intCast(block.size);
+    s.add(.active, block.small, -1);
+    s.add(.active_bytes, block.small, -size);
+    s.add(.requested_bytes, block.small, -@as(i64, @intCast(block.requested)));
+    var splits: i64 = 0;
+    var bytes: i64 = 0;
     var b = block;
-    if (b.before) |left| if (left.owners == 0) {
+    if (b.before) |left| if (left.is_free()) {
         drop(state, left);
+        splits -= 1;
+        bytes -= @intCast(left.size);
         b = join(left, b);
     };
-    if (b.after) |right| if (right.owners == 0) {
+    if (b.after) |right| if (right.is_free()) {
         drop(state, right);
+        splits -= 1;
+        bytes -= @intCast(right.size);
         b = join(b, right);
     };
+    if (!b.is_segment()) {
+        splits += 1;
+        bytes += @intCast(b.size);
+    }
+    s.add(.inactive_split, b.small, splits);
+    s.add(.inactive_split_bytes, b.small, bytes);
     // Without memory for the list the block is lost to this process, and its bytes stay counted as reserved.
     put(state, b) catch {};
 }
@@ -221,8 +305,9 @@ fn give_back(state: *State) context.Failure!void {
                 continue;
             }
             try context.check(cu.MemFree_v2(block.address));
-            state.statistics.reserved -= block.size;
-            state.statistics.segments -= 1;
+            state.statistics.add(.segment, block.small, -1);
+            state.statistics.add(.reserved_bytes, block.small, -@as(i64, @intCast(block.size)));
+            state.statistics.counts.num_device_free += 1;
             _ = pool.orderedRemove(i);
             gpa.destroy(block);
         }
@@ -234,6 +319,7 @@ pub fn empty_cache(device: u32) context.Failure!void {
     const state = &states[device];
     state.lock.lock();
     defer state.lock.unlock();
+    try wait_for_uses(state);
     try give_back(state);
 }
 
@@ -244,19 +330,50 @@ pub fn statistics(device: u32) Statistics {
     return state.statistics;
 }
 
-pub fn reset_peak(device: u32) void {
+pub const Reset = enum { peak, accumulated };
+
+pub fn reset(device: u32, what: Reset) void {
     const state = &states[device];
     state.lock.lock();
     defer state.lock.unlock();
-    state.statistics.most_allocated = state.statistics.allocated;
-    state.statistics.most_reserved = state.statistics.reserved;
+    switch (what) {
+        .peak => state.statistics.reset_peak(),
+        .accumulated => state.statistics.reset_accumulated(),
+    }
+}
+
+/// How many bytes may be reserved from now on.
+pub fn set_limit(device: u32, bytes: u64) void {
+    const state = &states[device];
+    state.lock.lock();
+    defer state.lock.unlock();
+    state.limit = bytes;
+}
+
+/// Counts a request that failed for good. Gives the bytes that the driver was asked for, and the limit.
+pub fn refused(device: u32, bytes: u64) [2]u64 {
+    const state = &states[device];
+    state.lock.lock();
+    defer state.lock.unlock();
+    state.statistics.counts.num_ooms += 1;
+    return .{ segment_size(rounded(bytes)), state.limit };
+}
+
+/// Where the segment of a block begins, which the driver knows.
+pub fn segment_of(block: *const Block) u64 {
+    const state = &states[block.device];
+    state.lock.lock();
+    defer state.lock.unlock();
+    var b = block;
+    while (b.before) |left| b = left;
+    return b.address;
 }
 
 /// Bytes of blocks that somebody has, on all devices.
 pub fn live() u64 {
     var total: u64 = 0;
     for (0..context.max_devices) |i| {
-        if (context.is_used(@intCast(i))) total += statistics(@intCast(i)).allocated;
+        if (context.is_used(@intCast(i))) total += statistics(@intCast(i)).total(.allocated_bytes);
     }
     return total;
 }

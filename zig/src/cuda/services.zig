@@ -3,9 +3,11 @@
 const std = @import("std");
 const context = @import("context.zig");
 const driver = @import("driver.zig");
+const events = @import("events.zig");
 const faults = @import("faults.zig");
 const memory = @import("memory.zig");
 const modules = @import("modules.zig");
+const pinned = @import("pinned.zig");
 
 fn handle(x: f64) ?*anyopaque {
     return @ptrFromInt(@as(usize, @intFromFloat(x)));
@@ -49,6 +51,11 @@ fn release_block(_: ?*anyopaque, block: ?*anyopaque) callconv(.c) void {
     if (block) |b| memory.release(@ptrCast(@alignCast(b)));
 }
 
+/// A block is used on another stream than that which it was made for.
+pub fn zs_cuda_record(block: f64, stream: f64) callconv(.c) void {
+    memory.record(@ptrCast(@alignCast(handle(block).?)), address(stream));
+}
+
 pub fn zs_cuda_release_function() callconv(.c) f64 {
     return @floatFromInt(@intFromPtr(&release_block));
 }
@@ -57,18 +64,27 @@ pub fn zs_cuda_live_bytes() callconv(.c) f64 {
     return @floatFromInt(memory.live());
 }
 
-/// Writes the numbers of memory.Statistics in their order.
+/// Writes the numbers of memory.Statistics in their order. 1 for a device that was used.
 pub fn zs_cuda_memory_stats(device: u32, to: [*]f64) callconv(.c) i32 {
     if (device >= context.max_devices) return 0;
-    const s = memory.statistics(device);
-    inline for (@typeInfo(memory.Statistics).@"struct".fields, 0..) |field, i| {
-        to[i] = @floatFromInt(@field(s, field.name));
-    }
-    return 0;
+    memory.statistics(device).write(to);
+    return @intFromBool(context.is_used(device));
 }
 
-pub fn zs_cuda_reset_peak(device: u32) callconv(.c) void {
-    if (device < context.max_devices) memory.reset_peak(device);
+/// `what` is a place of memory.Reset.
+pub fn zs_cuda_reset_stats(device: u32, what: u32) callconv(.c) void {
+    if (device < context.max_devices) memory.reset(device, if (what == 0) .peak else .accumulated);
+}
+
+/// How many bytes the allocator may take from the driver.
+pub fn zs_cuda_set_limit(device: u32, bytes: f64) callconv(.c) void {
+    if (device < context.max_devices) memory.set_limit(device, address(bytes));
+}
+
+/// An allocation failed for good: writes what the driver was asked for, and the limit.
+pub fn zs_cuda_refused(device: u32, nbytes: f64, to: *[2]f64) callconv(.c) void {
+    const numbers = memory.refused(device, address(nbytes));
+    to.* = .{ @floatFromInt(numbers[0]), @floatFromInt(numbers[1]) };
 }
 
 pub fn zs_cuda_empty_cache(device: u32) callconv(.c) i32 {
@@ -77,40 +93,79 @@ pub fn zs_cuda_empty_cache(device: u32) callconv(.c) i32 {
     return coded(memory.empty_cache(device));
 }
 
-/// Bytes from the host; they may be overwritten as soon as this returns.
-pub fn zs_cuda_to_device(to: f64, from: [*]const u8, nbytes: f64, device: u32, stream: f64) callconv(.c) i32 {
+/// Bytes from the host. They may be overwritten as soon as this returns, unless `later` is set and they are pinned.
+pub fn zs_cuda_to_device(
+    to: f64,
+    from: [*]const u8,
+    nbytes: f64,
+    device: u32,
+    stream: f64,
+    later: u32,
+) callconv(.c) i32 {
     const cu = context.functions() catch |e| return code(e);
     _ = context.use(device) catch |e| return code(e);
-    return coded(context.check(cu.MemcpyHtoDAsync_v2(address(to), from, address(nbytes), handle(stream))));
+    context.check(cu.MemcpyHtoDAsync_v2(address(to), from, address(nbytes), handle(stream))) catch |e| return code(e);
+    return settled(@intFromPtr(from), device, stream, later);
 }
 
-/// Bytes to the host, which are there when this returns.
-pub fn zs_cuda_to_host(to: [*]u8, from: f64, nbytes: f64, device: u32, stream: f64) callconv(.c) i32 {
+/// Bytes to the host, which are there when this returns, unless `later` is set and the memory is pinned.
+pub fn zs_cuda_to_host(
+    to: [*]u8,
+    from: f64,
+    nbytes: f64,
+    device: u32,
+    stream: f64,
+    later: u32,
+) callconv(.c) i32 {
     const cu = context.functions() catch |e| return code(e);
     _ = context.use(device) catch |e| return code(e);
     context.check(cu.MemcpyDtoHAsync_v2(to, address(from), address(nbytes), handle(stream))) catch |e| return code(e);
+    return settled(@intFromPtr(to), device, stream, later);
+}
+
+/// Waits for a copy that touches memory of the host; or that memory knows of it.
+fn settled(host: usize, device: u32, stream: f64, later: u32) i32 {
+    if (later != 0 and pinned.record(host, device, address(stream))) return 0;
+    const cu = context.functions() catch |e| return code(e);
     context.check(cu.StreamSynchronize(handle(stream))) catch |e| return code(e);
     return faults.code(device);
 }
 
-/// Bytes from one place to another of a device, or of two.
+/// Bytes from one place to another of a device, or of two: then on the source's stream, between the work that both
+/// streams have and that which they will be given.
 pub fn zs_cuda_on_device(
     to: f64,
     to_device: u32,
+    to_stream: f64,
     from: f64,
     from_device: u32,
+    from_stream: f64,
     nbytes: f64,
-    stream: f64,
 ) callconv(.c) i32 {
-    const cu = context.functions() catch |e| return code(e);
-    const source = context.use(from_device) catch |e| return code(e);
-    const target = context.use(to_device) catch |e| return code(e);
-    const s = handle(stream);
     const n = address(nbytes);
-    return coded(context.check(if (source == target)
-        cu.MemcpyDtoDAsync_v2(address(to), address(from), n, s)
+    const target = .{ to_device, address(to_stream) };
+    const source = .{ from_device, address(from_stream) };
+    return coded(if (to_device == from_device)
+        within(target, address(to), address(from), n)
     else
-        cu.MemcpyPeerAsync(address(to), target.context, address(from), source.context, n, s)));
+        between(target, address(to), source, address(from), n));
+}
+
+const Place = struct { u32, u64 };
+
+fn within(place: Place, to: u64, from: u64, nbytes: u64) context.Failure!void {
+    const cu = try context.functions();
+    _ = try context.use(place[0]);
+    try context.check(cu.MemcpyDtoDAsync_v2(to, from, nbytes, @ptrFromInt(place[1])));
+}
+
+fn between(target: Place, to: u64, source: Place, from: u64, nbytes: u64) context.Failure!void {
+    const cu = try context.functions();
+    try events.order(source[0], source[1], target[0], target[1]);
+    const t = try context.use(target[0]);
+    const s = try context.use(source[0]);
+    try context.check(cu.MemcpyPeerAsync(to, t.context, from, s.context, nbytes, @ptrFromInt(source[1])));
+    try events.order(target[0], target[1], source[0], source[1]);
 }
 
 /// One byte value everywhere.

@@ -1,0 +1,197 @@
+/** Tensors on devices for other libraries of this process, and for other processes. */
+import { addressOf, native } from "../ffi/library.ts";
+import { ownForeignBlock } from "../ffi/memory.ts";
+import { inOrder, isDict } from "../tensor/checks.ts";
+import { CPU, type Device, toDevice } from "../tensor/device.ts";
+import { type DTypeLike, toDType } from "../tensor/dtype.ts";
+import { RuntimeError, ValueError } from "../tensor/errors.ts";
+import { Storage } from "../tensor/storage.ts";
+import { bytesNeeded, makeStrided, type Tensor } from "../tensor/tensor.ts";
+import { type CudaDeviceLike, gpu, required } from "./devices.ts";
+import { check } from "./driver.ts";
+import { currentHandle } from "./places.ts";
+import { FUNCTIONS } from "./signatures.ts";
+
+/** A tensor's elements as any library understands them: what DLPack says, as a plain object. */
+export interface Pointer {
+  /** Address of the first element, in the memory of the device. */
+  pointer: number;
+  /** The name of the device: `"cuda:0"` or `"cpu"`. */
+  device: string;
+  /** The element type: `"float32"`. */
+  dtype: string;
+  /** Sizes. */
+  shape: readonly number[];
+  /** Strides in elements. */
+  strides: readonly number[];
+  /** The elements are there as long as somebody has this. */
+  keeper: unknown;
+}
+
+/**
+ * Where a tensor's elements are. Nothing is copied or waited for: whoever reads them does so on the current stream, or
+ * after it.
+ * @example
+ * ```ts
+ * const x = ones(2, 3).t();
+ * const { pointer, ...rest } = cuda.toPointer(x);
+ * [pointer === x.dataPtr(), rest.device, rest.dtype, rest.shape, rest.strides] // [true, cpu, float32, [3, 2], [1, 3]]
+ * ```
+ * @torch torch.utils.dlpack.to_dlpack
+ */
+export function toPointer(tensor: Tensor): Pointer {
+  [tensor] = inOrder<[Tensor]>("toPointer", FUNCTIONS.toPointer, arguments);
+  const t = tensor;
+  if (t.requiresGrad) {
+    throw new RuntimeError("Can't export tensors that require gradient, use tensor.detach()", { op: "toPointer" });
+  }
+  if (!t.device.computes) throw new RuntimeError("a meta tensor has no elements", { op: "toPointer" });
+  if (t._bits !== 0) throw new RuntimeError("Can't export tensors with the conjugate bit set", { op: "toPointer" });
+  return {
+    pointer: t.dataPtr(),
+    device: String(t.device),
+    dtype: t.dtype.name,
+    shape: [...t._shape],
+    strides: [...t._strides],
+    keeper: t,
+  };
+}
+
+const isCount = (x: unknown): x is number => Number.isSafeInteger(x) && (x as number) >= 0;
+
+function counts(x: unknown, name: string): number[] {
+  if (!Array.isArray(x) || !x.every(isCount)) {
+    throw new ValueError(`${name} must be a list of integers that are not negative`, { op: "fromPointer" });
+  }
+  return [...x];
+}
+
+/** Geometry that was given from outside. */
+function geometry(given: Partial<Pick<Pointer, "shape" | "strides">>): [number[], number[]] {
+  const shape = counts(given.shape, "shape");
+  const strides = counts(given.strides, "strides");
+  if (shape.length !== strides.length) {
+    throw new ValueError(`${shape.length} sizes have ${strides.length} strides`, { op: "fromPointer" });
+  }
+  return [shape, strides];
+}
+
+/**
+ * A tensor over elements that lie somewhere already, on a device or on the CPU. Whoever says where they are answers for
+ * it that they stay as long as `keeper` is reachable: a wrong address ends the program.
+ * @example
+ * ```ts
+ * const x = ones(2, 3);
+ * cuda.fromPointer(cuda.toPointer(x)).mul_(2);
+ * x.sum().item() // 12
+ * ```
+ * @torch torch.utils.dlpack.from_dlpack
+ */
+export function fromPointer(given: Pointer): Tensor {
+  [given] = inOrder<[Pointer]>("fromPointer", FUNCTIONS.fromPointer, arguments);
+  if (!isDict(given) || !isCount(given.pointer)) {
+    throw new ValueError("fromPointer: an address, a device, a dtype, a shape and strides are wanted", {
+      op: "fromPointer",
+    });
+  }
+  const dtype = toDType(given.dtype as DTypeLike);
+  const device = toDevice(given.device);
+  if (!device.computes) throw new ValueError("a meta tensor has no elements", { op: "fromPointer" });
+  const [shape, strides] = geometry(given);
+  const nbytes = bytesNeeded(shape, strides, 0, dtype.itemsize);
+  const { pointer, keeper = null } = given;
+  if (pointer % dtype.itemsize !== 0 && nbytes > 0) {
+    throw new ValueError(`the address ${pointer} is not that of an element of ${dtype}`, { op: "fromPointer" });
+  }
+  return over(pointer, nbytes, { keeper }, device, shape, strides, dtype);
+}
+
+function over(
+  address: number,
+  nbytes: number,
+  keeper: object,
+  device: Device,
+  shape: readonly number[],
+  strides: readonly number[],
+  dtype: ReturnType<typeof toDType>,
+): Tensor {
+  const storage = new Storage(address, nbytes, keeper, "borrowed", device === CPU ? CPU : device);
+  return makeStrided(storage, 0, shape, strides, dtype);
+}
+
+/** What another process of this machine needs to open a tensor on a device. It may be sent as JSON. */
+export interface IpcHandle {
+  /** The driver's 64 bytes, in base64. */
+  handle: string;
+  /** The number of the device. */
+  device: number;
+  /** Where in the driver's allocation the tensor's bytes begin. */
+  offset: number;
+  /** The element type. */
+  dtype: string;
+  /** Sizes. */
+  shape: readonly number[];
+  /** Strides in elements. */
+  strides: readonly number[];
+}
+
+const HANDLE_BYTES = 64;
+
+/**
+ * What another process needs to open this tensor's memory. It has to stay alive here as long as others use it. The
+ * work of the current stream is waited for first.
+ * @example
+ * ```ts
+ * const sent = cuda.isAvailable() ? cuda.ipcHandle(ones(2, { device: "cuda" })).shape : [2];
+ * sent // [2]
+ * ```
+ * @torch torch.multiprocessing.reductions.reduce_tensor
+ */
+export function ipcHandle(tensor: Tensor): IpcHandle {
+  [tensor] = inOrder<[Tensor]>("ipcHandle", FUNCTIONS.ipcHandle, arguments);
+  const { device, block } = tensor._storage;
+  if (device.type !== "cuda" || block === 0) {
+    throw new RuntimeError(`only memory that was allocated on a GPU can be given away, not a tensor on ${device}`, {
+      op: "ipcHandle",
+    });
+  }
+  const index = device.index as number;
+  check(native.zs_cuda_stream_wait(index, currentHandle(index)), "cuda.ipcHandle");
+  const bytes = new Uint8Array(HANDLE_BYTES);
+  const offset = new Float64Array(1);
+  check(native.zs_cuda_ipc_export(block, addressOf(bytes), addressOf(offset)), "cuda.ipcHandle");
+  return {
+    handle: Buffer.from(bytes).toString("base64"),
+    device: index,
+    offset: (offset[0] as number) + tensor._offset * tensor.dtype.itemsize,
+    dtype: tensor.dtype.name,
+    shape: [...tensor._shape],
+    strides: [...tensor._strides],
+  };
+}
+
+/**
+ * The tensor of another process, over the same memory. The process that made it may not open it itself.
+ * @param device where that memory is, by default the same number as there
+ * @example
+ * ```ts
+ * typeof cuda.openIpc // function
+ * ```
+ * @torch torch.multiprocessing.reductions.rebuild_cuda_tensor
+ */
+export function openIpc(handle: IpcHandle, device?: CudaDeviceLike | null): Tensor {
+  [handle, device] = inOrder<[IpcHandle, CudaDeviceLike?]>("openIpc", FUNCTIONS.openIpc, arguments);
+  const bytes = new Uint8Array(Buffer.from(String(handle?.handle ?? ""), "base64"));
+  if (bytes.length !== HANDLE_BYTES || !isCount(handle.offset)) {
+    throw new ValueError("openIpc: what ipcHandle() gave in another process is wanted", { op: "openIpc" });
+  }
+  const index = required(device ?? handle.device, "cuda.openIpc");
+  const dtype = toDType(handle.dtype as DTypeLike);
+  const [shape, strides] = geometry(handle);
+  const opened = new Float64Array(2);
+  check(native.zs_cuda_ipc_open(index, addressOf(bytes), addressOf(opened)), "cuda.openIpc");
+  const [base, owner] = opened as unknown as [number, number];
+  const nbytes = bytesNeeded(shape, strides, 0, dtype.itemsize);
+  const storage = new Storage(base + handle.offset, nbytes, ownForeignBlock(base, owner), "device", gpu(index));
+  return makeStrided(storage, 0, shape, strides, dtype);
+}
