@@ -3928,12 +3928,14 @@ export class copy_Backward extends Node {
   override get anyResult(): boolean {
     return true;
   }
+  src!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
+    const src = this.src;
     return [
       this.needs(0) ? F.zerosOf(grad) : null,
-      this.needs(1) ? grad : null,
+      this.needs(1) ? grad.to(src.device, src.dtype) : null,
     ];
   }
 }

@@ -6259,6 +6259,7 @@ export function copy_(self: Tensor, src: Tensor, nonBlocking: boolean): Tensor {
   $T.checkInplace(self, [src]);
   const node = new $N.copy_Backward();
   $T.connect(node, [self, src]);
+  node.src = $S.geometry(src);
   $storage_ops.copy(self, src, nonBlocking);
   self._version.value++;
   $T.rebaseHistory(self, node);

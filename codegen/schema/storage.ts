@@ -43,7 +43,7 @@ export const ops = [
     anyDevice: true,
     node: "torch::autograd::CopyBackwards",
     anyResult: true,
-    grad: { self: "zerosOf(grad)", src: "grad" },
+    grad: { self: "zerosOf(grad)", src: "grad.to(src.device, src.dtype)" },
     inplaceExample: "zeros(2, 2).copy_(tensor([1, 2])) // tensor([[1., 2.],\n//         [1., 2.]])",
     doc: "Takes the elements of another tensor, broadcast and converted.",
     throws: ["RuntimeError when the shapes do not broadcast or the tensors partly overlap"],

@@ -20,7 +20,6 @@ const INVALID_PTX = new Set([CudaStatus.driverCode - 218, CudaStatus.driverCode 
 const UNLIMITED = 2 ** 60;
 
 const block = new Float64Array(2);
-const blockAddress = addressOf(block);
 
 function size(bytes: number): string {
   if (bytes <= 1024) return `${bytes} bytes`;
@@ -33,7 +32,7 @@ function size(bytes: number): string {
 
 /** torch's words. The driver was asked for a whole segment, which is what did not fit. */
 function outOfMemory(nbytes: number, index: number): OutOfMemoryError {
-  native.zs_cuda_refused(index, nbytes, blockAddress);
+  native.zs_cuda_refused(index, nbytes, addressOf(block));
   const [asked, limit] = block as unknown as [number, number];
   const [free, total] = memoryInfo(index);
   const allocated = figure(index, "allocated_bytes", "current");
@@ -53,10 +52,10 @@ function allocate(nbytes: number, device: Device): Storage {
   const index = gpuOf(device);
   countBlock(nbytes);
   const stream = currentHandle(index);
-  let code = native.zs_cuda_alloc(nbytes, index, stream, blockAddress);
+  let code = native.zs_cuda_alloc(nbytes, index, stream, addressOf(block));
   if (code === OUT_OF_MEMORY) {
     collectAll();
-    code = native.zs_cuda_alloc(nbytes, index, stream, blockAddress);
+    code = native.zs_cuda_alloc(nbytes, index, stream, addressOf(block));
     if (code === OUT_OF_MEMORY) throw outOfMemory(nbytes, index);
   }
   check(code, "empty");
@@ -80,11 +79,11 @@ function resized(old: Storage, nbytes: number): Storage {
 
 function allocatePinned(nbytes: number): Storage {
   countBlock(nbytes);
-  let code = native.zs_cuda_host_alloc(nbytes, chosen.cuda, blockAddress);
+  let code = native.zs_cuda_host_alloc(nbytes, chosen.cuda, addressOf(block));
   if (code === OUT_OF_MEMORY) {
     collectAll();
     emptyCache();
-    code = native.zs_cuda_host_alloc(nbytes, chosen.cuda, blockAddress);
+    code = native.zs_cuda_host_alloc(nbytes, chosen.cuda, addressOf(block));
     if (code === OUT_OF_MEMORY) {
       const message = `CUDA error: out of memory: ${size(nbytes)} of pinned memory`;
       throw new OutOfMemoryError(message, { code: "out_of_memory" });

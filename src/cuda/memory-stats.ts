@@ -28,18 +28,18 @@ const UNUSED = ["oversize_allocations", "oversize_segments"].flatMap((name) => F
 UNUSED.push("num_oom_rejections");
 
 const ROW = POOLS.length * FIELDS.length;
+/** Its address is asked for at each call: small arrays may move. */
 const numbers = new Float64Array(FIGURES.length * ROW + COUNTS.length);
-const numbersAddress = addressOf(numbers);
 
 /** One number of a device, over both pools. */
 export function figure(index: number, name: (typeof FIGURES)[number], field: "current" | "peak"): number {
-  native.zs_cuda_memory_stats(index, numbersAddress);
+  native.zs_cuda_memory_stats(index, addressOf(numbers));
   return numbers[FIGURES.indexOf(name) * ROW + FIELDS.indexOf(field)] as number;
 }
 
 /** All numbers under torch's names, sorted; null for a device that was not used yet. */
 export function allFigures(index: number): Record<string, number> | null {
-  const used = native.zs_cuda_memory_stats(index, numbersAddress) === 1;
+  const used = native.zs_cuda_memory_stats(index, addressOf(numbers)) === 1;
   if (!used) return null;
   const found: [string, number][] = [["max_split_size", -1]];
   let i = 0;

@@ -27,7 +27,6 @@ declare module "../tensor/tensor.ts" {
 }
 
 const numbers = new Float64Array(2);
-const numbersAddress = addressOf(numbers);
 
 /** As many streams as torch makes of each priority; then they are given out again. */
 const POOL = 32;
@@ -41,7 +40,7 @@ function pooled(index: number, priority: number): number {
   const at = pool.next++ % POOL;
   const known = pool.list[at];
   if (known !== undefined) return known;
-  check(native.zs_cuda_stream_create(index, priority, numbersAddress), "cuda.Stream");
+  check(native.zs_cuda_stream_create(index, priority, addressOf(numbers)), "cuda.Stream");
   pool.list[at] = numbers[0] as number;
   return numbers[0] as number;
 }
@@ -51,7 +50,7 @@ const priorities = new Map<number, [number, number]>();
 function prioritiesOf(index: number): [number, number] {
   let range = priorities.get(index);
   if (range === undefined) {
-    check(native.zs_cuda_priorities(index, numbersAddress), "cuda.Stream.priorityRange");
+    check(native.zs_cuda_priorities(index, addressOf(numbers)), "cuda.Stream.priorityRange");
     range = [numbers[0] as number, numbers[1] as number];
     priorities.set(index, range);
   }
@@ -301,7 +300,7 @@ export class Event {
   /** @internal */
   _create(stream: Stream): void {
     if (this.handle !== 0) return;
-    check(native.zs_cuda_event_create(indexIn(stream), this.flags, numbersAddress), "cuda.Event.record");
+    check(native.zs_cuda_event_create(indexIn(stream), this.flags, addressOf(numbers)), "cuda.Event.record");
     [this.handle, this.driverHandle] = numbers as unknown as [number, number];
     if (releaseEvent === 0) releaseEvent = native.zs_cuda_release_event_function();
     this.owner = ownHandle(this.handle, releaseEvent);
@@ -341,7 +340,7 @@ export class Event {
     if (!this.query() || !endEvent.query()) {
       throw new RuntimeError("Both events must be completed before calculating elapsed time.", { op: "elapsedTime" });
     }
-    check(native.zs_cuda_event_elapsed(this.handle, endEvent.handle, numbersAddress), "cuda.Event.elapsedTime");
+    check(native.zs_cuda_event_elapsed(this.handle, endEvent.handle, addressOf(numbers)), "cuda.Event.elapsedTime");
     return numbers[0] as number;
   }
 

@@ -70,7 +70,11 @@ const SYMBOLS = {
   cuEventSynchronize: { args: [L], returns: I },
   cuEventElapsedTime: { args: [P, L, L], returns: I },
   cuIpcGetMemHandle: { args: [P, L], returns: I },
-  cuIpcOpenMemHandle_v2: { args: [P, P, U], returns: I },
+  // The handle is a struct of 64 bytes by value: on the stack where registers are full, elsewhere by its address.
+  cuIpcOpenMemHandle_v2: {
+    args: process.arch === "x64" ? [P, U, L, L, L, L, L, L, L, L, L, L, L, L] : [P, P, U],
+    returns: I,
+  },
   cuIpcCloseMemHandle: { args: [L], returns: I },
   zsStandinControl: { args: [P, L], returns: I },
   zsStandinReport: { args: [], returns: FFIType.cstring },
@@ -105,6 +109,13 @@ export function out(call: (place: number) => number): bigint {
   const place = new BigUint64Array(1);
   ok(call(Number(ptr(place))));
   return place[0] as bigint;
+}
+
+/** Opens the memory of a handle, whose address goes to `place`. */
+export function openIpc(place: number, handle: Uint8Array, flags = 1): number {
+  const open = cu.cuIpcOpenMemHandle_v2 as unknown as (...args: (number | bigint)[]) => number;
+  if (process.arch !== "x64") return open(place, ptr(handle) as number, flags);
+  return open(place, flags, 0n, 0n, 0n, 0n, ...new BigUint64Array(handle.slice().buffer));
 }
 
 /** The library made ready: one device, its context current. */

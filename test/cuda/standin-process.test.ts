@@ -12,6 +12,7 @@ import {
   download,
   free,
   ok,
+  openIpc,
   out,
   ptr,
   report,
@@ -60,9 +61,9 @@ describe.skipIf(!available)("memory of another process", () => {
     ok(cu.cuIpcGetMemHandle(ptr(handle), at));
     expect([...download(at, new Uint32Array(4))]).toEqual([1, 2, 3, 4]);
     // A handle is for others.
-    expect(cu.cuIpcOpenMemHandle_v2(ptr(new BigUint64Array(1)), ptr(handle), 1)).toBe(201);
+    expect(openIpc(ptr(new BigUint64Array(1)) as number, handle)).toBe(201);
     const code = `${LOG} s.start(); const h = Uint8Array.from(${JSON.stringify([...handle])});
-      const at = s.out((p) => s.cu.cuIpcOpenMemHandle_v2(p, s.ptr(h), 1));
+      const at = s.out((p) => s.openIpc(p, h));
       const seen = [...s.download(at, new Uint32Array(4))];
       s.ok(s.cu.cuMemsetD32Async(at + 4n, 77, 2n, 0n));
       const freed = s.cu.cuMemFree_v2(at); s.ok(s.cu.cuIpcCloseMemHandle(at));
@@ -70,7 +71,7 @@ describe.skipIf(!available)("memory of another process", () => {
     expect(JSON.parse(child(code))).toEqual([[1, 2, 3, 4], 1, 1]);
     expect([...download(at, new Uint32Array(4))]).toEqual([1, 77, 77, 4]);
     handle.fill(0);
-    expect(cu.cuIpcOpenMemHandle_v2(ptr(new BigUint64Array(1)), ptr(handle), 1)).toBe(1);
+    expect(openIpc(ptr(new BigUint64Array(1)) as number, handle)).toBe(1);
     free(at);
   });
 });

@@ -1,5 +1,6 @@
 //! Entry points about the library, devices and contexts.
 const std = @import("std");
+const later = @import("later.zig");
 const memory = @import("memory.zig");
 const settings = @import("settings.zig");
 const state = @import("state.zig");
@@ -205,7 +206,9 @@ export fn cuCtxSynchronize() c_int {
     defer state.lock.unlock();
     var c: *Context = undefined;
     const code = state.enter(&c);
-    return if (code != 0) code else state.synchronise(c);
+    if (code != 0) return code;
+    later.finish_all();
+    return state.synchronise(c);
 }
 
 export fn cuCtxGetDevice(device: ?*c_int) c_int {

@@ -72,14 +72,17 @@ export fn cuIpcGetMemHandle(handle: ?*align(1) Handle, pointer: u64) c_int {
     return 0;
 }
 
-export fn cuIpcOpenMemHandle_v2(pointer: ?*u64, handle: *align(1) const [64]u8, flags: c_uint) c_int {
+/// The handle comes by value, as the driver has it.
+const Given = extern struct { bytes: [64]u8 };
+
+export fn cuIpcOpenMemHandle_v2(pointer: ?*u64, handle: Given, flags: c_uint) c_int {
     state.lock.lock();
     defer state.lock.unlock();
     var c: *Context = undefined;
     const code = state.enter(&c);
     if (code != 0) return code;
     const to = pointer orelse return Code.invalid_value;
-    const h: Handle = @bitCast(handle.*);
+    const h: Handle = @bitCast(handle.bytes);
     if (h.magic != magic or flags > 1) return Code.invalid_value;
     // As the driver has it: a handle is for other processes.
     if (!linux or h.pid == getpid()) return Code.invalid_context;

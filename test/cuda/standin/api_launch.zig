@@ -2,6 +2,7 @@
 const std = @import("std");
 const api_device = @import("api_device.zig");
 const api_module = @import("api_module.zig");
+const later = @import("later.zig");
 const machine = @import("machine.zig");
 const report = @import("report.zig");
 const schedule = @import("schedule.zig");
@@ -187,5 +188,23 @@ export fn cuLaunchKernel(
     var buffer: [4352]u8 align(16) = undefined;
     code = gather(f.kernel, params, extra, &buffer);
     if (code != 0) return code;
-    return launch(c, f, shape, buffer[0..f.kernel.param_bytes]);
+    const given = buffer[0..f.kernel.param_bytes];
+    if (!settings.current.later) return launch(c, f, shape, given);
+    var kept: Kept = .{ .function = f, .shape = shape, .bytes = given.len };
+    @memcpy(kept.params[0..given.len], given);
+    later.give(c, stream, Kept.run, std.mem.asBytes(&kept));
+    return 0;
 }
+
+/// A launch that its stream has not come to yet.
+const Kept = struct {
+    params: [4352]u8 align(16) = undefined,
+    function: *Function,
+    shape: Shape,
+    bytes: usize,
+
+    fn run(c: *Context, data: []const u8) void {
+        const kept: *const Kept = @ptrCast(@alignCast(data.ptr));
+        _ = launch(c, kept.function, kept.shape, kept.params[0..kept.bytes]);
+    }
+};

@@ -1,5 +1,6 @@
 //! Entry points that allocate, copy and fill memory.
 const std = @import("std");
+const later = @import("later.zig");
 const memory = @import("memory.zig");
 const report = @import("report.zig");
 const settings = @import("settings.zig");
@@ -47,6 +48,7 @@ export fn cuMemFree_v2(pointer: u64) c_int {
     if (pointer == 0) return 0;
     const a = memory.find(pointer) orelse return wrong(pointer, "cuMemFree");
     if (a.base != pointer or a.of_module or a.imported) return wrong(pointer, "cuMemFree");
+    later.finish_all();
     _ = memory.free(pointer);
     return 0;
 }
@@ -97,6 +99,7 @@ export fn cuMemFreeHost(pointer: ?*anyopaque) c_int {
     var c: *Context = undefined;
     const code = state.enter(&c);
     if (code != 0) return code;
+    later.finish_all();
     const found = pinned.fetchRemove(@intFromPtr(pointer)) orelse return Code.invalid_value;
     const room: [*]align(4096) u8 = @ptrFromInt(found.key);
     gpa.free(room[0..found.value]);
@@ -189,6 +192,7 @@ fn copy(way: Way, to: u64, from: u64, bytes: usize, stream: ?*anyopaque, waits: 
     if (code != 0) return code;
     if (!streams.valid(stream)) return Code.invalid_handle;
     if (waits) {
+        later.finish(c, null);
         code = state.synchronise(c);
         if (code != 0) return code;
     }
@@ -202,12 +206,39 @@ fn copy(way: Way, to: u64, from: u64, bytes: usize, stream: ?*anyopaque, waits: 
     if (!source_device and from >= memory.tag) return wrong(from, "a copy from host memory");
     const t: [*]u8 = if (target_device) memory.host(to) else @ptrFromInt(to);
     const f: [*]const u8 = if (source_device) memory.host(from) else @ptrFromInt(from);
-    // After a kernel's fault nothing runs any more until somebody is told.
-    if (c.pending == 0) @memmove(t[0..bytes], f[0..bytes]);
     report.count("copies", 1);
     report.count("copied_bytes", bytes);
+    const move: Move = .{ .to = t, .from = f, .bytes = bytes };
+    if (waits or !settings.current.later) {
+        move.run(c);
+    } else if (way == .to_device and host_range(from) == null) {
+        // As the driver does it: memory that is not pinned is read before the call returns.
+        const staged = gpa.dupe(u8, f[0..bytes]) catch return Code.out_of_memory;
+        const kept: Move = .{ .to = t, .from = staged.ptr, .bytes = bytes, .owned = true };
+        later.give(c, stream, Move.kept, std.mem.asBytes(&kept));
+    } else if (way == .to_host and host_range(to) == null) {
+        later.finish(c, stream);
+        move.run(c);
+    } else later.give(c, stream, Move.kept, std.mem.asBytes(&move));
     return 0;
 }
+
+const Move = struct {
+    to: [*]u8,
+    from: [*]const u8,
+    bytes: usize,
+    owned: bool = false,
+
+    fn run(m: Move, c: *Context) void {
+        // After a kernel's fault nothing runs any more until somebody is told.
+        if (c.pending == 0) @memmove(m.to[0..m.bytes], m.from[0..m.bytes]);
+        if (m.owned) gpa.free(m.from[0..m.bytes]);
+    }
+
+    fn kept(c: *Context, data: []const u8) void {
+        std.mem.bytesToValue(Move, data[0..@sizeOf(Move)]).run(c);
+    }
+};
 
 export fn cuMemcpyHtoD_v2(to: u64, from: u64, bytes: usize) c_int {
     return copy(.to_device, to, from, bytes, null, true);
@@ -267,7 +298,16 @@ fn fill(comptime T: type, to: u64, value: T, count: usize, stream: ?*anyopaque) 
     if (to % @sizeOf(T) != 0) return Code.invalid_value;
     if (!memory.holds(to, bytes)) return wrong(to, "a fill of device memory");
     const items: [*]T = @ptrCast(@alignCast(memory.host(to)));
-    if (c.pending == 0) @memset(items[0..count], value);
+    const Fill = struct {
+        items: []T,
+        value: T,
+
+        fn run(context: *Context, data: []const u8) void {
+            const f = std.mem.bytesToValue(@This(), data[0..@sizeOf(@This())]);
+            if (context.pending == 0) @memset(f.items, f.value);
+        }
+    };
+    later.give(c, stream, Fill.run, std.mem.asBytes(&Fill{ .items = items[0..count], .value = value }));
     return 0;
 }
 

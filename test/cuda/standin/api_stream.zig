@@ -1,5 +1,6 @@
 //! Entry points for streams and events. Work runs when it is given; the times of events are real.
 const std = @import("std");
+const later = @import("later.zig");
 const report = @import("report.zig");
 const state = @import("state.zig");
 const now = @import("lock.zig").now;
@@ -9,7 +10,7 @@ const Context = state.Context;
 const gpa = state.gpa;
 
 const Stream = struct { context: *Context, flags: c_uint, priority: c_int };
-const Event = struct { context: *Context, flags: c_uint, recorded: bool = false, at: u64 = 0 };
+const Event = struct { context: *Context, flags: c_uint, recorded: bool = false, at: u64 = 0, mark: later.Mark = .{} };
 
 const disable_timing: c_uint = 2;
 
@@ -72,10 +73,20 @@ export fn cuStreamSynchronize(stream: ?*anyopaque) c_int {
     defer state.lock.unlock();
     var c: *Context = undefined;
     const code = on(stream, &c);
-    return if (code != 0) code else state.synchronise(c);
+    if (code != 0) return code;
+    later.finish(c, stream);
+    return state.synchronise(c);
 }
 
 export fn cuStreamQuery(stream: ?*anyopaque) c_int {
+    {
+        state.lock.lock();
+        defer state.lock.unlock();
+        var c: *Context = undefined;
+        const code = on(stream, &c);
+        if (code != 0) return code;
+        if (!later.is_idle(c, stream)) return Code.not_ready;
+    }
     return cuStreamSynchronize(stream);
 }
 
@@ -86,7 +97,9 @@ export fn cuStreamWaitEvent(stream: ?*anyopaque, event: ?*anyopaque, flags: c_ui
     const code = on(stream, &c);
     if (code != 0) return code;
     if (flags > 1) return Code.invalid_value;
-    return if (state.is(event, .event)) 0 else Code.invalid_handle;
+    const e = event_of(event) orelse return Code.invalid_handle;
+    later.wait(c, stream, &e.mark);
+    return 0;
 }
 
 export fn cuLaunchHostFunc(
@@ -100,6 +113,7 @@ export fn cuLaunchHostFunc(
         var c: *Context = undefined;
         const code = on(stream, &c);
         if (code != 0) return code;
+        later.finish(c, stream);
         if (c.pending != 0) return 0;
     }
     const call = function orelse return Code.invalid_value;
@@ -149,10 +163,17 @@ export fn cuEventRecord(event: ?*anyopaque, stream: ?*anyopaque) c_int {
     if (e.context != c) return Code.invalid_handle;
     e.recorded = true;
     e.at = now();
+    later.record(c, stream, &e.mark);
     return 0;
 }
 
 export fn cuEventQuery(event: ?*anyopaque) c_int {
+    {
+        state.lock.lock();
+        defer state.lock.unlock();
+        const e = event_of(event) orelse return Code.invalid_handle;
+        if (!e.mark.is_done()) return Code.not_ready;
+    }
     return cuEventSynchronize(event);
 }
 
@@ -163,6 +184,7 @@ export fn cuEventSynchronize(event: ?*anyopaque) c_int {
     const code = state.enter(&c);
     if (code != 0) return code;
     const e = event_of(event) orelse return Code.invalid_handle;
+    later.finish_mark(&e.mark);
     return if (e.recorded) state.synchronise(c) else 0;
 }
 

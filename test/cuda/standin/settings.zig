@@ -17,6 +17,8 @@ pub const Settings = struct {
     /// A launch gives its error at once, as with CUDA_LAUNCH_BLOCKING.
     blocking: bool = false,
     race_faults: bool = false,
+    /// Streams run their work as late as they may (see later.zig).
+    later: bool = false,
 
     /// The result of cuInit.
     init_error: u64 = 0,
