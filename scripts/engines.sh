@@ -49,6 +49,24 @@ if [ ! -d "$engines/h5wasm/node_modules/h5wasm" ] && command -v npm >/dev/null 2
   fi
 fi
 
+# ptxas, NVIDIA's assembler of GPU code, from PyPI: one program of that wheel.
+if [ ! -x "$engines/ptxas/ptxas" ] && [ -z "${ZENSOR_PTXAS:-}" ] && command -v python3 >/dev/null 2>&1; then
+  mkdir -p "$engines/ptxas"
+  if timeout 240 python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: \
+    --dest "$engines/ptxas" nvidia-cuda-nvcc-cu12==12.9.86 >/dev/null 2>&1 &&
+    python3 -c 'import glob, sys, zipfile
+wheel = zipfile.ZipFile(glob.glob(sys.argv[1] + "/*.whl")[0])
+name = next(name for name in wheel.namelist() if name.endswith("/bin/ptxas"))
+open(sys.argv[1] + "/ptxas", "wb").write(wheel.read(name))' "$engines/ptxas" 2>/dev/null &&
+    chmod +x "$engines/ptxas/ptxas" && "$engines/ptxas/ptxas" --version >/dev/null 2>&1; then
+    rm -f "$engines/ptxas"/*.whl
+    echo "engines: ptxas installed"
+  else
+    rm -rf "$engines/ptxas"
+    echo "engines: ptxas cannot be had here; GPU kernels are not assembled"
+  fi
+fi
+
 # An emulator, C libraries and Bun of other platforms: scripts/foreign.ts fetches them once this folder exists.
 if command -v apt-get >/dev/null 2>&1 && command -v dpkg >/dev/null 2>&1 && command -v npm >/dev/null 2>&1; then
   mkdir -p "$engines/foreign"

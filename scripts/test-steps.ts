@@ -4,6 +4,8 @@ import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, 
 import { join, resolve, sep } from "node:path";
 import { isFetchAllowed, runThere } from "./foreign.ts";
 import { instructionSets } from "./processor.ts";
+import { assembleAll, findPtxas, spilling, versionOf } from "./ptx/assemble.ts";
+import { summary } from "./ptx/table.ts";
 import { findZig, libraryIsCurrent, root, toolEnv, tsc } from "./toolchain.mjs";
 
 /** What a step found: counts, what its programs printed, and a few words for its line. */
@@ -184,6 +186,15 @@ async function fixedMutants(): Promise<Outcome> {
   return outcome(ok, output, /^\d+ of \d+ fixed mutants caught$/m.exec(output)?.[0]);
 }
 
+/** The GPU kernels, assembled for GPUs of several generations: accepted, and with no registers put aside. */
+async function assembledKernels(): Promise<Outcome> {
+  const ptxas = findPtxas();
+  if (ptxas === null) return { passed: 0, failed: 0, skipped: 1, output: "", note: "no ptxas (scripts/engines.sh)" };
+  const all = await assembleAll(ptxas);
+  const wrong = spilling(all);
+  return outcome(wrong.length === 0, wrong.join("\n"), summary(all, versionOf(ptxas)));
+}
+
 /** Kernels, files and TensorDict on the Linux platforms that this machine is not (scripts/foreign.ts). */
 const THERE = [
   "ops/kernel-fixtures",
@@ -249,6 +260,7 @@ export const STEPS: readonly Step[] = [
   ...[
     foreign,
     ...folderTests,
+    { name: "ptxas", run: assembledKernels },
     { name: "mutants", run: fixedMutants },
     instructionSetTests,
     { name: "threads", run: () => bunTest("threads", ["test/ops/"], { ZENSOR_NUM_THREADS: "1" }) },

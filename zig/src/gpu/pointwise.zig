@@ -31,7 +31,8 @@ fn Kernels(comptime Body: type, comptime c: Compute) type {
             const y = parts(in, 1);
             const z = parts(in, 2);
             const n = &a.attrs;
-            return called(at(n, 0), at(n, 1), at(n, 2), at(n, 3), x[0], x[1], y[0], y[1], z[0], z[1]);
+            const list = .{ at(n, 0), at(n, 1), at(n, 2), at(n, 3), at(n, 4), at(n, 5) };
+            return @call(.auto, called, list ++ .{ x[0], x[1], y[0], y[1], z[0], z[1] });
         }
 
         inline fn at(attrs: *const pw.Params.Attrs, comptime i: usize) f64 {
@@ -54,6 +55,8 @@ fn Kernels(comptime Body: type, comptime c: Compute) type {
             a1: f64,
             a2: f64,
             a3: f64,
+            a4: f64,
+            a5: f64,
             x0: Part(0),
             x1: Part(0),
             y0: Part(1),
@@ -62,7 +65,7 @@ fn Kernels(comptime Body: type, comptime c: Compute) type {
             z1: Part(2),
         ) dt.Computed(out) {
             var attrs: pw.Params.Attrs = undefined;
-            attrs[0..4].* = .{ a0, a1, a2, a3 };
+            attrs[0..6].* = .{ a0, a1, a2, a3, a4, a5 };
             var in: Inputs(1) = undefined;
             const numbers = .{ .{ x0, x1 }, .{ y0, y1 }, .{ z0, z1 } };
             inline for (0..Body.arity) |k| {
