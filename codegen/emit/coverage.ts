@@ -1,5 +1,5 @@
 /** generated/ops.json, the flat contract that reviews compare, and generated/OPS.md, the table of operators. */
-import type { Model } from "../model/load.ts";
+import type { Model, Op } from "../model/load.ts";
 import type { BatchRule } from "../model/types.ts";
 
 export function emitOpsJson(model: Model): string {
@@ -19,22 +19,32 @@ export function emitOpsJson(model: Model): string {
   return `${JSON.stringify(rows, null, 1)}\n`;
 }
 
+/** An operator's kernels on CUDA devices: all, those that it lacks, or nothing where it needs none. */
+function cudaText({ kernels }: Op): string {
+  if (kernels === undefined || kernels.cpu.length === 0) return "";
+  const lacking = kernels.cpu.filter((path) => !kernels.cuda?.includes(path));
+  if (lacking.length === 0) return "yes";
+  return kernels.cuda === undefined ? "" : `lacks ${lacking.join(", ")}`;
+}
+
 const ruleText = (rule: BatchRule): string => (typeof rule === "string" ? rule : `refused: ${rule.refused}`);
 
 export function emitCoverage(model: Model): string {
   const out = [
     "# Operators",
     "",
-    "| operator | forms | gradient | batch | kernels on cpu | on cuda |",
+    "| operator | forms | gradient | batch | kernels | on cuda |",
     "| --- | --- | --- | --- | --- | --- |",
   ];
   for (const op of [...model.ops].sort((a, b) => (a.key < b.key ? -1 : 1))) {
     if (op.internal) continue;
     const gradient = typeof op.grad === "string" ? op.grad : (op.node ?? "");
-    const kernels = [op.kernels?.cpu ?? [], op.kernels?.cuda ?? []].map((paths) => paths.join(", "));
-    const cells = [op.key, op.variants.join(", "), gradient, ruleText(op.transforms.batch), ...kernels];
+    const kernels = (op.kernels?.cpu ?? []).join(", ");
+    const cells = [op.key, op.variants.join(", "), gradient, ruleText(op.transforms.batch), kernels, cudaText(op)];
     out.push(`| ${cells.join(" | ")} |`);
   }
-  out.push("", `${model.ops.filter((o) => !o.internal).length} overloads.`, "");
+  const open = model.ops.filter((op) => !op.internal);
+  const lacking = open.filter((op) => cudaText(op).startsWith("lacks"));
+  out.push("", `${open.length} overloads, ${lacking.length} of which lack a kernel on CUDA devices.`, "");
   return out.join("\n");
 }

@@ -1,7 +1,7 @@
 /** Loads the schema, checks it, and gives the one model that every emitter reads. */
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
-import { Node, Project } from "ts-morph";
+import { Node, Project, type SourceFile } from "ts-morph";
 import { exportedLiteral, type Literal, SchemaError, unwrap } from "./literal.ts";
 import { type Transforms, transformsOf } from "./transforms.ts";
 import type { ArgSchema, CodesRow, DTypeRow, NativeRow, OpSchema, Role, StatusRow, TextSchema } from "./types.ts";
@@ -172,7 +172,26 @@ function implementations(project: Project): Map<string, number> {
 type Table = <T>(name: string) => T;
 
 /** Files of the schema that hold other tables. */
-const NO_OPERATORS = new Set(["abi.ts", "abi-cuda.ts", "codes.ts"]);
+const NO_OPERATORS = new Set(["abi.ts", "abi-cuda.ts", "codes.ts", "cuda-kernels.ts"]);
+
+/** Which of the operators' kernels CUDA devices have; of a schema that names none, none. */
+function withCudaKernels(ops: readonly Op[], project: Project, file: string): Op[] {
+  if (!existsSync(file)) return [...ops];
+  const { value, node } = exportedLiteral(project.addSourceFileAtPath(file), "cudaKernels");
+  const unused = new Set(value as unknown as string[]);
+  const names = new Set(unused);
+  const isThere = (path: string): boolean => {
+    const found = [path, path.replace(/\..*$/, ".*")].filter((name) => names.has(name));
+    for (const name of found) unused.delete(name);
+    return found.length > 0;
+  };
+  const made = ops.map((op) => {
+    if (op.kernels === undefined) return op;
+    return { ...op, kernels: { ...op.kernels, cuda: op.kernels.cuda ?? op.kernels.cpu.filter(isThere) } };
+  });
+  for (const name of unused) throw new SchemaError(node, `no operator has a kernel "${name}"`);
+  return made;
+}
 
 /** What the schema names and TypeScript has. */
 export type Code = Pick<Model, "formulaHelpers" | "arities">;
@@ -191,17 +210,18 @@ export function loadModel(schemaDir = join(ROOT, "codegen", "schema"), code?: Co
     rows.forEach((row, i) => ops.push(toOp(row, unwrap(places[i] as never), name.replace(/\.ts$/, ""))));
   }
   checkUnique(ops);
+  const hasCuda = existsSync(join(schemaDir, "abi-cuda.ts"));
   const [abi, cuda, codes] = ["abi.ts", "abi-cuda.ts", "codes.ts"].map((name) => {
-    const file = project.addSourceFileAtPath(join(schemaDir, name));
-    return <T>(table: string): T => exportedLiteral(file, table).value as unknown as T & Literal;
+    const file = (): SourceFile => project.addSourceFileAtPath(join(schemaDir, name));
+    return <T>(table: string): T => exportedLiteral(file(), table).value as unknown as T & Literal;
   }) as [Table, Table, Table];
   return {
-    ops,
+    ops: withCudaKernels(ops, project, join(schemaDir, "cuda-kernels.ts")),
     texts: readTexts(project, join(schemaDir, "texts")),
     dtypes: abi<DTypeRow[]>("dtypes"),
     computes: abi<string[]>("computes"),
     statuses: abi<StatusRow[]>("statuses"),
-    natives: [...abi<NativeRow[]>("natives"), ...cuda<NativeRow[]>("natives")],
+    natives: [...abi<NativeRow[]>("natives"), ...(hasCuda ? cuda<NativeRow[]>("natives") : [])],
     frame: abi<Model["frame"]>("frame"),
     job: codes<Model["job"][number][]>("job"),
     codes: codes<CodesRow[]>("codes"),

@@ -6,7 +6,10 @@ import { toDevice } from "../../src/tensor/device.ts";
 import { uint8 } from "../../src/tensor/dtype.ts";
 import { Storage } from "../../src/tensor/storage.ts";
 import { makeStrided } from "../../src/tensor/tensor.ts";
+import { type CaseSet, loadCaseSet } from "./case-set.ts";
 import { type Case, familyOf } from "./case-types.ts";
+import { placed } from "./run-meta.ts";
+import { Runner } from "./runner.ts";
 
 /** What is printed names the device. */
 const FAMILIES = new Set(["opinfo", "error", "promo", "index", "prog"]);
@@ -18,6 +21,56 @@ const DRAWS =
 export function appliesOnDevice(c: Case): boolean {
   const family = familyOf(c);
   return FAMILIES.has(family) && !(family === "opinfo" && (DRAWS.test(c.op) || c.op.endsWith("dropout")));
+}
+
+/** Where CUDA does not do what the CPU does, as in torch: by what a case says then. */
+const OTHERWISE: readonly (readonly [said: RegExp, why: string])[] = [
+  [/no error, expected .*ZeroDivisionError/, "integers are divided by zero without an error"],
+  [/expected tensor_indices_or_sections to be on cpu/, "where the sections lie is looked at first"],
+];
+
+/** What a set of cases came to on a device. */
+export interface Tally {
+  passed: number;
+  skipped: number;
+  /** Cases that stopped at a kernel that the device does not have, by the kernel's name. */
+  lacking: Record<string, number>;
+  /** The others, with the first reason of each. */
+  wrong: string[];
+  /** Cases that there was no time for. */
+  left: number;
+}
+
+/** A set of cases, run one by one on the device. */
+export class OnDevice {
+  private constructor(
+    readonly set: CaseSet,
+    readonly runner: Runner,
+  ) {}
+
+  static async load(folder: string): Promise<OnDevice> {
+    const runner = await Runner.load();
+    Object.assign(runner.adapter, { deviceStorage, deviceBytes });
+    return new OnDevice(loadCaseSet(folder), runner);
+  }
+
+  /** Until a time by `performance.now()`, if one is given. */
+  all(until = Number.POSITIVE_INFINITY): Tally {
+    const tally: Tally = { passed: 0, skipped: 0, lacking: {}, wrong: [], left: 0 };
+    for (const c of this.set.cases.filter(appliesOnDevice)) {
+      if (performance.now() > until) {
+        tally.left++;
+        continue;
+      }
+      const { status, reasons } = this.runner.run(this.set, placed(c), { softStrides: false, device: "cuda" });
+      if (status !== "failed") tally[status]++;
+      if (status !== "failed" || OTHERWISE.some(([said]) => said.test(reasons[0] ?? ""))) continue;
+      const missing = /"([a-z_]+\.\w+)" has no CUDA kernel/.exec(reasons.join("\n"))?.[1];
+      if (missing === undefined) tally.wrong.push(`${c.id}: ${reasons[0]}`);
+      else tally.lacking[missing] = (tally.lacking[missing] ?? 0) + 1;
+    }
+    return tally;
+  }
 }
 
 /** Puts bytes on the device, as a storage there. */

@@ -1,0 +1,19 @@
+/**
+ * The kernels that CUDA devices have, `family.name`, or `family.*` for all of a family. Each has a plan in
+ * zig/src/cuda/launch.zig; test/cuda/golden.test.ts finds a kernel that is named here without one, or has one unnamed.
+ */
+export const cudaKernels = [
+  "binary.*",
+  "copy.*",
+  "index.*",
+  "index_mask.*",
+  "matmul.*",
+  "random.*",
+  "range.*",
+  "reduce.*",
+  "search.*",
+  "softmax.*",
+  "sort.*",
+  "ternary.*",
+  "unary.*",
+] as const satisfies readonly string[];

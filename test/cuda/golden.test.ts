@@ -1,0 +1,65 @@
+// Golden cases, forward and backward, and torch's answers to random programs, on a device: emulated by the stand-in.
+// What was launched and what was refused is compared with the kernels that the schema names for CUDA.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { loadModel } from "../../codegen/model/load.ts";
+import { buildStandin } from "../../scripts/standin.ts";
+import { backends } from "../../src/dispatch/backend.ts";
+import * as z from "../../src/index.ts";
+import { toDevice } from "../../src/tensor/device.ts";
+import { OnDevice } from "../conformance/on-device.ts";
+import { available } from "./standin-driver.ts";
+
+// The driver is opened at the first use, once in a process.
+if (available) process.env.ZENSOR_LIBCUDA = buildStandin();
+
+/** Kernels that were launched, and those that the device does not have. */
+const launched = new Set<string>();
+const lacking = new Set<string>();
+
+/** Calls of kernels that no case reaches. */
+const MORE: readonly ((x: z.Tensor) => unknown)[] = [(x) => x.ldexp(x.to("int64")), (x) => x.clamp(1, 2)];
+
+describe.if(available)("golden cases on a device", () => {
+  const named = new Set(loadModel().ops.flatMap((op) => op.kernels?.cuda ?? []));
+  let restore = (): void => undefined;
+
+  beforeAll(() => {
+    toDevice("cuda");
+    const cuda = backends.cuda as NonNullable<(typeof backends)["cuda"]>;
+    const { launch } = cuda;
+    restore = () => void (cuda.launch = launch);
+    cuda.launch = (kernel, device) => {
+      try {
+        const status = launch(kernel, device);
+        launched.add(kernel.path);
+        return status;
+      } catch (error) {
+        if ((error as { code?: string }).code === "cuda_no_kernel") lacking.add(kernel.path);
+        throw error;
+      }
+    };
+  });
+  afterAll(() => restore());
+
+  test.each([
+    ["cases-small", 640],
+    ["cases-oracle", 700],
+  ])(
+    "%s: what they give on the CPU, or the kernel that is missing",
+    async (name, least) => {
+      const run = await OnDevice.load(join(import.meta.dir, "../fixtures", name));
+      const { passed, wrong } = run.all();
+      expect(wrong).toEqual([]);
+      expect(passed).toBeGreaterThan(least);
+    },
+    120_000,
+  );
+
+  test("every kernel that the schema names for CUDA is there, and no other", () => {
+    for (const call of MORE) call(z.ones(3, { device: "cuda" }));
+    expect([...lacking].filter((path) => named.has(path))).toEqual([]);
+    expect([...launched].filter((path) => !named.has(path)).sort()).toEqual([]);
+    expect([...named].filter((path) => !launched.has(path)).sort()).toEqual([]);
+  });
+});
