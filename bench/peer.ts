@@ -20,15 +20,15 @@ export function findPython(variable = "ZENSOR_BENCH_PYTHON"): string | null {
 
 type Reply = { error?: string; seconds?: number; note?: string; versions?: string };
 
-/** A long-lived Python child: one JSON line in, one JSON line out. */
+/** A long-lived child, of Python mostly: one JSON line in, one JSON line out. */
 export class Asked {
   readonly #child;
   readonly #lines: AsyncIterator<string>;
   /** What it says before it is asked. */
   readonly hello: Promise<Record<string, unknown>>;
 
-  constructor(python: string, script: string, greets = true) {
-    this.#child = Bun.spawn([python, "-u", script], {
+  constructor(words: string[], greets = true, env: Record<string, string> = {}) {
+    this.#child = Bun.spawn(words, {
       stdin: "pipe",
       stdout: "pipe",
       stderr: "inherit",
@@ -37,6 +37,7 @@ export class Asked {
         OMP_NUM_THREADS: "1",
         MKL_NUM_THREADS: "1",
         PYTHONWARNINGS: "ignore",
+        ...env,
       },
     });
     this.#lines = lines(this.#child.stdout);
@@ -72,7 +73,7 @@ export class Peer {
   readonly #asked: Asked;
 
   constructor(python: string) {
-    this.#asked = new Asked(python, join(import.meta.dir, "peers", "bench_torch.py"), false);
+    this.#asked = new Asked([python, "-u", join(import.meta.dir, "peers", "bench_torch.py")], false);
   }
 
   async #ask(request: object): Promise<Reply> {

@@ -2,6 +2,7 @@
 // public operators have cases made by torch. Hardware counters of instructions are rare where CI runs; these are not.
 
 import { K } from "../generated/kernels.ts";
+import ops from "../generated/ops.json";
 import { native } from "../src/ffi/library.ts";
 import * as z from "../src/index.ts";
 import { memoryCounters } from "../src/tensor/system.ts";
@@ -85,5 +86,8 @@ export function callPaths(): CallPath[] {
 
 if (import.meta.main) {
   const [names, missing] = [publicNames(), namesWithoutCases()];
-  console.log(JSON.stringify({ operators: names.size, covered: names.size - missing.length, paths: callPaths() }));
+  const open = ops.filter((op) => !op.internal);
+  const onCuda = open.filter((op) => !("lacksOnCuda" in op)).length / open.length;
+  const covered = names.size - missing.length;
+  console.log(JSON.stringify({ operators: names.size, covered, onCuda, paths: callPaths() }));
 }

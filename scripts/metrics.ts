@@ -39,6 +39,8 @@ export function lastMetrics(log: string): Metrics | undefined {
 interface Measured {
   operators: number;
   covered: number;
+  /** The share of overloads that lack no kernel on CUDA devices. */
+  onCuda: number;
   paths: CallPath[];
 }
 
@@ -64,6 +66,7 @@ export async function metricsOf(tests: number, buildNote: string | undefined): P
     tests,
     operators: measured?.operators ?? null,
     case_coverage: share,
+    cuda_coverage: measured === undefined ? null : Number(measured.onCuda.toFixed(4)),
     call_natives: sum("natives") ?? null,
     call_blocks: sum("blocks") ?? null,
     call_bytes: sum("bytes") ?? null,

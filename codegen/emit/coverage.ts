@@ -2,6 +2,17 @@
 import type { Model, Op } from "../model/load.ts";
 import type { BatchRule } from "../model/types.ts";
 
+/** An operator's kernels that CUDA devices do not have, where the schema tells which they have. */
+function lacking({ kernels }: Op): string[] {
+  return kernels?.cuda === undefined ? [] : kernels.cpu.filter((path) => !kernels.cuda?.includes(path));
+}
+
+/** Whether an operator works on CUDA devices; nothing where it needs no kernel. */
+function cudaText(op: Op): string {
+  if (lacking(op).length > 0) return `lacks ${lacking(op).join(", ")}`;
+  return op.kernels?.cuda?.length ? "yes" : "";
+}
+
 export function emitOpsJson(model: Model): string {
   const rows = [...model.ops]
     .sort((a, b) => (a.key < b.key ? -1 : 1))
@@ -14,17 +25,10 @@ export function emitOpsJson(model: Model): string {
       results: op.results ?? [],
       node: op.node ?? null,
       internal: op.internal ?? false,
+      ...(lacking(op).length > 0 ? { lacksOnCuda: lacking(op) } : {}),
       ...op.transforms,
     }));
   return `${JSON.stringify(rows, null, 1)}\n`;
-}
-
-/** An operator's kernels on CUDA devices: all, those that it lacks, or nothing where it needs none. */
-function cudaText({ kernels }: Op): string {
-  if (kernels === undefined || kernels.cpu.length === 0) return "";
-  const lacking = kernels.cpu.filter((path) => !kernels.cuda?.includes(path));
-  if (lacking.length === 0) return "yes";
-  return kernels.cuda === undefined ? "" : `lacks ${lacking.join(", ")}`;
 }
 
 const ruleText = (rule: BatchRule): string => (typeof rule === "string" ? rule : `refused: ${rule.refused}`);
@@ -44,7 +48,7 @@ export function emitCoverage(model: Model): string {
     out.push(`| ${cells.join(" | ")} |`);
   }
   const open = model.ops.filter((op) => !op.internal);
-  const lacking = open.filter((op) => cudaText(op).startsWith("lacks"));
-  out.push("", `${open.length} overloads, ${lacking.length} of which lack a kernel on CUDA devices.`, "");
+  const partial = open.filter((op) => lacking(op).length > 0);
+  out.push("", `${open.length} overloads, ${partial.length} of which lack a kernel on CUDA devices.`, "");
   return out.join("\n");
 }

@@ -19,7 +19,8 @@ const INVALID_PTX = new Set([CudaStatus.driverCode - 218, CudaStatus.driverCode 
 /** More bytes than any device has: no limit was set. */
 const UNLIMITED = 2 ** 60;
 
-const block = new Float64Array(2);
+/** Over a buffer of its own: the compiler moves the bytes of a small array that is a constant of compiled code. */
+const block = new Float64Array(new ArrayBuffer(16));
 
 function size(bytes: number): string {
   if (bytes <= 1024) return `${bytes} bytes`;

@@ -41,7 +41,7 @@ function python(): string {
 }
 
 const answers = flags.tensordict ? "answer_sequences.py" : "answer_programs.py";
-const peer = new Asked(python(), join(root, "scripts", "oracle", answers));
+const peer = new Asked([python(), "-u", join(root, "scripts", "oracle", answers)]);
 const runner = await Runner.load();
 
 interface Difference {

@@ -1,0 +1,88 @@
+// `bun run gpu` on the stand-in, whole and at small sizes: what it checks is right, and what it writes is labelled.
+import { beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Record as Results } from "../../scripts/gpu/results.ts";
+import { buildStandin } from "../../scripts/standin.ts";
+import { root, runProgram, scratch } from "../ffi/child.ts";
+import { available } from "./standin-driver.ts";
+
+const out = join(scratch, "gpu-run");
+
+function run(args: string[], env: Record<string, string>): { exitCode: number; stdout: string; stderr: string } {
+  return runProgram([process.execPath, join(root, "scripts", "gpu", "run.ts"), ...args, "--out", out], env);
+}
+
+const read = (): Results => JSON.parse(readFileSync(join(out, "gpu.json"), "utf8")) as Results;
+const table = (): string => readFileSync(join(out, "GPU.md"), "utf8");
+
+describe.if(available)("a run on the stand-in", () => {
+  let finished: ReturnType<typeof run>;
+
+  beforeAll(() => {
+    rmSync(out, { recursive: true, force: true });
+    finished = run(["--sizes", "small"], { ZENSOR_LIBCUDA: buildStandin() });
+  }, 120_000);
+
+  test("ends well, with every part done", () => {
+    expect([finished.exitCode, finished.stdout]).toEqual([0, expect.stringContaining("emulated: ")]);
+    const states = Object.entries(read().parts).map(([name, { state }]) => `${name} ${state}`);
+    expect(states.filter((line) => !/ (done|left out)$/.test(line))).toEqual([]);
+    expect(states).toHaveLength(7);
+  });
+
+  test("is labelled emulated", () => {
+    expect(read().kind).toBe("emulated");
+    expect(table()).toContain("**Emulated** by the stand-in driver");
+  });
+
+  test("finds nothing wrong, and says what is missing", () => {
+    const { conformance, memory, rows } = read();
+    const sets = Object.values(conformance) as { passed: number; wrong: string[] }[];
+    expect(sets.flatMap(({ wrong }) => wrong)).toEqual([]);
+    expect(sets[0]?.passed).toBeGreaterThan(640);
+    expect(memory["statistics to the byte"]).toEqual([]);
+    // A dead result or two may wait for the next collection.
+    expect(memory["growth on the device, bytes"]).toBeLessThan(64 * 1024);
+    const all = Object.values(rows).flat();
+    expect(all.filter(({ seconds, note }) => seconds === undefined && !/^no kernel: [\w.]+$/.test(note ?? ""))).toEqual(
+      [],
+    );
+    expect(all.filter(({ seconds }) => (seconds ?? 0) > 0).length).toBeGreaterThan(25);
+  });
+
+  test("has a row for each measurement", () => {
+    const { rows } = read();
+    expect(Object.keys(rows).sort()).toEqual(["bandwidth", "products", "small", "transfers"]);
+    const lines = table().split("\n");
+    for (const row of rows.bandwidth ?? []) {
+      expect(lines.some((line) => line.startsWith(`| ${row.name} | ${row.dtype} | ${row.elements} | `))).toBe(true);
+    }
+  });
+});
+
+describe("what is there already", () => {
+  test("is replaced without a GPU, and never where a GPU measured it", () => {
+    rmSync(out, { recursive: true, force: true });
+    const nowhere = { ZENSOR_LIBCUDA: join(scratch, "no-such-library.so") };
+    expect(run([], nowhere).exitCode).toBe(0);
+    expect(read().kind).toBe("none");
+    expect(table()).toContain("There was no GPU on the machine of the last run");
+    mkdirSync(out, { recursive: true });
+    const real = JSON.stringify({ ...read(), kind: "device" });
+    writeFileSync(join(out, "gpu.json"), real);
+    expect(run([], nowhere).exitCode).toBe(0);
+    expect(readFileSync(join(out, "gpu.json"), "utf8")).toBe(real);
+  });
+
+  test.if(available)("a run of one part leaves the others out, and one without time says so", () => {
+    rmSync(out, { recursive: true, force: true });
+    const standin = { ZENSOR_LIBCUDA: buildStandin() };
+    expect(run(["transfers", "bandwidth", "--budget", "0.001"], standin).exitCode).toBe(0);
+    const { parts } = read();
+    expect([parts.bandwidth?.state, parts.transfers?.state]).toEqual(["out of time", "out of time"]);
+    expect(parts.products?.state).toBe("left out");
+    expect(run(["nonsense"], standin).exitCode).toBe(2);
+    expect(existsSync(join(out, "GPU.md"))).toBe(true);
+  });
+});
