@@ -256,12 +256,6 @@ fn Writer(comptime c: Compute) type {
             return @bitCast(own * a.scale);
         }
 
-        inline fn end_of(a: *const Apply, slot: u32, own: u64) u32 {
-            var end = slot + 1;
-            while (end < a.count and end - slot < long and key(a, end) == own) end += 1;
-            return end;
-        }
-
         /// One thread for a slot and an element of the row: the segment's first slot does the work.
         fn apply(a: *const Apply) callconv(.kernel) void {
             const t = thread.index();
@@ -283,8 +277,8 @@ fn Writer(comptime c: Compute) type {
                 return;
             }
             if (slot > 0 and key(a, slot - 1) == own) return;
-            const end = end_of(a, slot, own);
-            if (end - slot >= long) {
+            // Keys are sorted: the first and the last tell how long the segment is.
+            if (a.count - slot >= long and key(a, slot + long - 1) == own) {
                 if (first == 0) {
                     const n = @atomicRmw(u32, &@as(Pointer(u32), @ptrFromInt(a.long_count))[0], .Add, 1, .monotonic);
                     @as(Pointer(u32), @ptrFromInt(a.long_list))[n] = slot;
@@ -296,7 +290,10 @@ fn Writer(comptime c: Compute) type {
                 const at = row(a, r);
                 const to = target(a, own) + at[1];
                 var x = load(a, a.indexed, to);
-                for (slot..end) |s| x = combined(a, x, load(a, a.dense, source(a, @intCast(s)) + at[0]));
+                var s = slot;
+                while (s < a.count and key(a, s) == own) : (s += 1) {
+                    x = combined(a, x, load(a, a.dense, source(a, s) + at[0]));
+                }
                 store(a, to, x);
             }
         }
