@@ -20,8 +20,8 @@ print(elsewhere);
 // Without a device, values may be on different devices.
 onDevice.clearDevice_();
 print(onDevice);
-onDevice.set("c", rand(10, { device: "meta" }));
-print(onDevice.device, onDevice.at("a").device, onDevice.at("c").device);
+const mixed = new TensorDict({ a: rand(10), c: rand(10, { device: "meta" }) }, [10]);
+print(mixed.device, mixed.at("a").device, mixed.at("c").device);
 
 // memmap_ moves the tensors into mapped memory.
 const mapped = new TensorDict({ a: rand(10), b: { c: rand(10) } }, [10]);

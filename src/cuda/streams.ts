@@ -26,7 +26,7 @@ declare module "../tensor/tensor.ts" {
   }
 }
 
-const numbers = new Float64Array(2);
+const numbers = new Float64Array(new ArrayBuffer(16));
 
 /** As many streams as torch makes of each priority; then they are given out again. */
 const POOL = 32;

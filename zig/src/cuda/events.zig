@@ -4,6 +4,7 @@ const std = @import("std");
 const abi = @import("abi");
 const context = @import("context.zig");
 const driver = @import("driver.zig");
+const faults = @import("faults.zig");
 const Lock = @import("lock.zig").Lock;
 
 const gpa = std.heap.c_allocator;
@@ -140,7 +141,8 @@ fn asked(r: driver.Result) i32 {
 
 pub fn zs_cuda_event_synchronize(event: f64) callconv(.c) i32 {
     _ = context.use(held(event).device) catch return context.code;
-    return result(wait(held(event).event));
+    const code = result(wait(held(event).event));
+    return if (code != 0) code else faults.code(held(event).device);
 }
 
 /// Writes the milliseconds between two events.
