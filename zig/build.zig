@@ -134,6 +134,7 @@ const gpu_families = [_][]const u8{
     "ternary",
     "reduce",
     "softmax",
+    "scan",
     "index",
     "index_mask",
     "search",

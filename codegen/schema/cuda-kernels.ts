@@ -11,6 +11,7 @@ export const cudaKernels = [
   "random.*",
   "range.*",
   "reduce.*",
+  "scan.*",
   "search.*",
   "softmax.*",
   "sort.*",

@@ -10,7 +10,7 @@ import { root, runProgram, scratch } from "../ffi/child.ts";
 const POINTWISE = ["unary", "binary", "ternary"];
 /** Compiled for newer GPUs than the oldest that is served. */
 const NEWER = ["tensor_core"];
-const OTHERS = ["reduce", "softmax", "index", "index_mask", "search", "sort", "matmul", "random", "range"];
+const OTHERS = ["reduce", "softmax", "scan", "index", "index_mask", "search", "sort", "matmul", "random", "range"];
 const FAMILIES = [...POINTWISE, ...OTHERS, ...NEWER];
 /** Kernels of the schema whose calls are launched as those of another. */
 const THROUGH: Readonly<Record<string, string>> = { "sort.topk": "sort.sort" };
@@ -152,6 +152,13 @@ describe("zig build ptx: variants", () => {
     const names = kernelsOf("softmax").map((path) => path.replace(".", "_"));
     const groups = names.flatMap((name) => [`${name}_f32`, `${name}_f64`]).sort();
     expect([...variants("softmax")].sort()).toEqual(groups.map((group) => [group, "held strided"]));
+  });
+
+  test("scan: lines without gaps, any, and neighbours", () => {
+    const found = variants("scan");
+    expect(named(found.keys()).sort()).toEqual([...kernelsOf("scan")].sort());
+    expect(found.size).toBe(20);
+    expect(new Set(found.values())).toEqual(new Set(["columns dense strided"]));
   });
 
   test("reduce: elements without gaps and with them, and what joins parts", () => {

@@ -1,10 +1,7 @@
 //! Running sums, products and logarithms of sums of exponentials along one dimension. Operand 0 receives, operand 1 is
 //! read (it may be the same memory); attribute 0: the dimension. Each line is one chain of operations, so four lines
 //! run side by side. Integers may be taken in any order: their lines go by vectors, one at a time.
-const std = @import("std");
 const abi = @import("abi");
-const cm = @import("vmath_complex.zig");
-const vm = @import("vmath.zig");
 const cfg = @import("cfg");
 const convert = @import("convert.zig");
 const dt = @import("../core/dtype.zig");
@@ -14,6 +11,7 @@ const parallel = @import("../core/parallel.zig");
 const plans = @import("reduce_plan.zig");
 const ends = @import("scan_ends.zig");
 const extremes = @import("scan_extremes.zig");
+const ops = @import("scan_ops.zig");
 
 const Compute = abi.Compute;
 const Plan = plans.Plan;
@@ -59,7 +57,7 @@ const Loop = struct {
 
 const Loops = [@typeInfo(Compute).@"enum".fields.len]?*const Loop;
 
-const Kind = enum { sum, product, exponentials };
+const Kind = ops.Kind;
 
 const sums = loops(.sum, &.{ .f32, .f64, .i64, .c128 });
 const products = loops(.product, &.{ .f32, .f64, .i64, .c128 });
@@ -73,11 +71,8 @@ fn loops(comptime kind: Kind, comptime computes: []const Compute) Loops {
 
 /// The bytes of what changes no total.
 fn neutral_of(comptime c: Compute, comptime kind: Kind) u128 {
-    const x: f64 = switch (kind) {
-        .sum => return 0,
-        .product => 1,
-        .exponentials => -std.math.inf(f64),
-    };
+    const x: f64 = ops.neutral(kind);
+    if (x == 0) return 0;
     return switch (c) {
         .f32 => @as(u32, @bitCast(@as(f32, @floatCast(x)))),
         .f64, .c128 => @as(u64, @bitCast(x)),
@@ -105,22 +100,7 @@ fn Compiled(comptime c: Compute, comptime kind: Kind) type {
         };
 
         inline fn step(a: anytype, b: @TypeOf(a)) @TypeOf(a) {
-            if (comptime kind == .exponentials) return powers(a, b);
-            if (comptime dt.is_complex(T)) {
-                if (product) return .{ .re = a.re * b.re - a.im * b.im, .im = a.re * b.im + a.im * b.re };
-                return .{ .re = a.re + b.re, .im = a.im + b.im };
-            }
-            if (comptime @typeInfo(T) == .float) return if (product) a * b else a + b;
-            return if (product) a *% b else a +% b;
-        }
-
-        /// log(e^a + e^b); of complex numbers the new one is taken out first where both are equal.
-        fn powers(a: anytype, b: @TypeOf(a)) @TypeOf(a) {
-            if (comptime dt.is_complex(T)) return cm.logaddexp(b, a);
-            const low = if (a < b or a != a) a else b;
-            const high = if (a < b or a != a) b else a;
-            if (low == high and std.math.isInf(low)) return b;
-            return if (low != low) low else vm.log1p(vm.exp(low - high)) + high;
+            return ops.step(kind, c, a, b);
         }
 
         fn lines(all: [*]u8, to: *const Rows, from: *const Sources, n: usize) void {

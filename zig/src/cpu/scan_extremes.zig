@@ -7,6 +7,7 @@ const convert = @import("convert.zig");
 const dt = @import("../core/dtype.zig");
 const fr = @import("../core/frame.zig");
 const ends = @import("scan_ends.zig");
+const ops = @import("scan_ops.zig");
 const parallel = @import("../core/parallel.zig");
 const plans = @import("reduce_plan.zig");
 
@@ -69,9 +70,8 @@ fn Compiled(comptime c: Compute, comptime largest: bool) type {
             .row = row,
         };
 
-        /// Later elements take the place of equal ones, and a NaN that of everything.
         inline fn beats(x: T, best: T) bool {
-            return (if (largest) x >= best else x <= best) or (floating and x != x);
+            return ops.beats(largest, x, best);
         }
 
         inline fn beat(x: V, best: V) @Vector(lanes, bool) {

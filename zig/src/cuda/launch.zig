@@ -11,6 +11,7 @@ const modules = @import("modules.zig");
 const matmul = @import("launch_matmul.zig");
 const pointwise = @import("launch_pointwise.zig");
 const reduce = @import("launch_reduce.zig");
+const scan = @import("launch_scan.zig");
 const softmax = @import("launch_softmax.zig");
 const random = @import("launch_random.zig");
 const range = @import("launch_range.zig");
@@ -152,4 +153,5 @@ const plans = [_]Plan{
     .{ .family = "matmul", .run = matmul.run },
     .{ .family = "random", .run = random.run },
     .{ .family = "range", .run = range.run },
+    .{ .family = "scan", .run = scan.run },
 };

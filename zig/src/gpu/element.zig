@@ -177,3 +177,36 @@ pub fn Several(comptime c: Compute, comptime lanes: usize) type {
         }
     };
 }
+
+/// Several elements of a known dtype, as `Several`, for any compute type.
+pub fn Known(comptime d: DType, comptime c: Compute, comptime lanes: usize) type {
+    const own: Compute = switch (d) {
+        .float32, .bfloat16, .float16 => .f32,
+        .float64 => .f64,
+        .int32, .int16, .int8, .uint8 => .i32,
+        .int64 => .i64,
+        .uint64 => .u64,
+        .bool => .b8,
+        .complex64 => .c64,
+        .complex128 => .c128,
+        else => @compileError("elements of this dtype are read one by one"),
+    };
+    const V = Several(own, lanes);
+    return struct {
+        pub inline fn load(data: u64, at: u32) [lanes]dt.Computed(c) {
+            const raw = V.load(data, @intFromEnum(d), at);
+            if (own == c) return raw;
+            var x: [lanes]dt.Computed(c) = undefined;
+            inline for (&x, raw) |*to, v| to.* = dt.cast(c, v);
+            return x;
+        }
+
+        /// The first `count` of them.
+        pub inline fn store(data: u64, at: u32, x: [lanes]dt.Computed(c), count: u32) void {
+            if (own == c) return V.store(data, @intFromEnum(d), at, x, count);
+            var raw: V.Values = undefined;
+            inline for (&raw, x) |*to, v| to.* = dt.cast(own, v);
+            V.store(data, @intFromEnum(d), at, raw, count);
+        }
+    };
+}

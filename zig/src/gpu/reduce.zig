@@ -147,30 +147,6 @@ fn Kernels(comptime Op: type) type {
             give(a, joined(a, s, place.number), place);
         }
 
-        inline fn chunk(comptime d: DType, base: u64, at: u32) [Chunk(d).lanes]T {
-            const lanes = Chunk(d).lanes;
-            const V = element.Several(native_of(d), lanes);
-            const raw = V.load(base, @intFromEnum(d), at);
-            var x: [lanes]T = undefined;
-            inline for (&x, raw) |*to, v| to.* = converted(d, v);
-            return x;
-        }
-
-        /// The compute type in which elements of a dtype are read without conversion, or with the usual one.
-        fn native_of(comptime d: DType) abi.Compute {
-            if (std.mem.indexOfScalar(DType, element.dense_dtypes(c), d) != null) return c;
-            return switch (d) {
-                .float32, .bfloat16, .float16 => .f32,
-                .int32, .uint8 => .i32,
-                .bool => .b8,
-                else => unreachable,
-            };
-        }
-
-        inline fn converted(comptime d: DType, v: dt.Computed(native_of(d))) T {
-            return if (comptime native_of(d) == c) v else dt.cast(c, v);
-        }
-
         inline fn dense_loop(comptime d: DType, a: *const Args, base: u64, place: Place) State {
             const lanes = Chunk(d).lanes;
             const n = lanes * Chunk(d).chunks;
@@ -180,12 +156,12 @@ fn Kernels(comptime Op: type) type {
             while (at + (n - lanes) / lanes * stride + lanes <= place.last) : (at += Chunk(d).chunks * stride) {
                 var x: [n]T = undefined;
                 inline for (0..Chunk(d).chunks) |k| {
-                    x[k * lanes ..][0..lanes].* = chunk(d, base, at + @as(u32, k) * stride);
+                    x[k * lanes ..][0..lanes].* = element.Known(d, c, lanes).load(base, at + @as(u32, k) * stride);
                 }
                 take(n, lanes, &states, x, a.position + at, stride);
             }
             while (at + lanes <= place.last) : (at += stride) {
-                const x = chunk(d, base, at);
+                const x = element.Known(d, c, lanes).load(base, at);
                 take(lanes, lanes, states[0..comptime width(lanes, lanes)], x, a.position + at, 0);
             }
             if (at < place.last) for (0..lanes - 1) |k| {

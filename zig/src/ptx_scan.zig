@@ -1,0 +1,4 @@
+//! Root of the scan kernels for GPUs.
+comptime {
+    @import("gpu/scan.zig").exports();
+}
