@@ -98,9 +98,18 @@ describe.if(available)("what users see", () => {
   });
 
   test("a kernel that is missing is named, with what to do", () => {
-    const error = value('caught(() => z.randperm(4, { device: "cuda" }))') as { name: string; message: string };
+    const error = value('caught(() => z.ones(4, { device: "cuda" }).cumsum(0))') as { name: string; message: string };
     expect(error.name).toBe("NotImplementedError");
     expect(error.message).toContain("has no CUDA kernel: move its operands to the CPU with .cpu()");
+  });
+
+  test("elements that overlap are written one after another", () => {
+    const code = `(() => {
+      const turned = (t) => { t.unfold(0, 3, 1).neg_().square_(); return t.tolist(); };
+      return [turned(z.arange(40)), turned(z.arange(40).to("cuda"))];
+    })()`;
+    const [onCpu, onDevice] = value(code) as [number[], number[]];
+    expect(onDevice).toEqual(onCpu);
   });
 
   test("more dimensions than a kernel takes, and more elements than 31 bits count in steps", () => {

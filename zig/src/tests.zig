@@ -18,6 +18,7 @@ comptime {
     _ = @import("cuda/driver.zig");
     _ = @import("cuda/loader.zig");
     _ = @import("cuda/memory.zig");
+    _ = @import("cuda/pieces.zig");
     _ = @import("cuda/pinned.zig");
     _ = @import("cuda/statistics.zig");
     _ = @import("gpu/args.zig");

@@ -9,6 +9,7 @@ const fr = @import("../core/frame.zig");
 const iter = @import("../core/iter.zig");
 const launch = @import("launch.zig");
 const object = @import("../cpu/object.zig");
+const pieces = @import("pieces.zig");
 const pw = @import("../cpu/pointwise.zig");
 
 const Call = launch.Call;
@@ -49,9 +50,6 @@ const types: Table = blk: {
 const variants = [_][]const u8{ "dense", "strided" };
 const dense = 0;
 const strided = 1;
-
-/// Elements of one launch: 32 bits are enough for all that it counts.
-const most_elements = 1 << 30;
 
 pub fn run(c: *const Call) Failure!void {
     const compute = try c.compute();
@@ -162,7 +160,7 @@ fn each_dense(
     const per_block = launch.block_threads * @import("../gpu/pointwise.zig").lanes;
     var left = total;
     while (left > 0) {
-        const n = @min(left, most_elements);
+        const n = @min(left, pieces.most_elements);
         a.count = @intCast(n);
         a.rank = 1;
         try c.start(function, std.math.divCeil(usize, n, per_block) catch unreachable, launch.block_threads, a);
@@ -173,69 +171,31 @@ fn each_dense(
     }
 }
 
-/// Halves the space until 32 bits are enough and the dimensions fit.
+/// In pieces that 32 bits are enough for.
 fn each(
     comptime operands: usize,
     c: *const Call,
     compute: abi.Compute,
-    a: *Pointwise(operands),
+    a: *const Pointwise(operands),
     space: *const iter.Space,
 ) Failure!void {
-    if (fits(space)) return one(operands, c, compute, a, space);
-    var d = space.rank - 1;
-    if (space.rank <= args.max_dims) {
-        for (0..space.rank) |i| {
-            if (span(space, i) > span(space, d)) d = i;
+    const Whole = struct {
+        call: *const Call,
+        compute: abi.Compute,
+        a: *const Pointwise(operands),
+
+        fn piece(w: *const @This(), of: *const iter.Space, offsets: *const pieces.Offsets) Failure!void {
+            var part = w.a.*;
+            for (&part.operands, 0..) |*o, k| {
+                if (o.place == .number) continue;
+                const size: i64 = @intCast(dt.size_of(@enumFromInt(@as(u8, @truncate(o.dtype)))));
+                o.data +%= @bitCast(offsets[k] * size);
+            }
+            try one(operands, w.call, w.compute, &part, of);
         }
-    }
-    const first = space.sizes[d] / 2;
-    var half = space.*;
-    half.sizes[d] = first;
-    shrink(&half);
-    try each(operands, c, compute, a, &half);
-    var rest = a.*;
-    for (&rest.operands, 0..) |*o, k| {
-        if (o.place == .number) continue;
-        const size: i64 = @intCast(dt.size_of(@enumFromInt(@as(u8, @truncate(o.dtype)))));
-        const step = space.strides[k][d] * @as(i64, @intCast(first)) * size;
-        o.data +%= @bitCast(step);
-    }
-    half = space.*;
-    half.sizes[d] = space.sizes[d] - first;
-    shrink(&half);
-    try each(operands, c, compute, &rest, &half);
-}
-
-/// Drops dimensions of one element, counts again.
-fn shrink(space: *iter.Space) void {
-    var rank: usize = 0;
-    space.total = 1;
-    for (0..space.rank) |d| {
-        space.total *= space.sizes[d];
-        if (space.sizes[d] == 1) continue;
-        space.sizes[rank] = space.sizes[d];
-        for (0..space.operands) |k| space.strides[k][rank] = space.strides[k][d];
-        rank += 1;
-    }
-    space.rank = @max(rank, 1);
-    if (rank == 0) space.sizes[0] = 1;
-}
-
-/// How far a dimension reaches, by the widest operand, or the number of elements.
-fn span(space: *const iter.Space, d: usize) usize {
-    var most = space.sizes[d];
-    for (0..space.operands) |k| most = @max(most, @abs(space.strides[k][d]) * space.sizes[d]);
-    return most;
-}
-
-fn fits(space: *const iter.Space) bool {
-    if (space.rank > args.max_dims or space.total > most_elements) return false;
-    for (0..space.operands) |k| {
-        var reach: usize = 0;
-        for (0..space.rank) |d| reach += @abs(space.strides[k][d]) * (space.sizes[d] - 1);
-        if (reach >= most_elements) return false;
-    }
-    return true;
+    };
+    const whole: Whole = .{ .call = c, .compute = compute, .a = a };
+    try pieces.each(space, true, &whole, Whole.piece);
 }
 
 fn one(
