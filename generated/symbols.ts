@@ -190,6 +190,8 @@ export const SYMBOLS = {
   zs_cuda_launch: { args: ["u32","ptr","u32","f64"], returns: "i32" },
   /** Writes what the kernel of this thread's last `CudaStatus.fault` told: the number of its error, three others. */
   zs_cuda_fault: { args: ["ptr"], returns: "void" },
+  /** Whether NVIDIA's libraries may be used, and where that of matrix products is, when not in the usual place. */
+  zs_cuda_libraries: { args: ["u32","ptr"], returns: "void" },
   /** What the driver said of a module that it refused. */
   zs_cuda_log: { args: [], returns: "ptr" },
   zs_k_binary_add: { args: ["f64"], returns: "i32" },

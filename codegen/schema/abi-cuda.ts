@@ -203,5 +203,11 @@ export const natives = [
     returns: "void",
     doc: "Writes what the kernel of this thread's last `CudaStatus.fault` told: the number of its error, three others.",
   },
+  {
+    name: "zs_cuda_libraries",
+    args: ["u32", "ptr"],
+    returns: "void",
+    doc: "Whether NVIDIA's libraries may be used, and where that of matrix products is, when not in the usual place.",
+  },
   { name: "zs_cuda_log", args: [], returns: "ptr", doc: "What the driver said of a module that it refused." },
 ] as const satisfies readonly NativeRow[];

@@ -57,12 +57,20 @@ function value(n: number, op: string): number {
 
 let opened: number | null = null;
 
-/** Opens the driver once. `ZENSOR_LIBCUDA` names another library than the system's. */
+/**
+ * Opens the driver once. `ZENSOR_LIBCUDA` names another library than the system's, `ZENSOR_LIBCUBLAS` another one of
+ * matrix products; with `ZENSOR_CUDA_LIBS=off` that is not looked for.
+ */
 function open(): number {
   if (opened === null) {
     const path = process.env.ZENSOR_LIBCUDA;
     const text = path ? Buffer.from(`${path}\0`) : new Uint8Array(0);
     opened = native.zs_cuda_open(addressOf(text));
+    const { ZENSOR_CUDA_LIBS: asked, ZENSOR_LIBCUBLAS: place } = process.env;
+    const named = place ? Buffer.from(`${place}\0`) : new Uint8Array(0);
+    // The usual library belongs to the usual driver.
+    const allowed = asked !== "off" && (!path || place);
+    native.zs_cuda_libraries(allowed ? 1 : 0, addressOf(named));
   }
   return opened;
 }

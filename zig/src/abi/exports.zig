@@ -304,6 +304,7 @@ comptime {
     }
     for (.{
         cuda,
+        @import("../cuda/cublas.zig"),
         @import("../cuda/services.zig"),
         @import("../cuda/events.zig"),
         @import("../cuda/faults.zig"),

@@ -4,15 +4,17 @@ const abi = @import("abi");
 const args = @import("../gpu/matmul_args.zig");
 const driver = @import("driver.zig");
 const dt = @import("../core/dtype.zig");
-const fr = @import("../core/frame.zig");
 const launch = @import("launch.zig");
+const library = @import("launch_cublas.zig");
 const memory = @import("memory.zig");
 const tensor = @import("launch_tensor.zig");
-const Frame = @import("../cpu/matmul_frame.zig").Product;
+const problem = @import("matmul_problem.zig");
 
 const Call = launch.Call;
 const Failure = launch.Failure;
+const Problem = problem.Problem;
 const Product = args.Product;
+const number = problem.number;
 
 const variants = [_][]const u8{ "large", "small", "combine" };
 const large = 0;
@@ -27,97 +29,12 @@ const most_layers = 65535;
 const least_terms = 256;
 const most_scratch = 64 << 20;
 
-/// A product in memory; strides are in bytes: of the batch, rows and columns.
-pub const Problem = struct {
-    compute: abi.Compute,
-    dtype: abi.DType,
-    size: i64,
-    batch: u64,
-    m: u64,
-    n: u64,
-    k: u64,
-    data: [4]u64,
-    strides: [4][3]i64,
-    alpha: [2]f64,
-    beta: [2]f64,
-
-    const c = 0;
-    const a = 1;
-    const b = 2;
-    const d = 3;
-
-    fn of(f: *fr.Frame) Failure!Problem {
-        const p = Frame.of(f) orelse return error.Unsupported;
-        const alpha = f.attrs[abi.MatmulAttr.alpha..][0..2].*;
-        const size: i64 = @intCast(dt.size_of(p.dtype));
-        var r: Problem = .{
-            .compute = try compute_of(p.dtype),
-            .dtype = p.dtype,
-            .size = size,
-            .batch = p.batch,
-            .m = p.m,
-            .n = p.n,
-            // Factors that count nothing are not read.
-            .k = if (alpha[0] == 0 and alpha[1] == 0) 0 else p.k,
-            .data = undefined,
-            .strides = undefined,
-            .alpha = alpha,
-            .beta = f.attrs[abi.MatmulAttr.beta..][0..2].*,
-        };
-        for (&r.data, &r.strides, p.data, p.strides) |*data, *to, from, strides| {
-            data.* = @intFromPtr(from);
-            for (to, strides) |*x, s| x.* = s * size;
-        }
-        return r;
-    }
-
-    fn starts(p: *const Problem) bool {
-        return p.beta[0] != 0 or p.beta[1] != 0;
-    }
-
-    /// The same product with rows and columns exchanged.
-    fn turned(p: *const Problem) Problem {
-        var r = p.*;
-        r.m = p.n;
-        r.n = p.m;
-        r.data = .{ p.data[c], p.data[b], p.data[a], p.data[d] };
-        for ([_]usize{ c, b, a, d }, &r.strides) |from, *to| {
-            const s = p.strides[from];
-            to.* = .{ s[0], s[2], s[1] };
-        }
-        return r;
-    }
-
-    /// From so many rows, columns or terms on.
-    fn beyond(p: *const Problem, row: u64, column: u64, term: u64, layer: u64) Problem {
-        var r = p.*;
-        const steps = [4][3]u64{
-            .{ layer, row, column }, .{ layer, row, term }, .{ layer, term, column }, .{ layer, row, column },
-        };
-        for (&r.data, p.strides, steps) |*data, strides, counts| {
-            for (strides, counts) |stride, count| data.* +%= @bitCast(stride *% @as(i64, @intCast(count)));
-        }
-        return r;
-    }
-};
-
-fn compute_of(d: abi.DType) Failure!abi.Compute {
-    return switch (d) {
-        .float32, .bfloat16, .float16 => .f32,
-        .float64 => .f64,
-        .uint8, .int8, .int16, .int32 => .i32,
-        .int64 => .i64,
-        .complex64 => .c64,
-        .complex128 => .c128,
-        else => error.Unsupported,
-    };
-}
-
 pub fn run(call: *const Call) Failure!void {
     const p: Problem = try .of(call.frame);
     if (p.batch == 0 or p.m == 0 or p.n == 0) return;
     const turn = p.strides[Problem.c][1] == p.size and p.strides[Problem.c][2] != p.size;
-    try each(call, &if (turn) p.turned() else p);
+    const by_rows = if (turn) p.turned() else p;
+    if (!try library.run(call, &by_rows)) try each(call, &by_rows);
 }
 
 /// Halves the product until 32 bits are enough.
@@ -146,21 +63,6 @@ fn each(call: *const Call, p: *const Problem) Failure!void {
     } else return one(call, p);
     try each(call, &first);
     try each(call, &rest);
-}
-
-/// A number as its bytes in a compute type.
-fn number(compute: abi.Compute, x: [2]f64) [2]u64 {
-    var bytes: [2]u64 = @splat(0);
-    switch (compute) {
-        inline else => |to| {
-            const T = dt.Computed(to);
-            const value: T = if (comptime dt.is_complex(T))
-                .{ .re = @floatCast(x[0]), .im = @floatCast(x[1]) }
-            else if (@typeInfo(T) == .float) @floatCast(x[0]) else dt.integer(T, dt.integer(i64, x[0]));
-            @memcpy(std.mem.asBytes(&bytes)[0..@sizeOf(T)], std.mem.asBytes(&value));
-        },
-    }
-    return bytes;
 }
 
 /// How a factor is read: in the direction in which it lies, in pieces of 16 bytes where all of them are aligned.
@@ -275,6 +177,28 @@ fn splits_of(p: *const Problem, blocks: u64, processors: u64, bytes: u32) u64 {
     const results = p.batch * p.m * p.n * bytes;
     const wanted = @min(2 * processors / blocks, p.k / least_terms, most_layers / p.batch, most_scratch / results);
     return @max(1, wanted);
+}
+
+/// What beta multiplies, put into the result.
+pub fn begin(call: *const Call, p: *const Problem) Failure!void {
+    const a: Product = .{
+        .a = std.mem.zeroes(args.Factor),
+        .b = std.mem.zeroes(args.Factor),
+        .c = matrix(p, Problem.c, 1),
+        .d = matrix(p, Problem.d, 1),
+        .m = @intCast(p.m),
+        .n = @intCast(p.n),
+        .k = 0,
+        .splits = 0,
+        .k_each = 0,
+        .tile_rows = 0,
+        .tile_columns = 0,
+        .starts = 1,
+        .alpha = number(p.compute, .{ 1, 0 }),
+        .beta = number(p.compute, .{ 1, 0 }),
+    };
+    const adds = try launch.function(call, p.compute, &variants, combine);
+    try call.start_grid(adds, .{ ceil(p.m * p.n, launch.block_threads), 1, p.batch }, launch.block_threads, &a);
 }
 
 fn in_parts(
