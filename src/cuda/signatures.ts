@@ -36,9 +36,9 @@ export const FUNCTIONS = {
   memorySummary: `${DEVICE} abbreviated?:bool`,
   setPerProcessMemoryFraction: `fraction:number ${DEVICE}`,
   toPointer: "tensor:tensor",
-  fromPointer: "given:any",
+  fromPointer: "given:dict",
   ipcHandle: "tensor:tensor",
-  openIpc: `handle:any ${DEVICE}`,
+  openIpc: `handle:dict ${DEVICE}`,
 } as const;
 
 /** The method of tensors. */

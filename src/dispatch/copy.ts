@@ -46,10 +46,17 @@ function acrossDevices(dst: Tensor, src: Tensor, op: string, later: boolean): Te
   const dense = denseAs(src, dst.dtype);
   const direct = dst._contiguous && dst._bits === 0 && sameSizes(dst._shape, dense._shape);
   const landed = direct ? dst : empty(dense._shape, dst.dtype, to);
-  backendOf(to).copy(landed, dense, later);
+  // The driver cannot tell of a file that ends too early.
+  if (from === CPU && dense._storage.kind === "mapped") staging.toGpu(landed, dense);
+  else backendOf(to).copy(landed, dense, later);
   if (!direct) transfer(dst, landed);
   return dst;
 }
+
+/** How mapped files reach a GPU; `moving-many.ts` tells. */
+export const staging: { toGpu(dst: Tensor, src: Tensor): void } = {
+  toGpu: (dst, src) => backendOf(dst._storage.device).copy(dst, src),
+};
 
 /** The same elements on a device that has bytes. */
 export function onDevice(t: Tensor, device: Device): Tensor {

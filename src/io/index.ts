@@ -7,6 +7,7 @@ export type { PythonJson } from "./base/python-json.ts";
 export { type DirectoryTreeOptions, directoryTree, printDirectoryTree } from "./disk/directory-tree.ts";
 export type { BackgroundOptions } from "./disk/file-jobs.ts";
 export type { MapMode } from "./disk/mapping.ts";
+export type { PlaceOptions } from "./disk/placing.ts";
 export { GgufFile, loadGguf } from "./gguf/gguf.ts";
 export type { GgufEntry, GgufHeader, GgufNumbers, GgufValue } from "./gguf/gguf-header.ts";
 export type { GgufType } from "./gguf/gguf-types.ts";
@@ -40,5 +41,6 @@ export {
 export type { Manifest, ManifestEntry } from "./snapshot/snapshot-manifest.ts";
 export { type DownloadOptions, download, upload } from "./store/remote-file.ts";
 export type { RemoteOptions } from "./store/s3.ts";
-export { loadTorch } from "./torch/torch-file.ts";
+export type { MapLocation } from "./torch/map-location.ts";
+export { loadTorch, type TorchLoadOptions } from "./torch/torch-file.ts";
 export { saveTorch, saveTorchAsync } from "./torch/torch-save.ts";

@@ -231,6 +231,8 @@ export const PLACES_ONLY: Readonly<Record<string, string>> = {
   "new tensordict.MetaData": "a dictionary is data there",
   "nn.ModuleDict#update": "a dictionary is data there",
   "new nn.ModuleDict": "a dictionary is data there",
+  "cuda.fromPointer": "a dictionary is data there",
+  "cuda.openIpc": "a dictionary is data there",
 };
 
 /** Options that are given where none is needed, but one of some. */

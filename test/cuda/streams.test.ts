@@ -34,7 +34,8 @@ describe.if(available)("streams", () => {
       const seen = [s.priority, String(s.device), z.cuda.currentDevice()];
       {
         using _ = z.cuda.stream(s);
-        seen.push(z.cuda.currentStream().equals(s), z.cuda.currentDevice(), z.zeros(1, { device: "cuda" }).device.index);
+        seen.push(z.cuda.currentStream().equals(s), z.cuda.currentDevice(), z.zeros(1,
+          { device: "cuda" }).device.index);
       }
       seen.push(z.cuda.currentStream(1).equals(z.cuda.defaultStream(1)), z.cuda.currentDevice());
       seen.push(z.cuda.stream(s, () => z.cuda.currentDevice()), z.cuda.stream(null, () => z.cuda.currentDevice()));
@@ -178,11 +179,8 @@ describe.if(available)("pinned memory", () => {
         z.tensor([1, 2], { pinMemory: true }), z.ones(3).pinMemory(), z.onesLike(z.ones(3), { pinMemory: true })];
       const p = made[0];
       const away = z.ones(3, { device: "cuda" }).to("cpu", { nonBlocking: true });
-      return [made.map((t) => t.isPinned()), z.ones(3).isPinned(), p.pinMemory() === p, p.at(slice("1:")).isPinned(),
-        p.add(1).isPinned(), away.isPinned(), p.tolist(), made[3].tolist(), p.typedArray().length];`.replace(
-      'slice("1:")',
-      '"1:"',
-    );
+      return [made.map((t) => t.isPinned()), z.ones(3).isPinned(), p.pinMemory() === p, p.at("1:").isPinned(),
+        p.add(1).isPinned(), away.isPinned(), p.tolist(), made[3].tolist(), p.typedArray().length];`;
     const all = Array(6).fill(true);
     expect(value(body)).toEqual([all, false, true, true, false, true, [0, 0, 0], [1, 2], 3]);
   });
@@ -192,7 +190,8 @@ describe.if(available)("pinned memory", () => {
       const text = (f) => { try { f(); return null; } catch (e) { return e.message; } };
       return [text(() => z.zeros(2, { device: "cuda", pinMemory: true })),
         text(() => z.zeros(2, { device: "cuda" }).pinMemory()),
-        text(() => z.zeros(2, { device: "meta" }).pinMemory()), z.empty(2, { device: "meta", pinMemory: true }).shape];`;
+        text(() => z.zeros(2, { device: "meta" }).pinMemory()), z.empty(2, { device: "meta",
+          pinMemory: true }).shape];`;
     expect(value(body)).toEqual([
       "Only dense CPU tensors can be pinned",
       "cannot pin 'torch.cuda.FloatTensor' only dense CPU tensors can be pinned",
@@ -259,7 +258,8 @@ describe.if(available)("several devices", () => {
       const seen = [where(), z.cuda.device(1, where), where()];
       { using _ = z.cuda.device("cuda:1"); seen.push(where(), z.cuda.currentDevice(), z.ones(1).cuda().device.index); }
       z.cuda.setDevice(1);
-      seen.push(where(), z.ones(1).cuda(0).device.index, z.ones(1).to(0).device.index, z.zeros(1, { device: 1 }).device.index);
+      seen.push(where(), z.ones(1).cuda(0).device.index, z.ones(1).to(0).device.index, z.zeros(1,
+        { device: 1 }).device.index);
       z.cuda.setDevice(-1);
       return [...seen, where(), String(z.device("cuda")), z.device("cuda").index];`;
     expect(value(body)).toEqual([0, 1, 0, 1, 1, 1, 1, 0, 0, 1, 1, "cuda", null]);
@@ -313,7 +313,8 @@ describe.if(available)("several devices", () => {
       const seen = [];
       {
         using _ = z.withDevice("cuda");
-        seen.push(String(z.zeros(2).device), String(z.tensor([1, 2]).device), String(new z.nn.Parameter(z.ones(1)).device));
+        seen.push(String(z.zeros(2).device), String(z.tensor([1, 2]).device),
+          String(new z.nn.Parameter(z.ones(1)).device));
         seen.push(z.cuda.device(1, () => String(z.zeros(1).device)), String(z.tensor([1], { device: "cpu" }).device));
       }
       seen.push(String(z.zeros(2).device), String(z.withDevice("cuda:1", () => z.tensor([1]).device)));

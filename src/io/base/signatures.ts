@@ -10,7 +10,7 @@ export const REMOTE = "client:any concurrency:int retries:int timeout:int signal
 export const LAYOUT = "compression:any compressionOpts:int shuffle:bool chunks:any maxShape:any";
 
 const TREE = "path:text | style:=indent,branches maxDepth:number maxLines:number";
-const NPZ = "mode:=r,r+,c verify:bool";
+const NPZ = "mode:=r,r+,c verify:bool device:any";
 const TAKE = "path!:text appState!:saved numThreads:int maxChunkBytes:number slabBytes:number fsync:bool";
 const RESTORE = "appState!:restored rank:int memoryBudgetBytes:number";
 
@@ -22,11 +22,11 @@ export const FUNCTIONS = {
   hdf5Engine: "",
   loadGguf: "path:text",
   loadHdf5: "h5wasm?:h5wasm?",
-  loadNpy: "path:text | mode:=r,r+,c",
+  loadNpy: "path:text | mode:=r,r+,c device:any",
   loadNpz: `path:text | ${NPZ}`,
   loadNpzAsync: `path:text | ${NPZ} ${BACKGROUND}`,
-  loadSafetensors: "path:text",
-  loadTorch: "path:text",
+  loadSafetensors: "path:text | device:any",
+  loadTorch: "path:text | mapLocation:any",
   isMemmapArchive: "path:text",
   packMemmap: `prefix:text archivePath:text | ${WRITE} compression:any compressLevel:int`,
   readDirectory: "prefix:text | subpath:any robustKey:bool maxDepth:number maxEntries:number",

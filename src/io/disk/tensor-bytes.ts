@@ -22,7 +22,7 @@ export const AT_ONCE_BYTES = 16 * 1024;
 /** Contiguous bytes of a tensor; only a tensor with gaps or pending conjugation is copied. */
 export function nativeBytes(tensor: Tensor): TensorBytes {
   requireBytes(tensor);
-  const plain = inPlace(tensor) ? tensor : tensor.detach().resolveConj().resolveNeg().contiguous();
+  const plain = inPlace(tensor) ? tensor : tensor.detach().cpu().resolveConj().resolveNeg().contiguous();
   const nbytes = plain._numel * plain.dtype.itemsize;
   // dataPtr moves tiny blocks to an address that stays valid while native threads run.
   const address = nbytes === 0 ? 0 : plain.dataPtr();
@@ -63,7 +63,7 @@ class LentBytes implements TensorBytes {
 /** Like `nativeBytes`, for bytes that are written later: a large tensor is copied when it is its turn. */
 export function bytesToWrite(tensor: Tensor): TensorBytes | StridedBytes {
   const nbytes = tensor._numel * tensor.dtype.itemsize;
-  if (inPlace(tensor) || nbytes <= AT_ONCE_BYTES || tensor.device.type !== "cpu") return nativeBytes(tensor);
+  if (inPlace(tensor) || nbytes <= AT_ONCE_BYTES || tensor.isMeta) return nativeBytes(tensor);
   requireBytes(tensor);
   const strided = tensor.detach();
   // One that lacks bytes says so before anything is written.
@@ -75,11 +75,12 @@ function requireBytes(tensor: Tensor): void {
   if (tensor.isMeta) throw new NotImplementedError("Cannot copy out of meta tensor; no data!");
 }
 
-/** A contiguous copy with a storage of its own. */
+/** A contiguous copy with a storage of its own, on the CPU. */
 export function denseCopy(tensor: Tensor): Tensor {
+  if (tensor.isCuda) return tensor.detach().cpu().resolveConj().resolveNeg().contiguous();
   return tensor.detach().clone().resolveConj().resolveNeg().contiguous();
 }
 
 function inPlace(tensor: Tensor): boolean {
-  return tensor._bits === 0 && tensor._contiguous;
+  return tensor._bits === 0 && tensor._contiguous && !tensor.isCuda;
 }

@@ -13,6 +13,7 @@ import type { BackgroundOptions } from "../disk/file-jobs.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
 import type { MapMode } from "../disk/mapping.ts";
 import type { TensorBytes } from "../disk/pieces.ts";
+import { type PlaceOptions, placeAll, placeOf } from "../disk/placing.ts";
 import type { StridedBytes } from "../disk/strided-bytes.ts";
 import { bytesToWrite } from "../disk/tensor-bytes.ts";
 import { TensorFile } from "../disk/tensor-file.ts";
@@ -21,7 +22,7 @@ import { FileWrite, type FileWriteOptions } from "../store/single-file.ts";
 import { type NpyHeader, npyHeader, readNpyHeader } from "./npy-header.ts";
 
 /** How an array is read. */
-export interface NpyOptions {
+export interface NpyOptions extends PlaceOptions {
   /**
    * "c" or "r" (the default) keep changes private, "r+" writes through. The checksums of a .npz file do not follow:
    * `refreshArchiveChecksums` computes them again.
@@ -135,7 +136,8 @@ export function withEnding(path: string, ending: string): string {
  */
 export function loadNpy(path: string, options: NpyOptions = {}): Tensor {
   [path, options = {}] = inOrder<Parameters<typeof loadNpy>>("loadNpy", FUNCTIONS.loadNpy, arguments);
-  return whileUnreplaced(path, () => loadOnce(path, options));
+  const device = placeOf(options);
+  return placeAll([whileUnreplaced(path, () => loadOnce(path, options))], device, "loadNpy")[0] as Tensor;
 }
 
 function loadOnce(path: string, options: NpyOptions): Tensor {

@@ -11,6 +11,7 @@ import { FUNCTIONS } from "../base/signatures.ts";
 import { runSteps, runStepsLater, type Steps, wait } from "../base/steps.ts";
 import { type BackgroundOptions, FileJobs, PART_BYTES } from "../disk/file-jobs.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
+import { placeOf, placeRecord } from "../disk/placing.ts";
 import { blockBehind } from "../disk/tensor-bytes.ts";
 import { alignmentOf, TensorFile } from "../disk/tensor-file.ts";
 import { unreplaced } from "../disk/unreplaced.ts";
@@ -183,7 +184,8 @@ function storedHeader(file: FileRanges, entry: ZipEntry, place: string): NpyHead
  */
 export function loadNpz(path: string, options: NpzLoadOptions = {}): Record<string, Tensor> {
   [path, options = {}] = inOrder<Parameters<typeof loadNpz>>("loadNpz", FUNCTIONS.loadNpz, arguments);
-  return runSteps(loading(path, options));
+  const device = placeOf(options);
+  return placeRecord(runSteps(loading(path, options)), device, "loadNpz");
 }
 
 /**
@@ -203,7 +205,8 @@ export async function loadNpzAsync(
   options: NpzLoadOptions & BackgroundOptions = {},
 ): Promise<Record<string, Tensor>> {
   [path, options = {}] = inOrder<Parameters<typeof loadNpzAsync>>("loadNpzAsync", FUNCTIONS.loadNpzAsync, arguments);
-  return await runStepsLater(loading(path, options), options.signal);
+  const device = placeOf(options);
+  return placeRecord(await runStepsLater(loading(path, options), options.signal), device, "loadNpzAsync");
 }
 
 function loading(path: string, options: NpzLoadOptions & BackgroundOptions): Steps<Record<string, Tensor>> {

@@ -10,6 +10,7 @@ import { requireText, requireTexts } from "../base/well-formed.ts";
 import type { BackgroundOptions } from "../disk/file-jobs.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
 import type { Piece } from "../disk/pieces.ts";
+import { type PlaceOptions, placeOf, placeRecord } from "../disk/placing.ts";
 import { bytesToWrite } from "../disk/tensor-bytes.ts";
 import { TensorFile } from "../disk/tensor-file.ts";
 import { whileUnreplaced } from "../disk/unreplaced.ts";
@@ -90,7 +91,7 @@ export class SafetensorsFile extends SafetensorsListing {
 }
 
 /**
- * All tensors of a file by name; data is read lazily.
+ * All tensors of a file by name; data is read lazily, for a GPU at once.
  * @example
  * ```ts
  * saveSafetensors({ a: arange(3) }, "a.safetensors");
@@ -98,12 +99,17 @@ export class SafetensorsFile extends SafetensorsListing {
  * ```
  * @torch safetensors.torch.load_file
  */
-export function loadSafetensors(path: string): Record<string, Tensor> {
-  [path] = inOrder<Parameters<typeof loadSafetensors>>("loadSafetensors", FUNCTIONS.loadSafetensors, arguments);
+export function loadSafetensors(path: string, options: PlaceOptions = {}): Record<string, Tensor> {
+  [path, options = {}] = inOrder<Parameters<typeof loadSafetensors>>(
+    "loadSafetensors",
+    FUNCTIONS.loadSafetensors,
+    arguments,
+  );
+  const device = placeOf(options);
   const result: Record<string, Tensor> = Object.create(null);
   const tensors = whileUnreplaced(path, () => new SafetensorsFile(path).tensors());
   for (const [name, tensor] of tensors) result[name] = tensor;
-  return result;
+  return placeRecord(result, device, "loadSafetensors");
 }
 
 /** What may be said about a save. */

@@ -37,7 +37,7 @@ export async function stageSnapshot(plan: () => StagedContent, signal?: AbortSig
   const copied = async (tensor: Tensor): Promise<Tensor> => {
     if (slices.over) await slices.pause();
     const nbytes = tensor._numel * tensor.dtype.itemsize;
-    if (nbytes <= AT_ONCE_BYTES || tensor.device.type !== "cpu") return denseCopy(tensor);
+    if (nbytes <= AT_ONCE_BYTES || tensor.isMeta) return denseCopy(tensor);
     const room = new CopyRoom(nbytes);
     rooms.push(room);
     const copy = makeContiguous(Storage.borrow(room.address, nbytes, room), [...tensor._shape], tensor.dtype);

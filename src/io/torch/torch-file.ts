@@ -16,6 +16,7 @@ import { MAX_PICKLE_BYTES } from "../pickle/pickle-machine.ts";
 import { inFile } from "../pickle/plain-pickle.ts";
 import { readZip, type ZipFile } from "../zip/zip.ts";
 import type { ZipEntry } from "../zip/zip-directory.ts";
+import { type MapLocation, type Placing, placingOf } from "./map-location.ts";
 import { loadLegacy } from "./torch-legacy.ts";
 import { type SavedStorage, savedStorage, torchGlobal, torchValue } from "./torch-values.ts";
 
@@ -47,7 +48,7 @@ function turned(storage: Storage, { key, dtype }: SavedStorage, path: string): S
   return swappedStorage(dtype, storage, 0, storage.nbytes);
 }
 
-function loadArchive(path: string): unknown {
+function loadArchive(path: string, place: Placing): unknown {
   const zip = readZip(path);
   const root = archiveRoot(zip);
   const order = zip.entries.get(`${root}byteorder`);
@@ -67,6 +68,7 @@ function loadArchive(path: string): unknown {
       // What another program packed again may be compressed.
       storage = entry.method === "stored" ? file.storage(entry.offset, entry.nbytes) : inMemory(zip, entry);
       if (endian === "big") storage = turned(storage, saved, zip.path);
+      storage = place(storage, saved.location);
       storages.set(saved.key, storage);
     }
     return storage;
@@ -78,12 +80,19 @@ function loadArchive(path: string): unknown {
   });
 }
 
+/** How a .pt file is loaded. */
+export interface TorchLoadOptions {
+  /** Where its tensors go: to a device, by the device that the file names, or as a function says. */
+  mapLocation?: MapLocation | null;
+}
+
 /**
  * What `torch.save` wrote: tensors (views of one mapping of the file; those of one storage share it), parameters,
  * TensorDicts, numbers, strings, bytes, lists, tuples (frozen arrays), sets, dicts, OrderedDicts and Counters (objects,
  * or Maps where a key is no string or a number). `saveTorch` writes what was read with the types that it had, 2.0 as a
- * float and an OrderedDict with its attributes. Tensors come to the CPU; changing them does not change the file. No
- * code of the file is run: whatever it names beyond these is an error that says the name.
+ * float and an OrderedDict with its attributes. Tensors come to the CPU unless `mapLocation` says otherwise; changing
+ * them does not change the file. No code of the file is run: whatever it names beyond these is an error that says the
+ * name.
  * @throws FileNotFoundError when there is no such file
  * @throws FormatError when it is damaged or holds something else
  * @example
@@ -94,25 +103,26 @@ function loadArchive(path: string): unknown {
  * @torch torch.load
  */
 // biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
-export function loadTorch<T = any>(path: string): T {
-  [path] = inOrder<Parameters<typeof loadTorch>>("loadTorch", FUNCTIONS.loadTorch, arguments);
-  const value = loadExactly(path);
+export function loadTorch<T = any>(path: string, options: TorchLoadOptions = {}): T {
+  [path, options = {}] = inOrder<Parameters<typeof loadTorch>>("loadTorch", FUNCTIONS.loadTorch, arguments);
+  const value = loadExactly(path, options);
   return (value instanceof Float ? value.value : value) as T;
 }
 
 /** The same, where a whole float that is the value of the file is a `Float`. */
-export function loadExactly(path: string): unknown {
-  return whileUnreplaced(path, () => loadOnce(path));
+export function loadExactly(path: string, { mapLocation }: TorchLoadOptions = {}): unknown {
+  const place = placingOf(mapLocation);
+  return whileUnreplaced(path, () => loadOnce(path, place));
 }
 
-function loadOnce(path: string): unknown {
+function loadOnce(path: string, place: Placing): unknown {
   const { first, old, full } = FileRanges.with(path, (file) => {
     const start = file.read(0, Math.min(file.size, 512));
     const tar = Buffer.from(start.subarray(257, 262)).toString("latin1") === "ustar";
     return { first: Buffer.concat([start, new Uint8Array(4)]).readUInt32LE(0), old: tar, full: file.path };
   });
-  if (first === ZIP_START) return loadArchive(full);
+  if (first === ZIP_START) return loadArchive(full, place);
   if (old) throw new FormatError("files of torch before 0.1.10 cannot be read", full);
-  if ((first & 0xff) === PICKLE_START) return loadLegacy(full);
+  if ((first & 0xff) === PICKLE_START) return loadLegacy(full, place);
   throw new FormatError("this is no file of torch.save", full);
 }

@@ -6,6 +6,7 @@ import { StorageFile } from "../disk/storage-file.ts";
 import { type PickleRules, runPickle } from "../pickle/pickle.ts";
 import { MAX_PICKLE_BYTES, UnfinishedPickle } from "../pickle/pickle-machine.ts";
 import { inFile, plainGlobal } from "../pickle/plain-pickle.ts";
+import type { Placing } from "./map-location.ts";
 import { type SavedStorage, savedStorage, torchGlobal, torchValue } from "./torch-values.ts";
 
 const MAGIC = 0x1950a86a20f9469cfc6cn;
@@ -81,7 +82,7 @@ function placeStorages(
 }
 
 /** The value of such a file. */
-export function loadLegacy(path: string): unknown {
+export function loadLegacy(path: string, put: Placing): unknown {
   return inFile(path, () =>
     FileRanges.with(path, (file) => {
       const contents = readWithin(file);
@@ -93,7 +94,7 @@ export function loadLegacy(path: string): unknown {
         if (place === undefined) throw new FormatError(`the file has no storage ${saved.key}`);
         let storage = storages.get(saved.key);
         if (storage === undefined) {
-          storage = data.storage(place.offset, place.nbytes);
+          storage = put(data.storage(place.offset, place.nbytes), saved.location);
           storages.set(saved.key, storage);
         }
         return storage;

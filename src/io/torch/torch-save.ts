@@ -45,6 +45,7 @@ class StorageRecord {
   bytes(): Uint8Array | TensorBytes {
     const { storage } = this;
     const { nbytes } = storage;
+    if (storage.device.type === "cuda") return nativeBytes(makeContiguous(storage, [nbytes], uint8));
     if (isLent(storage)) return nativeBytes(makeContiguous(storage, [nbytes], uint8));
     if (nbytes > TINY_BYTES) return { address: storage.ptr, nbytes, keep: this.tensor, block: blockBehind(storage) };
     const copy = new Uint8Array(nbytes);
@@ -91,7 +92,7 @@ class TorchWriter {
     } else if (value instanceof ParameterData) this.tensor(value.tensor, false, value);
     else if (value instanceof NoHooks) pickle.orderedDict([]);
     else if (value instanceof StorageRecord) {
-      pickle.tuple(["storage", value.type, value.key, "cpu", value.count]);
+      pickle.tuple(["storage", value.type, value.key, String(value.storage.device), value.count]);
       pickle.refer();
     } else if (value instanceof Size) {
       // Each by itself: which sizes are one object here says nothing.

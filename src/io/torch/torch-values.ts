@@ -42,6 +42,8 @@ export class SavedStorage {
     readonly nbytes: number,
     /** Bytes of the storage before this one's first: old files have storages inside of others. */
     readonly begin: number,
+    /** Where it was when it was saved: "cuda:0". */
+    readonly location: string,
   ) {}
 }
 
@@ -293,14 +295,14 @@ export function savedStorage(id: unknown): SavedStorage {
   if (!Array.isArray(id) || id[0] !== "storage" || id.length < 5) {
     throw new FormatError("the pickle refers to something that is no storage");
   }
-  const [, type, key, , count, view] = id;
+  const [, type, key, location, count, view] = id;
   const dtype = type instanceof GlobalReference ? storageType(type.name) : undefined;
   if (dtype === undefined) throw new FormatError("a storage of a type that is not known");
   if (typeof key !== "string" || !/^[\w-]{1,64}$/.test(key)) throw new FormatError("a storage's key is no such key");
   const itemsize = dtype?.itemsize ?? 1;
   let begin = 0;
   if (Array.isArray(view)) begin = whole(view[1], "the offset of a view") * itemsize;
-  return new SavedStorage(key, dtype, whole(count, "the storage size") * itemsize, begin);
+  return new SavedStorage(key, dtype, whole(count, "the storage size") * itemsize, begin, String(location));
 }
 
 /** Makes the tensor that a file describes over its storage. */

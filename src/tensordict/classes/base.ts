@@ -309,8 +309,8 @@ export abstract class TensorDictBase<in out S extends Schema = Schema> extends K
   /** On the CPU. @torch TensorDict.cpu */ cpu(): this {
     return this.to("cpu");
   }
-  /** On a GPU. @torch TensorDict.cuda */ cuda(index = 0): this {
-    return this.to(`cuda:${index}`);
+  /** On a GPU. @torch TensorDict.cuda */ cuda(index?: number | null): this {
+    return this.to(index === undefined || index === null ? "cuda" : `cuda:${index}`);
   }
   /** Lets entries be on any device; nothing is moved. @torch TensorDict.clear_device_ */
   clearDevice_(): this {

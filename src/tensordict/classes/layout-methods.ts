@@ -1,6 +1,6 @@
 // Collections in other forms: one tensor of all, records, what tensors are; and where their memory is.
 
-import type { DeviceLike } from "../../tensor/device.ts";
+import { type DeviceLike, toDevice } from "../../tensor/device.ts";
 import { RuntimeError, ValueError } from "../../tensor/errors.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { isSource, sourceEntries } from "../core/convert.ts";
@@ -22,6 +22,7 @@ import { MemoryMappedTensor } from "../disk/mapped-tensor.ts";
 import { hasNoTensors, tensorsOf } from "../ops/access.ts";
 import { densifyTd, type NestedLayout } from "../ops/densify.ts";
 import { type DictSource, fromDictTd, type MakeOptions } from "../ops/making.ts";
+import { replaceTensors } from "../ops/moving.ts";
 import { type PackLayout, packTd } from "../ops/packing.ts";
 import { applyLeaves } from "../ops/pointwise.ts";
 import { type StructArray, toStruct } from "../ops/struct-arrays.ts";
@@ -199,9 +200,8 @@ export abstract class LayoutMethods<in out S = Schema> extends ScanMethods<S> {
     return this;
   }
   /**
-   * A copy in memory that is pinned for an accelerator; there is none here, so only a collection without tensors has
-   * one.
-   * @throws RuntimeError for a collection with tensors
+   * The same with tensors in pinned memory, which GPUs reach by themselves.
+   * @throws RuntimeError for a collection with tensors where there is no GPU
    * @example
    * ```ts
    * new TensorDict({}, [2]).pinMemory().batchSize // torch.Size([2])
@@ -209,10 +209,12 @@ export abstract class LayoutMethods<in out S = Schema> extends ScanMethods<S> {
    * @torch TensorDict.pin_memory
    */
   pinMemory(options: PinOptions = {}): this {
-    if (!hasNoTensors(this._td)) {
-      throw new RuntimeError("Cannot access accelerator device when none is available.", { op: "pinMemory" });
-    }
-    return options.inplace === true ? this : (this._td.clone(false) as this & Td);
+    if (hasNoTensors(this._td)) return options.inplace === true ? this : (this._td.clone(false) as this & Td);
+    requireGpu();
+    const pinned = applyLeaves(this._td, (t) => t.pinMemory(), { nested: (entry) => entry });
+    if (options.inplace !== true) return pinned as this & Td;
+    replaceTensors(this._td, pinned);
+    return this;
   }
   /**
    * `pinMemory` in place.
@@ -224,6 +226,16 @@ export abstract class LayoutMethods<in out S = Schema> extends ScanMethods<S> {
    */
   pinMemory_(): this {
     return this.pinMemory({ inplace: true });
+  }
+}
+
+/** In the words that torch has where there is none. */
+function requireGpu(): void {
+  try {
+    toDevice("cuda");
+  } catch (cause) {
+    const message = "Cannot access accelerator device when none is available.";
+    throw Object.assign(new RuntimeError(message, { op: "pinMemory" }), { cause });
   }
 }
 

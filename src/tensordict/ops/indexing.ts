@@ -122,9 +122,10 @@ function slicedLength(size: number, { start, stop, step }: Slice): number {
 export function indexedSize(shape: readonly number[], index: readonly unknown[]): readonly number[] {
   const basic = basicSize(shape, index);
   if (basic !== null) return basic;
-  return zeros([], { dtype: "bool" })
+  const here = index.map((part) => (part instanceof Tensor && part.isCuda ? part.cpu() : part));
+  return zeros([], { dtype: "bool", device: "cpu" })
     .expand([...shape])
-    .at(index as readonly IndexPart[])._shape;
+    .at(here as readonly IndexPart[])._shape;
 }
 
 /** The names that a tensor leaves of those of the dimensions it takes: its own shape has one where it is a line. */

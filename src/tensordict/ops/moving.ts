@@ -1,7 +1,10 @@
 // Copies, casts and moves between devices.
 import * as texts from "../../../generated/texts.ts";
 import { contiguousFormat } from "../../dispatch/memory-format.ts";
-import { Device, type DeviceLike, toDevice } from "../../tensor/device.ts";
+import { requiresGrad } from "../../dispatch/mode.ts";
+import { isPlain, moveMany } from "../../dispatch/moving-many.ts";
+import { batchOf } from "../../tensor/batched.ts";
+import { CPU, Device, type DeviceLike, toDevice } from "../../tensor/device.ts";
 import { DType, isDTypeName, toDType } from "../../tensor/dtype.ts";
 import { TypeError } from "../../tensor/errors.ts";
 import { contiguousStrides } from "../../tensor/size.ts";
@@ -36,9 +39,9 @@ export interface ToOptions {
   other?: Tensor | Td | null;
   /** Give this collection the results instead of making another one. */
   inplace?: boolean;
-  /** Accepted for compatibility; transfers to the CPU are always complete. */
+  /** Accepted for compatibility: what goes to a GPU is never waited for, and what comes to the CPU always is. */
   nonBlocking?: boolean;
-  /** Accepted for compatibility: nothing is pinned. */
+  /** Accepted for compatibility: all goes through pinned memory, a block for up to 32 MiB of tensors. */
   nonBlockingPin?: boolean;
   /** Accepted for compatibility: conversions take as many threads as there are. */
   numThreads?: number;
@@ -89,7 +92,7 @@ function densified(td: Td): Td {
 }
 
 /** Puts the tensors of another tree of the same form in the place of those of `td`. */
-function replaceTensors(td: Td, other: Td): void {
+export function replaceTensors(td: Td, other: Td): void {
   if (isLazy(td)) {
     for (const [i, member] of td.members.entries()) replaceTensors(member, (other as LazyTd).members[i] as Td);
     return;
@@ -117,7 +120,7 @@ function readTarget(target: unknown, options: ToOptions): { device: Device | nul
   const { other } = options;
   let model = other === undefined || other === null ? null : like(other);
   if (target instanceof DType) given.dtype = target;
-  else if (target instanceof Device) given.device = target;
+  else if (target instanceof Device || typeof target === "number") given.device = toDevice(target);
   else if (typeof target === "string") {
     if (isDTypeName(target)) given.dtype = target;
     else given.device = toDevice(target);
@@ -153,11 +156,33 @@ export function convertTd(td: Td, target: unknown, options: ToOptions): Td {
 
 /** On another device. */
 function moveTd(td: Td, device: Device): Td {
-  if (isLazy(td)) return mapMembers(td, (member) => moveTd(member, device));
+  const found = new Set<Tensor>();
+  if (device.computes) collectMovable(td, device, found);
+  const list = [...found];
+  const moved = found.size > 1 ? moveMany(list, device) : [];
+  return placeTd(td, device, new Map(moved.map((t, i) => [list[i] as Tensor, t])));
+}
+
+/** The tensors that go to a GPU or come from one together, without a record. */
+function collectMovable(td: Td, device: Device, found: Set<Tensor>): void {
+  if (isLazy(td)) for (const member of td.members) collectMovable(member, device, found);
+  else {
+    for (const [, entry] of entriesOf(td)) {
+      if (entry instanceof Tensor) {
+        const from = entry.device;
+        const between = device === CPU ? from.type === "cuda" : from === CPU && device.type === "cuda";
+        if (between && isPlain(entry) && !requiresGrad(entry) && batchOf(entry) === null) found.add(entry);
+      } else if (!isNested(entry) && !isNonTensor(entry)) collectMovable(entry, device, found);
+    }
+  }
+}
+
+function placeTd(td: Td, device: Device, moved: ReadonlyMap<Tensor, Tensor>): Td {
+  if (isLazy(td)) return mapMembers(td, (member) => placeTd(member, device, moved));
   const move = (entry: Entry): Entry => {
-    if (entry instanceof Tensor) return likeEntry(entry, entry.to(device));
+    if (entry instanceof Tensor) return likeEntry(entry, moved.get(entry) ?? entry.to(device));
     if (isNested(entry)) return entry.to(device);
-    return isNonTensor(entry) ? entry._like(new Map(), stateOf(entry, { device })) : moveTd(entry, device);
+    return isNonTensor(entry) ? entry._like(new Map(), stateOf(entry, { device })) : placeTd(entry, device, moved);
   };
   return mapEntries(td, move, stateOf(td, { device }));
 }
