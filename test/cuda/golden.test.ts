@@ -18,7 +18,12 @@ const launched = new Set<string>();
 const lacking = new Set<string>();
 
 /** Calls of kernels that no case reaches. */
-const MORE: readonly ((x: z.Tensor) => unknown)[] = [(x) => x.ldexp(x.to("int64")), (x) => x.clamp(1, 2)];
+const MORE: readonly ((x: z.Tensor) => unknown)[] = [
+  (x) => x.ldexp(x.to("int64")),
+  (x) => x.clamp(1, 2),
+  (x) => [Infinity, -Infinity, 0, 1].map((p) => z.linalg.vectorNorm(x, p)),
+  (x) => [x.cummax(0), x.cummin(0), x.logcumsumexp(0)],
+];
 
 describe.if(available)("golden cases on a device", () => {
   const named = new Set(loadModel().ops.flatMap((op) => op.kernels?.cuda ?? []));
