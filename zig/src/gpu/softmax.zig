@@ -174,12 +174,18 @@ fn Kernels(comptime mode: Mode, comptime c: Compute) type {
                     }
                 };
             }
-            inline for (&x) |*of| inline for (of, 0..) |*chunk, i| inline for (chunk, 0..) |*v, lane| {
-                if (first + @as(u32, i) * stride + lane >= size) v.* = nothing;
+            // The last chunk of the line may have less.
+            inline for (&x) |*of| inline for (of, 0..) |*chunk, i| {
+                const at = first + @as(u32, i) * stride;
+                if (at < size and at + lanes > size) inline for (chunk, 0..) |*v, lane| {
+                    if (at + lane >= size) v.* = nothing;
+                };
             };
-            const s = sum_of(a, &x, place.number);
+            // Chunks that no thread of the line has cost nothing.
+            const used = (size + stride - 1) >> @truncate(a.group + comptime std.math.log2(lanes));
+            const s = sum_of(a, &x, place.number, used);
             const scale = scale_of(s);
-            inline for (&x[0], 0..) |*chunk, i| inline for (chunk, 0..) |*v, lane| {
+            inline for (&x[0], 0..) |*chunk, i| if (i < used) inline for (chunk, 0..) |*v, lane| {
                 const seen: [operands - 1]F = if (backward) .{ v.*, x[operands - 2][i][lane] } else .{v.*};
                 v.* = if (mode == .softmax) v.* * scale else result(seen, s, scale);
             };
@@ -195,7 +201,7 @@ fn Kernels(comptime mode: Mode, comptime c: Compute) type {
         const nothing: F = if (backward) 0 else -std.math.inf(F);
 
         /// The state of a line in registers, where softmax leaves the powers.
-        inline fn sum_of(a: *const Args, x: *[operands - 1][chunks][lanes]F, number: u32) State {
+        inline fn sum_of(a: *const Args, x: *[operands - 1][chunks][lanes]F, number: u32, used: u32) State {
             var s: State = .{};
             if (backward) {
                 inline for (x[0], x[operands - 2]) |g, y| inline for (g, y) |v, w| {
@@ -208,7 +214,7 @@ fn Kernels(comptime mode: Mode, comptime c: Compute) type {
             };
             s = joined(a, s, number, join_max);
             var sum: F = 0;
-            inline for (&x[0]) |*chunk| inline for (chunk) |*v| {
+            inline for (&x[0], 0..) |*chunk, i| if (i < used) inline for (chunk) |*v| {
                 const e = vmath.exp(v.* - s.max);
                 sum += e;
                 if (mode == .softmax) v.* = e;
