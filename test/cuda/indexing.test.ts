@@ -262,6 +262,7 @@ describe.skipIf(!available)("indices out of range", () => {
     ["a copy to the host", (t: z.Tensor) => t.cpu()],
     ["a number", (t: z.Tensor) => t.at(0, 0).item()],
     ["a count", (t: z.Tensor) => t.nonzero()],
+    ["a comparison", (t: z.Tensor) => z.equal(t, t.add(1))],
     ["text", (t: z.Tensor) => String(t)],
   ])("are found by %s", (_, wait) => {
     const wrong = x().at(at(1, 9));

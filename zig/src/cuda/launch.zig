@@ -4,6 +4,7 @@ const abi = @import("abi");
 const ops = @import("ops");
 const context = @import("context.zig");
 const driver = @import("driver.zig");
+const faults = @import("faults.zig");
 const fr = @import("../core/frame.zig");
 const Lock = @import("lock.zig").Lock;
 const memory = @import("memory.zig");
@@ -49,6 +50,16 @@ pub const Call = struct {
         const y: c_uint = @intCast(blocks[1]);
         const z: c_uint = @intCast(blocks[2]);
         try context.check(cu.LaunchKernel(kernel, x, y, z, threads, 1, 1, 0, c.stream, &list, null));
+    }
+
+    /// What this call's kernels left at an address, once they are done. What a kernel found wrong comes first.
+    pub fn answer(c: *const Call, comptime T: type, at: u64) Failure!T {
+        const cu = try context.functions();
+        var found: T = undefined;
+        try context.check(cu.MemcpyDtoHAsync_v2(&found, at, @sizeOf(T), c.stream));
+        try context.check(cu.StreamSynchronize(c.stream));
+        try faults.check(c.device.index);
+        return found;
     }
 
     /// Memory of the device for this call's launches alone. Given up with `memory.release` once they are queued: the

@@ -65,9 +65,7 @@ pub fn multinomial(c: *const Call) Failure!void {
     const cu = try context.functions();
     try context.check(cu.MemsetD8Async(a.wrong, 0, 16, c.stream));
     try c.start(add, a.rows, launch.block_threads, &a);
-    var wrong: u32 = 0;
-    try context.check(cu.MemcpyDtoHAsync_v2(&wrong, a.wrong, 4, c.stream));
-    try context.check(cu.StreamSynchronize(c.stream));
+    const wrong = try c.answer(u32, a.wrong);
     if (wrong != 0) {
         c.frame.detail[0] = @floatFromInt(wrong);
         return error.InvalidDistribution;

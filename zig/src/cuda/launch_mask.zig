@@ -1,10 +1,8 @@
 //! Masks on a device: counting them, and moving the elements that they choose; see gpu/mask.zig.
 const std = @import("std");
 const abi = @import("abi");
-const context = @import("context.zig");
 const device = @import("../gpu/mask.zig");
 const dt = @import("../core/dtype.zig");
-const faults = @import("faults.zig");
 const fr = @import("../core/frame.zig");
 const launch = @import("launch.zig");
 const memory = @import("memory.zig");
@@ -36,7 +34,11 @@ pub fn run(c: *const Call) Failure!void {
     defer memory.release(block);
     a.counts = block.address;
     try count(c, &a);
-    if (is(c, "count")) return answer(c, &a);
+    if (is(c, "count")) {
+        // Waits, for the count decides on the shape of what is made next.
+        f.detail[0] = @floatFromInt(try c.answer(u64, a.counts + a.tiles * 8));
+        return;
+    }
     const to = fr.view(f, 0);
     a.to = @intFromPtr(to.data);
     a.bytes = @intCast(dt.size_of(to.dtype));
@@ -63,14 +65,4 @@ fn count(c: *const Call, a: *const device.Args) Failure!void {
 
 fn each_tile(c: *const Call, compute: abi.Compute, a: *const device.Args) Failure!void {
     try c.start(try launch.function(c, compute, &move_variants, 0), a.tiles, threads, a);
-}
-
-/// Waits, for the count decides on the shape of what is made next.
-fn answer(c: *const Call, a: *const device.Args) Failure!void {
-    const cu = try context.functions();
-    var total: u64 = 0;
-    try context.check(cu.MemcpyDtoHAsync_v2(&total, a.counts + a.tiles * 8, 8, c.stream));
-    try context.check(cu.StreamSynchronize(c.stream));
-    try faults.check(c.device.index);
-    c.frame.detail[0] = @floatFromInt(total);
 }
