@@ -140,13 +140,27 @@ describe.if(available)("products of matrices", () => {
   );
 
   test("of vectors", () => {
-    for (const dtype of ["float32", "float64", "bfloat16", "int32"] as const) {
+    for (const dtype of ["float32", "float64", "bfloat16", "int32", "complex64"] as const) {
       const [a, x] = [numbers(dtype, 70, 300), numbers(dtype, 300)];
-      same(dtype, 300, on(a).mv(on(x)), a.mv(x));
-      same(dtype, 300, on(a).t().contiguous().t().mv(on(x)), a.mv(x));
+      for (const lay of Object.values(LAYOUTS)) {
+        same(dtype, 300, lay(on(a)).mv(on(x)), a.mv(x));
+        same(
+          dtype,
+          70,
+          on(x)
+            .narrow(0, 5, 70)
+            .matmul(lay(on(a))),
+          x.narrow(0, 5, 70).matmul(a),
+        );
+      }
       same(dtype, 300, on(x).dot(on(x)), x.dot(x));
+      const [y, factors] = [numbers(dtype, 70), { beta: 2, alpha: 3 }];
+      same(dtype, 900, z.addmv(on(y), on(a), on(x), factors), z.addmv(y, a, x, factors));
+      const [b, w] = [numbers(dtype, 4, 33, 65), numbers(dtype, 4, 65, 1)];
+      same(dtype, 65, on(b).bmm(on(w)), b.bmm(w));
+      same(dtype, 65, on(w).mT.bmm(on(b).mT), w.mT.bmm(b.mT));
     }
-  });
+  }, 30_000);
 
   test("of long sums, which several blocks share, the same at each call", () => {
     for (const dtype of ["float32", "float64", "bfloat16", "int64", "complex64"] as const) {

@@ -98,9 +98,11 @@ test.each(POINTWISE)("%s has a dense and a strided entry in every compute type",
   }
 });
 
-test("products have tiles of two sizes, and what adds parts up, in every compute type", () => {
+test("products have tiles of two sizes, a form for vectors, and what adds parts up, in every compute type", () => {
   const computes = ["f32", "f64", "i32", "i64", "c64", "c128"];
-  const names = computes.flatMap((c) => ["large", "small", "combine"].map((way) => `matmul_gemm_${c}_${way}`));
+  const names = computes.flatMap((c) =>
+    ["large", "small", "combine", "vector"].map((way) => `matmul_gemm_${c}_${way}`),
+  );
   expect([...entries(texts.get("matmul") as string).keys()].sort()).toEqual(names.sort());
 });
 

@@ -16,10 +16,11 @@ const Problem = problem.Problem;
 const Product = args.Product;
 const number = problem.number;
 
-const variants = [_][]const u8{ "large", "small", "combine" };
+const variants = [_][]const u8{ "large", "small", "combine", "vector" };
 const large = 0;
 const small = 1;
 const combine = 2;
+const vector = 3;
 
 /// Rows, columns or terms of one launch: 32 bits are enough for all that it counts.
 const most = 1 << 30;
@@ -32,7 +33,9 @@ const most_scratch = 64 << 20;
 pub fn run(call: *const Call) Failure!void {
     const p: Problem = try .of(call.frame);
     if (p.batch == 0 or p.m == 0 or p.n == 0) return;
-    const turn = p.strides[Problem.c][1] == p.size and p.strides[Problem.c][2] != p.size;
+    const by_columns = p.strides[Problem.c][1] == p.size and p.strides[Problem.c][2] != p.size;
+    // A product of a vector and a matrix is one of a matrix and a vector, exchanged.
+    const turn = if (p.m == 1 or p.n == 1) p.n != 1 else by_columns;
     const by_rows = if (turn) p.turned() else p;
     if (!try library.run(call, &by_rows)) try each(call, &by_rows);
 }
@@ -109,17 +112,28 @@ fn ceil(a: u64, b: u64) u64 {
 /// The kernel that suits a product, its tiles, and how many elements it reads and writes at once.
 const Way = struct {
     function: driver.Function,
-    side: u64,
+    rows: u64,
+    columns: u64,
     factor: u32,
     result: u32,
 
     fn of(call: *const Call, p: *const Problem, bytes: u32) Failure!Way {
         const processors: u64 = call.device.multiprocessors;
+        const wide = args.Shape.of(bytes, 1).wide;
+        if (p.n == 1) return .{
+            .function = try launch.function(call, p.compute, &variants, vector),
+            .rows = ceil(p.m, args.vector_rows(factor(p, Problem.a, 1, p.m, wide).along)),
+            .columns = 1,
+            .factor = wide,
+            .result = 1,
+        };
         if (tensor.takes(call.device, p.dtype)) {
             const big = suits(p, args.tensor_sides[0], processors);
+            const side = args.tensor_sides[@intFromBool(!big)];
             return .{
                 .function = try tensor.function(call.device.index, p.dtype, big),
-                .side = args.tensor_sides[@intFromBool(!big)],
+                .rows = ceil(p.m, side),
+                .columns = ceil(p.n, side),
                 .factor = args.tensor_wide,
                 .result = 4,
             };
@@ -129,7 +143,8 @@ const Way = struct {
         const shape = shapes[which];
         return .{
             .function = try launch.function(call, p.compute, &variants, which),
-            .side = shape.side(),
+            .rows = ceil(p.m, shape.side()),
+            .columns = ceil(p.n, shape.side()),
             .factor = shape.wide,
             .result = shape.wide,
         };
@@ -147,8 +162,6 @@ fn one(call: *const Call, p: *const Problem) Failure!void {
         inline else => |x| @sizeOf(dt.Computed(x)),
     };
     const way: Way = try .of(call, p, bytes);
-    const rows = ceil(p.m, way.side);
-    const columns = ceil(p.n, way.side);
     var a: Product = .{
         .a = factor(p, Problem.a, 1, p.m, way.factor),
         .b = factor(p, Problem.b, 2, p.n, way.factor),
@@ -159,13 +172,13 @@ fn one(call: *const Call, p: *const Problem) Failure!void {
         .k = @intCast(p.k),
         .splits = 1,
         .k_each = @intCast(p.k),
-        .tile_rows = @intCast(rows),
-        .tile_columns = @intCast(columns),
+        .tile_rows = @intCast(way.rows),
+        .tile_columns = @intCast(way.columns),
         .starts = @intFromBool(p.starts()),
         .alpha = number(p.compute, p.alpha),
         .beta = number(p.compute, p.beta),
     };
-    const blocks = rows * columns;
+    const blocks = way.rows * way.columns;
     const splits = splits_of(p, blocks * p.batch, call.device.multiprocessors, bytes);
     if (splits == 1) return call.start_grid(way.function, .{ blocks, 1, p.batch }, args.threads, &a);
     try in_parts(call, p, &a, way.function, .{ blocks, splits, bytes });

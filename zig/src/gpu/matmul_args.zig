@@ -55,6 +55,11 @@ pub const Product = extern struct {
     beta: [2]u64,
 };
 
+/// Rows of a block of a product with a vector, whose rows lie one after the other in memory or across it.
+pub fn vector_rows(along: Along) u32 {
+    return if (along == .inner) threads / 32 else 32;
+}
+
 /// How tiles are cut for elements of so many bytes. A thread has `groups` times `wide` rows and as many columns of the
 /// result, in pieces of `wide` that lie 16 such pieces apart, so that shared memory is read in 16 bytes without
 /// conflicts of banks.

@@ -8,7 +8,8 @@ const abi = @import("abi");
 const args = @import("matmul_args.zig");
 const export_kernel = @import("pointwise.zig").export_kernel;
 const matmul = @import("matmul.zig");
-const moved = matmul.moved;
+const elements = @import("matmul_elements.zig");
+const moved = elements.moved;
 const Pointer = @import("element.zig").Pointer;
 const thread = @import("thread.zig");
 const warp = @import("warp_matrix.zig");
@@ -211,7 +212,7 @@ fn Tiles(comptime dtype: abi.DType, comptime side: u32) type {
                     const column = spot.column * side + w % 4 * (side / 4) + q;
                     if (row >= a.m or column >= a.n) continue;
                     const from: *addrspace(.shared) const @Vector(4, f32) = @ptrCast(@alignCast(&mine[r][q]));
-                    matmul.Output(.f32, 4).write(a, from.*, row, column, z);
+                    elements.Output(.f32, 4).write(a, from.*, row, column, z);
                 }
                 thread.barrier();
             }
