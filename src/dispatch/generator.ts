@@ -4,7 +4,7 @@ import { K } from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { inOrder } from "../tensor/checks.ts";
-import { CPU, type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
+import { CPU, type Device, type DeviceLike, gpuOf, toDevice } from "../tensor/device.ts";
 import { int64, uint8 } from "../tensor/dtype.ts";
 import { GENERATOR } from "../tensor/signatures.ts";
 import { Storage } from "../tensor/storage.ts";
@@ -167,7 +167,7 @@ let seedOfDevices: number | bigint | null = null;
 /** The generator that calls use on a device when they are given none. */
 export function defaultGeneratorOf(device: Device): Generator {
   if (device.type !== "cuda") return defaultGenerator;
-  const index = device.index ?? 0;
+  const index = gpuOf(device);
   const known = ofDevices[index];
   if (known !== undefined) return known;
   const fresh = new Generator(device);

@@ -10,7 +10,9 @@ const export_kernel = @import("pointwise.zig").export_kernel;
 const thread = @import("thread.zig");
 
 const Compute = abi.Compute;
+const One = elements.One;
 const Product = args.Product;
+const moved = elements.moved;
 
 /// The tile of a block. Blocks that run at the same time take a square of tiles, and share what lies in the cache.
 pub const Spot = struct {
@@ -69,9 +71,9 @@ fn Tiles(comptime c: Compute, comptime groups: u32) type {
                 const inside = t % pieces * wide;
                 const outer = if (f.along == .inner) across else inside;
                 const inner = if (f.along == .inner) inside else across;
-                const start = elements.moved(elements.moved(f.data, f.batch, batch), f.outer, first + outer);
+                const start = moved(moved(f.data, f.batch, batch), f.outer, first + outer);
                 return .{
-                    .at = elements.moved(start, f.inner, k + inner),
+                    .at = moved(start, f.inner, k + inner),
                     .step = if (f.along == .inner) f.inner else f.outer,
                     .ahead = f.inner * depth,
                     .left = @as(i32, @intCast(count)) - @as(i32, @intCast(first + outer)),
@@ -188,19 +190,19 @@ fn Combine(comptime c: Compute) type {
             const i = thread.block() * thread.threads() + thread.index();
             const z = thread.block_z();
             if (i >= a.m * a.n) return;
-            var from = elements.moved(elements.moved(a.a.data, a.a.batch, z), @sizeOf(A.T), i);
+            var from = moved(moved(a.a.data, a.a.batch, z), @sizeOf(A.T), i);
             var sum = A.zero;
             for (0..a.splits) |_| {
-                sum = A.add(sum, elements.One(c).load(a.a.dtype, from));
+                sum = A.add(sum, One(c).load(a.a.dtype, from));
                 from +%= @bitCast(a.a.inner);
             }
             const row = i / a.n;
             const column = i % a.n;
-            const d = elements.moved(elements.moved(elements.moved(a.d.data, a.d.batch, z), a.d.row, row), a.d.column, column);
+            const d = moved(moved(moved(a.d.data, a.d.batch, z), a.d.row, row), a.d.column, column);
             const starts = a.starts != 0;
-            const x = A.blend(a, sum, starts, if (starts) elements.One(c).load(a.d.dtype, d) else A.zero);
-            const to = elements.moved(elements.moved(elements.moved(a.c.data, a.c.batch, z), a.c.row, row), a.c.column, column);
-            elements.One(c).store(a.c.dtype, to, x);
+            const x = A.blend(a, sum, starts, if (starts) One(c).load(a.d.dtype, d) else A.zero);
+            const to = moved(moved(moved(a.c.data, a.c.batch, z), a.c.row, row), a.c.column, column);
+            One(c).store(a.c.dtype, to, x);
         }
     };
 }
