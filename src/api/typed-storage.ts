@@ -1,5 +1,6 @@
 /** The typed view of a storage, as `tensor.storage()` gives it. */
 
+import { onCpu } from "../dispatch/copy.ts";
 import type { Complex } from "../tensor/complex.ts";
 import { type DType, toDType } from "../tensor/dtype.ts";
 import { checkedIndex, type Storage, UntypedStorage } from "../tensor/storage.ts";
@@ -99,11 +100,11 @@ export class TypedStorage implements TypedStorageLike {
   private texts(): string[] {
     if (!this.bytes.device.computes) return [" ..."];
     const d = this.dtype;
-    const t = this.whole();
+    const t = onCpu(this.whole());
     if (d.category === 1) return d.itemsize === 8 ? wordTexts(t) : flatValues(t).map(String);
     if (d.category === 0) return flatValues(t).map((x) => (x ? "True" : "False"));
     const parts = d.category === 3 ? 2 : 1;
-    const x = readNumbers(this.bytes.ptr, d.id, this.length, parts);
+    const x = readNumbers(t._address(), d.id, this.length, parts);
     return Array.from({ length: this.length }, (_, i) =>
       parts === 2 ? pythonComplex(x[2 * i] as number, x[2 * i + 1] as number) : pythonFloat(x[i] as number),
     );

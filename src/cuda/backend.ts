@@ -78,6 +78,19 @@ function resized(old: Storage, nbytes: number): Storage {
   return made;
 }
 
+function onHost(storage: Storage): Storage {
+  const made = Storage.allocate(storage.nbytes);
+  const index = gpuOf(storage.device);
+  const code = native.zs_cuda_to_host(made.ptr, storage.ptr, storage.nbytes, index, currentHandle(index), 0);
+  check(code, "tolist");
+  return made;
+}
+
+function fill(storage: Storage, value: number): void {
+  const index = gpuOf(storage.device);
+  check(native.zs_cuda_set(storage.ptr, value, storage.nbytes, index, currentHandle(index)), "fill_");
+}
+
 function allocatePinned(nbytes: number): Storage {
   countBlock(nbytes);
   let code = native.zs_cuda_host_alloc(nbytes, chosen.cuda, addressOf(block));
@@ -141,7 +154,7 @@ export function installCuda(): void {
     backends.cuda = cuda;
     pinnedMemory.allocate = allocatePinned;
     pinnedMemory.holds = (address) => native.zs_cuda_is_pinned(address) === 1;
-    deviceMemory.resized = resized;
+    Object.assign(deviceMemory, { resized, onHost, fill });
     installStreamHooks();
   };
 }

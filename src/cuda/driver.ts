@@ -80,13 +80,16 @@ export function problem(): DriverProblem | null {
   const status = open();
   if (status === NO_DEVICE) return { code: "cuda_no_device", message: "No CUDA GPUs are available" };
   if (status !== 0) return PROBLEMS[status] ?? { code: "cuda", message: cuError(status) };
-  if (native.zs_cuda_device_count() === 0) return { code: "cuda_no_device", message: "No CUDA GPUs are available" };
+  if (countDevices() === 0) return { code: "cuda_no_device", message: "No CUDA GPUs are available" };
   return null;
 }
 
-/** The number of devices; 0 without a driver. */
+let counted = 0;
+
+/** The number of devices; 0 without a driver. It stays what it was when the driver was asked first. */
 export function countDevices(): number {
-  return open() === 0 ? Math.max(0, native.zs_cuda_device_count()) : 0;
+  if (counted === 0 && open() === 0) counted = Math.max(0, native.zs_cuda_device_count());
+  return counted;
 }
 
 /** Throws when there is no driver, or no device of this number. */

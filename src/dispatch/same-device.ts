@@ -17,6 +17,52 @@ export function commonDevice(tensors: readonly Tensor[]): Device {
   return tensors.find((t) => !standsForNumber(t))?.device ?? CPU;
 }
 
+/** Operators that are not pointwise and take a single element on the CPU, as torch's do. */
+const TAKES_NUMBERS: ReadonlySet<string> = new Set([
+  "_huber_loss",
+  "_mse_loss",
+  "_smooth_l1_loss",
+  "allclose",
+  "bernoulli_",
+  "fill",
+  "fill_",
+  "index_fill",
+  "index_fill_",
+  "index_put",
+  "index_put_",
+  "isclose",
+  "masked_fill",
+  "masked_fill_",
+  "normal",
+]);
+
+/** What becomes of single elements on the CPU: they stand for numbers, they are moved, or they are refused. */
+export type Singles = "numbers" | "moved" | "refused";
+
+/** The same for an operator. Operators that are written with others leave it to those. */
+export function singlesOf(name: string, kind: string): Singles {
+  if (kind === "pointwise" || kind === "composite") return "numbers";
+  return TAKES_NUMBERS.has(name) ? "moved" : "refused";
+}
+
+/**
+ * The operands of a call with single elements moved from the CPU to where the others are, null where nothing has to be
+ * moved: kernels take them beside tensors that have dimensions.
+ */
+export function withSinglesMoved(args: readonly unknown[], places: readonly number[], singles: Singles) {
+  const tensors = tensorsOf(places.map((i) => args[i]));
+  const common = commonDevice(tensors);
+  if (common.type !== "cuda" || !tensors.some(standsForNumber)) return null;
+  const beside = tensors.some((t) => t._storage.device === common && t._shape.length > 0);
+  if (singles === "numbers" && beside) return null;
+  const moved = [...args];
+  for (const i of places) {
+    const x = args[i];
+    if (x instanceof Tensor && standsForNumber(x)) moved[i] = x.to(common);
+  }
+  return moved;
+}
+
 /**
  * Refuses operands of several devices. `written` are results that the caller gave; `indices` may also be on the CPU,
  * whatever they index.
@@ -26,13 +72,16 @@ export function requireSameDevice(
   operands: Operands,
   written: Operands = [],
   indices: Operands = [],
+  singles: Singles = "numbers",
 ): void {
   const inputs = tensorsOf(operands);
   const common = commonDevice(inputs);
   const refuse = (t: Tensor): never => {
     throw texts.differentDevices(op, common.toString(), t.device.toString());
   };
-  for (const t of inputs) if (t.device !== common && !standsForNumber(t)) refuse(t);
+  for (const t of inputs) {
+    if (t.device !== common && (singles === "refused" || !standsForNumber(t))) refuse(t);
+  }
   for (const t of tensorsOf(written)) if (t.device !== common) refuse(t);
   for (const t of tensorsOf(indices)) if (t.device !== common && t.device !== CPU) refuse(t);
 }

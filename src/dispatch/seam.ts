@@ -5,7 +5,7 @@
 import { attention, DEVICES, MEMORY, TAKERS } from "../ffi/attention.ts";
 import { relieve } from "../ffi/memory.ts";
 import { type ModeGuard, requireSync, requireSyncResult } from "../tensor/modes.ts";
-import { requireSameDevice } from "./same-device.ts";
+import { requireSameDevice, singlesOf, withSinglesMoved } from "./same-device.ts";
 
 export { attention } from "../ffi/attention.ts";
 
@@ -69,16 +69,25 @@ export function attend(operator: Operator, args: readonly unknown[]): unknown {
     passing = -1;
     if (at > 0 && !(operator.kind === "composite" && takers[at - 1]?.decomposes)) return ask(at, operator, args);
   }
-  if (attention.bits & DEVICES && operator.devices !== null) checkDevices(operator, args);
+  if (attention.bits & DEVICES && operator.devices !== null) {
+    const moved = checkDevices(operator, args, operator.devices);
+    if (moved !== null) return operator.run(...moved);
+  }
   // Views make no bytes.
   if (attention.bits & MEMORY && operator.kind !== "view") relieve();
   return PROCEED;
 }
 
-function checkDevices({ publicName, devices }: Operator, args: readonly unknown[]): void {
-  const [read, written, indices] = devices as NonNullable<Operator["devices"]>;
+/** Refuses operands on several devices. Gives other arguments where single elements have to be moved first. */
+function checkDevices(
+  { publicName, name, kind }: Operator,
+  args: readonly unknown[],
+  [read, written, indices]: NonNullable<Operator["devices"]>,
+): unknown[] | null {
   const those = (places: readonly number[]): unknown[] => places.map((i) => args[i]);
-  requireSameDevice(publicName, those(read), those(written), those(indices));
+  const singles = singlesOf(name, kind);
+  requireSameDevice(publicName, those(read), those(written), those(indices), singles);
+  return kind === "composite" ? null : withSinglesMoved(args, read, singles);
 }
 
 function ask(at: number, operator: Operator, args: readonly unknown[]): unknown {

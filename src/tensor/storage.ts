@@ -29,11 +29,20 @@ function reaches(buffer: ArrayBuffer, offset: number, nbytes: number): boolean {
   return !buffer.detached && (!buffer.resizable || buffer.byteLength >= offset + nbytes);
 }
 
-/** Memory of GPUs: other bytes for a storage whose size changes. The cuda room tells once there are GPUs. */
-export const deviceMemory: { resized: (old: Storage, nbytes: number) => Storage } = {
-  resized: () => {
+/** Memory of GPUs; the cuda room tells once there are any. */
+export const deviceMemory: {
+  /** Other bytes for a storage, so many, with those of the old ones that fit. */
+  resized(old: Storage, nbytes: number): Storage;
+  /** The bytes where they can be read. */
+  onHost(storage: Storage): Storage;
+  /** One byte value everywhere. */
+  fill(storage: Storage, value: number): void;
+} = {
+  resized() {
     throw texts.storageNotResizable(undefined);
   },
+  onHost: (storage) => storage,
+  fill() {},
 };
 
 /** Who owns the bytes. */
@@ -332,28 +341,35 @@ export class UntypedStorage {
     return this.storage.device;
   }
   private get hasBytes(): boolean {
-    return this.storage.device.type === "cpu";
+    return this.storage.device.computes;
   }
-  private byte(index: number): number {
+  private get onGpu(): boolean {
+    return this.storage.device.type === "cuda" && this.storage.nbytes > 0;
+  }
+  /** The bytes where they can be read. */
+  private get readable(): Storage {
     if (!this.hasBytes) throw texts.noElementsOnMeta(undefined);
-    return peek.u8(this.storage.ptr, index);
+    return this.onGpu ? deviceMemory.onHost(this.storage) : this.storage;
   }
   /** Address of the first byte, 0 on the meta device. */
   dataPtr(): number {
-    if (!this.hasBytes) return this.storage.device.computes && this.storage.nbytes > 0 ? this.storage.ptr : 0;
+    if (!this.hasBytes) return 0;
+    if (this.storage.device.type === "cuda") return this.storage.ptr;
     this.storage.buffer();
     return this.storage.ptr;
   }
   /** The byte at an index; negative indices count from the end. */
   at(index: number): number {
-    const value = this.byte(checkedIndex(index, this.storage.nbytes));
+    const at = checkedIndex(index, this.storage.nbytes);
+    const value = peek.u8(this.readable.ptr, at);
     checkFile("at");
     return value;
   }
   /** Writes one byte value everywhere. */
   fill_(value: number): this {
     if (typeof value !== "number") throw texts.wrongArgument("fill_", "fill_", "value", "int", typeof value);
-    if (this.hasBytes) fillBytes(this.storage.ptr, value & 255, this.storage.nbytes);
+    if (this.onGpu) deviceMemory.fill(this.storage, value & 255);
+    else if (this.hasBytes) fillBytes(this.storage.ptr, value & 255, this.storage.nbytes);
     checkFile("fill_");
     return this;
   }
@@ -361,6 +377,7 @@ export class UntypedStorage {
   clone(): UntypedStorage {
     const { nbytes } = this.storage;
     if (!this.hasBytes) return new UntypedStorage(Storage.meta(nbytes));
+    if (this.onGpu) return new UntypedStorage(deviceMemory.resized(this.storage, nbytes));
     const copy = Storage.allocate(nbytes);
     copyBytes(copy.ptr, this.storage.ptr, nbytes);
     checkFile("clone");
@@ -376,7 +393,9 @@ export class UntypedStorage {
   tolist(): number[] {
     const n = this.storage.nbytes;
     const out = listFor<number>(n, "tolist");
-    for (let i = 0; i < n; i++) out[i] = this.byte(i);
+    if (n === 0) return out;
+    const bytes = this.readable;
+    for (let i = 0; i < n; i++) out[i] = peek.u8(bytes.ptr, i);
     checkFile("tolist");
     return out;
   }

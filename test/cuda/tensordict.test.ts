@@ -213,6 +213,35 @@ describe.if(available)("files", () => {
   });
 });
 
+describe.if(available)("storages on a device", () => {
+  test("are read, filled, copied and resized", () => {
+    const body = `
+      const x = tensor([1, 258], { dtype: "int16" }).cuda();
+      const bytes = x.untypedStorage();
+      const copy = bytes.clone();
+      const first = [bytes.tolist(), bytes.at(-1), String(bytes.device), bytes.dataPtr() === x.dataPtr()];
+      bytes.fill_(2);
+      const floats = ones(2).cuda().storage();
+      floats.setAt(0, 5);
+      const text = String(floats);
+      return [...first, x.tolist(), copy.tolist(), String(copy.device), text, bytes.resize_(2).nbytes(), floats.tolist(),
+        String(copy).split("\\n").at(-1)];`;
+    expect(value(body)).toEqual([
+      [1, 0, 2, 1],
+      1,
+      "cuda:0",
+      true,
+      [514, 514],
+      [1, 0, 2, 1],
+      "cuda:0",
+      " 5.0\n 1.0\n[torch.storage.TypedStorage(dtype=torch.float32, device=cuda:0) of size 2]",
+      2,
+      [5, 1],
+      "[torch.storage.UntypedStorage(device=cuda:0) of size 4]",
+    ]);
+  });
+});
+
 describe.if(available)("shared memory", () => {
   test("of this process, by address", () => {
     const body = `

@@ -4,37 +4,37 @@ import { type BaseScope, defineSeed } from "./row.ts";
 
 interface Scope extends BaseScope {
   tensordict: TensorDict;
+  moved: TensorDict;
   mmTensordict: TensorDict;
 }
 
-const onCpu = "The document puts it on cuda:0; without CUDA the row runs on the CPU, whose tensors are not shared.";
+const isNew = "The document shows a TensorDict that to() changes; to() leaves it alone and returns the moved one.";
 
 const oneField = `TensorDict(
     fields={
-        a: Tensor(shape=torch.Size([10]), device=cpu, dtype=torch.float32, is_shared=False)},
+        a: Tensor(shape=torch.Size([10]), device=cuda:0, dtype=torch.float32, is_shared=True)},
     batch_size=torch.Size([10]),
-    device=cpu,
-    is_shared=False)`;
+    device=cuda:0,
+    is_shared=True)`;
 
-const twoFields = (where: string) => `TensorDict(
+const twoFields = (device: string, shared: string, where = device) => `TensorDict(
     fields={
-        a: Tensor(shape=torch.Size([10]), device=cpu, dtype=torch.float32, is_shared=False),
-        b: Tensor(shape=torch.Size([10, 10]), device=cpu, dtype=torch.float32, is_shared=False)},
+        a: Tensor(shape=torch.Size([10]), device=${device}, dtype=torch.float32, is_shared=${shared}),
+        b: Tensor(shape=torch.Size([10, 10]), device=${device}, dtype=torch.float32, is_shared=${shared})},
     batch_size=torch.Size([10]),
     device=${where},
-    is_shared=False)`;
+    is_shared=${where === "cuda:0" ? "True" : "False"})`;
 
 export const seed000 = defineSeed<Scope>("000", [
   {
     line: 11,
     python: 'tensordict = TensorDict({"a": torch.rand(10)}, [10], device="cuda:0")',
     code: (s) => {
-      s.tensordict = new TensorDict({ a: rand(10) }, [10], { device: "cpu" });
+      s.tensordict = new TensorDict({ a: rand(10) }, [10], { device: "cuda:0" });
     },
     prints: null,
-    reason: onCpu,
   },
-  { line: 12, python: "print(tensordict)", code: (s) => print(s.tensordict), prints: oneField, reason: onCpu },
+  { line: 12, python: "print(tensordict)", code: (s) => print(s.tensordict), prints: oneField },
   {
     line: 20,
     python: 'tensordict["b"] = torch.rand(10, 10)',
@@ -45,77 +45,50 @@ export const seed000 = defineSeed<Scope>("000", [
     line: 21,
     python: "print(tensordict)",
     code: (s) => print(s.tensordict),
-    prints: twoFields("cpu"),
-    reason: onCpu,
-  },
-  {
-    line: 21,
-    python: "# if the device of the TensorDict is not None, new entries are moved to it",
-    code: () => {
-      const moved = new TensorDict({ a: rand(10) }, [10], { device: "meta" });
-      moved.set("b", rand(10, 10));
-      print(moved);
-    },
-    prints: `TensorDict(
-    fields={
-        a: Tensor(shape=torch.Size([10]), device=meta, dtype=torch.float32, is_shared=False),
-        b: Tensor(shape=torch.Size([10, 10]), device=meta, dtype=torch.float32, is_shared=False)},
-    batch_size=torch.Size([10]),
-    device=meta,
-    is_shared=False)`,
-    reason: "The document says it in words, of cuda:0; the meta device is another one on every machine.",
+    prints: twoFields("cuda:0", "True"),
   },
   {
     line: 30,
     python: "print(tensordict.device)",
     code: (s) => print(s.tensordict.device),
-    prints: "cpu",
-    reason: onCpu,
+    prints: "cuda:0",
   },
   {
     line: 36,
     python: 'tensordict.to(torch.device("cpu"))',
-    code: (s) => s.tensordict.to(device("cpu")),
+    code: (s) => {
+      s.moved = s.tensordict.to(device("cpu"));
+    },
     prints: null,
-    reason: "The document shows a TensorDict that to() changes; to() leaves it alone and returns the moved one.",
+    reason: isNew,
   },
-  { line: 37, python: "print(tensordict)", code: (s) => print(s.tensordict), prints: twoFields("cpu") },
+  { line: 37, python: "print(tensordict)", code: (s) => print(s.moved), prints: twoFields("cpu", "False") },
   {
     line: 45,
     python: "tensordict.cuda()",
-    code: (s) => s.tensordict.to("cpu"),
+    code: (s) => {
+      s.moved = s.moved.cuda();
+    },
     prints: null,
-    reason: `${onCpu} Like to(), cuda() returns the moved TensorDict.`,
+    reason: isNew,
   },
-  {
-    line: 46,
-    python: "print(tensordict)",
-    code: (s) => print(s.tensordict),
-    prints: twoFields("cpu"),
-    reason: onCpu,
-  },
+  { line: 46, python: "print(tensordict)", code: (s) => print(s.moved), prints: twoFields("cuda:0", "True") },
   {
     line: 55,
     python: "tensordict.clear_device()",
-    code: (s) => s.tensordict.clearDevice(),
+    code: (s) => s.moved.clearDevice(),
     prints: null,
     reason: "It is called clear_device_() today; clearDevice() stays as another name of clearDevice_().",
   },
-  {
-    line: 56,
-    python: "print(tensordict)",
-    code: (s) => print(s.tensordict),
-    prints: twoFields("None"),
-    reason: onCpu,
-  },
+  { line: 56, python: "print(tensordict)", code: (s) => print(s.moved), prints: twoFields("cuda:0", "True", "None") },
   {
     line: 56,
     python: "# without a device, values may be on different devices",
     code: (s) => {
-      s.tensordict.set("c", rand(10, { device: "meta" }));
-      print(s.tensordict.device, s.tensordict.get("a").device, s.tensordict.get("c").device);
+      s.moved.set("c", rand(10));
+      print(s.moved.device, s.moved.get("a").device, s.moved.get("c").device);
     },
-    prints: "None cpu meta",
+    prints: "None cuda:0 cpu",
     reason: "The document says it in words.",
   },
   {

@@ -1,4 +1,5 @@
 // Runs every row of the seeds' manifest, in order, with one scope per document, and compares what it prints.
+import "./driver.ts";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SEEDS } from "./manifest.ts";
 import { type BaseScope, captured, openScope, type Row } from "./row.ts";

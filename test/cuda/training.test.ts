@@ -1,0 +1,56 @@
+// A model that is trained on a device without an optimiser, emulated: line by line what the CPU gives.
+import { describe, expect, test } from "bun:test";
+import { buildStandin } from "../../scripts/standin.ts";
+import { evaluate } from "../ffi/child.ts";
+import { available } from "./standin-driver.ts";
+
+const driver = available ? buildStandin() : "";
+
+const TRAIN = `
+  const { nn, noGrad, tensor, TensorDict } = z;
+  /** Losses of some steps, and the parameters behind them. */
+  function train(place, move) {
+    z.manualSeed(0);
+    const [x, y] = [z.randn(8, 3), z.randn(8, 2)].map((t) => t.to(place));
+    const model = move(new nn.Sequential(new nn.Linear(3, 4), new nn.Tanh(), new nn.Linear(4, 2)));
+    const losses = [];
+    for (let step = 0; step < 5; step++) {
+      model.zeroGrad();
+      const loss = model(x).sub(y).pow(2).mean();
+      loss.backward();
+      noGrad(() => { for (const p of model.parameters()) p.sub_(p.grad.mul(0.1)); });
+      losses.push(loss.item());
+    }
+    const places = [...model.parameters()].map((p) => String(p.device) + String(p.grad.device));
+    return [losses, [...model.parameters()].map((p) => p.detach().tolist()).flat(3), new Set(places).size, places[0]];
+  }`;
+
+type Trained = [losses: number[], weights: number[], places: number, place: string];
+
+function near(a: readonly number[], b: readonly number[]): void {
+  expect(a.length).toBe(b.length);
+  for (const [i, x] of a.entries()) expect(Math.abs(x - (b[i] as number))).toBeLessThan(1e-5);
+}
+
+describe.if(available)("training", () => {
+  test.each(["", "later=1"])(
+    "on a device gives what it gives on the CPU (%s)",
+    (settings) => {
+      const code = `${TRAIN}
+      const s = new z.cuda.Stream();
+      console.log(JSON.stringify([
+        train("cpu", (m) => m), train("cuda", (m) => m.cuda()), train("cuda:1", (m) => m.to("cuda:1")),
+        z.cuda.stream(s, () => train("cuda", (m) => m.to(0))),
+      ]))`;
+      const made = evaluate(code, { ZENSOR_LIBCUDA: driver, ZENSOR_STANDIN: `devices=2,${settings}` }) as Trained[];
+      const [cpu, ...rest] = made as [Trained, ...Trained[]];
+      const places = ["cuda:0cuda:0", "cuda:1cuda:1", "cuda:0cuda:0"];
+      for (const [i, [losses, weights, count, place]] of rest.entries()) {
+        near(losses, cpu[0]);
+        near(weights, cpu[1]);
+        expect([count, place]).toEqual([1, places[i] as string]);
+      }
+    },
+    60_000,
+  );
+});
