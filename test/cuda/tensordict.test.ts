@@ -224,8 +224,8 @@ describe.if(available)("storages on a device", () => {
       const floats = ones(2).cuda().storage();
       floats.setAt(0, 5);
       const text = String(floats);
-      return [...first, x.tolist(), copy.tolist(), String(copy.device), text, bytes.resize_(2).nbytes(), floats.tolist(),
-        String(copy).split("\\n").at(-1)];`;
+      return [...first, x.tolist(), copy.tolist(), String(copy.device), text, bytes.resize_(2).nbytes(),
+        floats.tolist(), String(copy).split("\\n").at(-1)];`;
     expect(value(body)).toEqual([
       [1, 0, 2, 1],
       1,
