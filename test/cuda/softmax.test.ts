@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { buildStandin } from "../../scripts/standin.ts";
 import * as z from "../../src/index.ts";
-import { available } from "./standin-driver.ts";
+import { available, counter } from "./standin-driver.ts";
 
 // The driver is opened at the first use, once in a process.
 if (available) process.env.ZENSOR_LIBCUDA = buildStandin();
@@ -125,4 +125,8 @@ describe.if(available)("values", () => {
       expect(z.allclose(z.softmax(t, 0), z.softmax(t.to("cuda"), 0).cpu(), { rtol: 1e-4 })).toBe(true);
     }
   });
+});
+
+test.if(available)("warps met at a barrier before one read what another wrote", () => {
+  expect(counter("races")).toBe(0);
 });

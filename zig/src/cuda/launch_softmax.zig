@@ -106,6 +106,7 @@ fn lay(a: *Args, l: *const Layout) usize {
     const alignment = @min(16, 4 * l.bytes);
     for (a.data[0..l.operands]) |data| if (data % alignment != 0) return strided;
     if (a.outer_step % alignment != 0) return strided;
-    a.group = @max(@min(a.group, axes.log_up(l.size / 16)), axes.log_up(std.math.divCeil(usize, l.size, most) catch unreachable));
+    const least = axes.log_up(std.math.divCeil(usize, l.size, most) catch unreachable);
+    a.group = @max(@min(a.group, axes.log_up(l.size / 16)), least);
     return held;
 }
