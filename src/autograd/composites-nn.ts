@@ -3,6 +3,7 @@
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
 import { checkOutGradients } from "../dispatch/out.ts";
+import { drawnForDropout } from "../dispatch/random-fill.ts";
 import { type DType, float32 } from "../tensor/dtype.ts";
 import { warn } from "../tensor/errors.ts";
 import { numelOf, sameSizes } from "../tensor/size.ts";
@@ -109,8 +110,6 @@ export function dropout(input: Tensor, p: number, training: boolean, inplace: bo
   const zeros = p === 1;
   const noise = zeros
     ? input.newZeros([])
-    : O.empty_like(input, null, null, false, null)
-        .bernoulli_(1 - p)
-        .div_(1 - p);
+    : drawnForDropout(() => O.empty_like(input, null, null, false, null).bernoulli_(1 - p)).div_(1 - p);
   return inplace ? input.mul_(noise) : input.mul(noise);
 }

@@ -137,12 +137,24 @@ export function geometric(t: Tensor, p: number, generator: Generator | null): Te
   return run(K.random_geometric, op, t, generator, p);
 }
 
+let forDropout = 0;
+
+/** What is drawn for dropout meanwhile: on CUDA devices each thread then has elements that follow each other. */
+export function drawnForDropout(draw: () => Tensor): Tensor {
+  forDropout = 1;
+  try {
+    return draw();
+  } finally {
+    forDropout = 0;
+  }
+}
+
 export function bernoulli(t: Tensor, p: number, generator: Generator | null): Tensor {
   const op = "bernoulli_";
   if (!(p >= 0 && p <= 1)) throw texts.bernoulliProbability(op, shortNumber(p));
   if (!writable(t, op)) return t;
   refuse(REFUSALS.bernoulli_scalar_cpu_, t.dtype, op);
-  return run(K.random_bernoulli, op, t, generator, p);
+  return run(K.random_bernoulli, op, t, generator, p, 0, forDropout);
 }
 
 /** `p` has a shape that expands to the output's. */

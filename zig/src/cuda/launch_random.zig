@@ -60,6 +60,7 @@ fn real_compute(c: *const Call) abi.Compute {
 fn empty_fill() Fill {
     var a: Fill = std.mem.zeroes(Fill);
     a.range = 1;
+    a.run = 1;
     return a;
 }
 
@@ -73,8 +74,18 @@ fn reals(c: *const Call, kernel: Kernel) Failure!void {
         const from, const to = .{ as_element(d, a.numbers[0]), as_element(d, a.numbers[1]) };
         a.numbers = .{ from, to, as_element(d, to - from), 0 };
     }
-    const compute = real_compute(c);
+    var compute = real_compute(c);
+    if (kernel == .bernoulli and fr.attr_bool(c.frame, Attr.third)) {
+        // For dropout: floats for doubles, too.
+        compute = .f32;
+        a.run = run_of(fr.view(c.frame, 0).numel());
+    }
     try fill(c, &.{"fill"}, 0, compute, &a, if (compute == .f64) 2 else 4);
+}
+
+/// As many as divide the count, so that each thread's are read at once.
+fn run_of(count: usize) u32 {
+    return if (count % 4 == 0) 4 else if (count % 2 == 0) 2 else 1;
 }
 
 fn as_element(d: abi.DType, x: f64) f64 {

@@ -134,7 +134,7 @@ inline fn store(comptime c: Compute, a: *const Args, i: u32, x: dt.Computed(c)) 
     element.Any(c).store(a.out.data, a.out.dtype, offset_of(a, &a.out, i), x);
 }
 
-/// Element i is a number of the thread i modulo all threads.
+/// Element i is a number of the thread i modulo all threads; or each thread has `a.run` that follow each other.
 fn Reals(comptime D: type, comptime c: Compute) type {
     const S = Source(c);
     return struct {
@@ -142,14 +142,21 @@ fn Reals(comptime D: type, comptime c: Compute) type {
             @setEvalBranchQuota(1_000_000);
             const all = thread.blocks() * thread.threads();
             const mine = thread.block() * thread.threads() + thread.index();
-            var first = mine;
+            var first = mine * a.run;
             var place = a.place;
             while (first < a.count) : (first += all * S.unit) {
                 const drawn = @field(S, D.draw)(philox.words(a.seed, mine, place));
                 place += 1;
-                inline for (drawn, 0..) |x, k| {
-                    const i = first + all * @as(u32, k);
+                var i = first;
+                var left = a.run;
+                inline for (drawn) |x| {
                     if (i < a.count) store(c, a, i, D.apply(c, a, x));
+                    left -= 1;
+                    if (left == 0) {
+                        // To this thread's next ones, behind those of all others.
+                        i += (all - 1) * a.run + 1;
+                        left = a.run;
+                    } else i += 1;
                 }
             }
         }
