@@ -69,7 +69,9 @@ fn each(call: *const Call, p: *const Problem) Failure!void {
 }
 
 /// How a factor is read: in the direction in which it lies, in pieces of 16 bytes where all of them are aligned.
-fn factor(p: *const Problem, which: usize, outer_dim: usize, outer_size: u64, wide: u32) args.Factor {
+fn factor(p: *const Problem, which: usize, outer_dim: usize, way: Way.Reads) args.Factor {
+    const outer_size = if (which == Problem.a) p.m else p.n;
+    const wide = way.wide;
     const s = p.strides[which];
     const outer = if (outer_size == 1) 0 else s[outer_dim];
     const inner = if (p.k <= 1) 0 else s[3 - outer_dim];
@@ -82,6 +84,8 @@ fn factor(p: *const Problem, which: usize, outer_dim: usize, outer_size: u64, wi
         .batch = batch,
         .outer = outer,
         .inner = inner,
+        .next = next,
+        .ahead = inner * way.depth,
         .dtype = @intFromEnum(p.dtype),
         .along = if (inwards) .inner else .outer,
         .whole = @intFromBool(whole),
@@ -114,17 +118,20 @@ const Way = struct {
     function: driver.Function,
     rows: u64,
     columns: u64,
-    factor: u32,
+    factor: Reads,
     result: u32,
+
+    /// Elements at once, and terms of a sum.
+    const Reads = struct { wide: u32, depth: u32 };
 
     fn of(call: *const Call, p: *const Problem, bytes: u32) Failure!Way {
         const processors: u64 = call.device.multiprocessors;
-        const wide = args.Shape.of(bytes, 1).wide;
+        const alone: Reads = .{ .wide = args.Shape.of(bytes, 1).wide, .depth = 0 };
         if (p.n == 1) return .{
             .function = try launch.function(call, p.compute, &variants, vector),
-            .rows = ceil(p.m, args.vector_rows(factor(p, Problem.a, 1, p.m, wide).along)),
+            .rows = ceil(p.m, args.vector_rows(factor(p, Problem.a, 1, alone).along)),
             .columns = 1,
-            .factor = wide,
+            .factor = alone,
             .result = 1,
         };
         if (tensor.takes(call.device, p.dtype)) {
@@ -134,7 +141,7 @@ const Way = struct {
                 .function = try tensor.function(call.device.index, p.dtype, big),
                 .rows = ceil(p.m, side),
                 .columns = ceil(p.n, side),
-                .factor = args.tensor_wide,
+                .factor = .{ .wide = args.tensor_wide, .depth = args.tensor_depth },
                 .result = 4,
             };
         }
@@ -145,7 +152,7 @@ const Way = struct {
             .function = try launch.function(call, p.compute, &variants, which),
             .rows = ceil(p.m, shape.side()),
             .columns = ceil(p.n, shape.side()),
-            .factor = shape.wide,
+            .factor = .{ .wide = shape.wide, .depth = shape.depth() },
             .result = shape.wide,
         };
     }
@@ -163,8 +170,8 @@ fn one(call: *const Call, p: *const Problem) Failure!void {
     };
     const way: Way = try .of(call, p, bytes);
     var a: Product = .{
-        .a = factor(p, Problem.a, 1, p.m, way.factor),
-        .b = factor(p, Problem.b, 2, p.n, way.factor),
+        .a = factor(p, Problem.a, 1, way.factor),
+        .b = factor(p, Problem.b, 2, way.factor),
         .c = matrix(p, Problem.c, way.result),
         .d = matrix(p, Problem.d, way.result),
         .m = @intCast(p.m),
@@ -253,6 +260,8 @@ fn in_parts(
         .batch = layer * @as(i64, @intCast(splits)),
         .outer = 0,
         .inner = layer,
+        .next = 0,
+        .ahead = 0,
         .dtype = native,
         .along = .outer,
         .whole = 0,

@@ -1,6 +1,8 @@
 //! Device code of matrix products: a block computes a square tile of the result, in registers. Both factors pass
 //! through shared memory in slices of the sum, in two buffers: the next slice is on its way while this one is
-//! multiplied, and one barrier for each is enough.
+//! multiplied, and one barrier for each is enough. With 8 by 8 results a thread each number from shared memory is used
+//! eight times, more than it costs to read; with 128 registers at most two blocks run on a processor, and one computes
+//! while the other waits at its barrier.
 const std = @import("std");
 const abi = @import("abi");
 const args = @import("matmul_args.zig");
@@ -54,15 +56,10 @@ fn Tiles(comptime c: Compute, comptime groups: u32) type {
         /// How a thread brings its pieces of a factor from memory to shared memory.
         const Carrier = struct {
             at: u64,
-            step: i64,
-            ahead: i64,
             /// Elements of the factor from this thread's first on, outwards.
             left: i32,
             outer: u32,
             k: u32,
-            dtype: u32,
-            along: args.Along,
-            whole: u32,
 
             inline fn of(f: *const args.Factor, first: u32, count: u32, batch: u32, k: u32) Carrier {
                 const t = thread.index();
@@ -74,31 +71,26 @@ fn Tiles(comptime c: Compute, comptime groups: u32) type {
                 const start = moved(moved(f.data, f.batch, batch), f.outer, first + outer);
                 return .{
                     .at = moved(start, f.inner, k + inner),
-                    .step = if (f.along == .inner) f.inner else f.outer,
-                    .ahead = f.inner * depth,
                     .left = @as(i32, @intCast(count)) - @as(i32, @intCast(first + outer)),
                     .outer = outer,
                     .k = inner,
-                    .dtype = f.dtype,
-                    .along = f.along,
-                    .whole = f.whole,
                 };
             }
 
             /// The next piece; zeros where the factor ends. `k` of the sum are left.
-            inline fn fetch(s: *Carrier, k: i32) Values {
+            inline fn fetch(s: *Carrier, f: *const args.Factor, k: i32) Values {
                 const inner = k - @as(i32, @intCast(s.k));
-                const count = if (s.along == .inner)
+                const count = if (f.along == .inner)
                     (if (s.left > 0) inner else 0)
                 else
                     (if (inner > 0) s.left else 0);
                 const from = s.at;
-                s.at +%= @bitCast(s.ahead);
-                return P.read(s.whole, s.dtype, from, s.step, count);
+                s.at +%= @bitCast(f.ahead);
+                return P.read(f.whole, f.dtype, from, f.next, count);
             }
 
-            inline fn put(s: *const Carrier, to: *addrspace(.shared) Slice, x: *const Values) void {
-                if (s.along == .inner) {
+            inline fn put(s: *const Carrier, f: *const args.Factor, to: *addrspace(.shared) Slice, x: *const Values) void {
+                if (f.along == .inner) {
                     inline for (x, 0..) |v, i| to[s.k + i][s.outer] = v;
                 } else piece(&to[s.k][s.outer]).* = P.pack(x);
             }
@@ -132,14 +124,14 @@ fn Tiles(comptime c: Compute, comptime groups: u32) type {
             const row = row_of(t);
             const column = column_of(t);
 
-            from_a.put(&slices[0][0], &from_a.fetch(left));
-            from_b.put(&slices[0][1], &from_b.fetch(left));
+            from_a.put(&a.a, &slices[0][0], &from_a.fetch(&a.a, left));
+            from_b.put(&a.b, &slices[0][1], &from_b.fetch(&a.b, left));
             thread.barrier();
             var now: u32 = 0;
             while (left > 0) {
                 left -= depth;
-                const next_a = from_a.fetch(left);
-                const next_b = from_b.fetch(left);
+                const next_a = from_a.fetch(&a.a, left);
+                const next_b = from_b.fetch(&a.b, left);
                 inline for (0..depth) |k| {
                     const x = fragment(&slices[now][0][k], row);
                     const y = fragment(&slices[now][1][k], column);
@@ -148,8 +140,8 @@ fn Tiles(comptime c: Compute, comptime groups: u32) type {
                     };
                 }
                 now ^= 1;
-                from_a.put(&slices[now][0], &next_a);
-                from_b.put(&slices[now][1], &next_b);
+                from_a.put(&a.a, &slices[now][0], &next_a);
+                from_b.put(&a.b, &slices[now][1], &next_b);
                 thread.barrier();
             }
             finish(a, &sums, row, column, spot, z);

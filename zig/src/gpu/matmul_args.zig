@@ -17,6 +17,10 @@ pub const Factor = extern struct {
     batch: i64,
     outer: i64,
     inner: i64,
+    /// From one element to the next in the direction in which a thread takes them, and from one slice of the sum to the
+    /// next: what stands here costs a thread no registers.
+    next: i64,
+    ahead: i64,
     dtype: u32,
     along: Along,
     /// 1 when elements in that direction have no gaps and 16 bytes of the compute type can be read at once.
