@@ -27,6 +27,7 @@ const MAKERS = {
   scatter_reduce: inScatter("scatter_reduce"),
   take: (index, _dim, size) => texts.putOutOfRange(undefined, index, size),
   put_: (index, _dim, size) => texts.putOutOfRange(undefined, index, size),
+  bernoulli_: () => texts.bernoulliProbabilities("bernoulli_"),
   searchsorted: () => texts.sorterRange("searchsorted"),
 } as const satisfies Record<string, Maker>;
 

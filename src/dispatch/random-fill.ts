@@ -11,6 +11,7 @@ import { bfloat16, type DType, float16, float32, float64, toReal } from "../tens
 import { warn } from "../tensor/errors.ts";
 import { isContiguousGeometry, type Tensor } from "../tensor/tensor.ts";
 import { hasWork } from "./backend.ts";
+import { faultNumber } from "./faults.ts";
 import { shortNumber } from "./fits.ts";
 import { defaultGeneratorOf, type Generator } from "./generator.ts";
 import type { Kernel } from "./kernel.ts";
@@ -166,6 +167,7 @@ export function bernoulliEach(t: Tensor, p: Tensor, generator: Generator | null)
   const each = expand(p, t._shape);
   begin(2, t, generator);
   frame.operand(1, each._address(), each.dtype.id, each._shape, each._strides, 0);
+  frame.attr(RandomAttr.first, faultNumber("bernoulli_"));
   const status = K.random_bernoulli_each.launch(t._storage.device);
   if (status === STATUS.invalid_distribution) throw texts.bernoulliProbabilities(op);
   if (status !== STATUS.ok) throw texts.nativeCallFailed(op, status);

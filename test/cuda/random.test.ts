@@ -172,6 +172,16 @@ describe.if(available)("random numbers on a device", () => {
     expect(() => z.multinomial(z.zeros(3, cuda), 2, true)).toThrow("sum of probabilities <= 0");
   });
 
+  test("tell of probabilities that are none at the next wait", () => {
+    for (const wrong of [1.5, -0.25, NaN]) {
+      const p = z.full([3, 5], 0.5, cuda);
+      p.select(0, 1).select(0, 3).fill_(wrong);
+      const drawn = z.bernoulli(p);
+      expect(() => z.cuda.synchronize()).toThrow("Expected p_in >= 0 && p_in <= 1");
+      expect(values(drawn.select(0, 0)).every((x) => x === 0 || x === 1)).toBe(true);
+    }
+  });
+
   test("permute", () => {
     for (const n of [0, 1, 2, 50, 3000]) {
       const made = values(z.randperm(n, cuda));

@@ -7,6 +7,7 @@ const context = @import("context.zig");
 const draws = @import("launch_draws.zig");
 const driver = @import("driver.zig");
 const dt = @import("../core/dtype.zig");
+const faults = @import("faults.zig");
 const fr = @import("../core/frame.zig");
 const iter = @import("../core/iter.zig");
 const launch = @import("launch.zig");
@@ -47,7 +48,7 @@ pub fn run(c: *const Call) Failure!void {
         .randperm => try draws.permutation(c),
         .multinomial => try draws.multinomial(c),
         .largest => try draws.largest(c),
-        .bernoulli_each => try fill(c, &.{"fill"}, 0, real_compute(c), &chances(c), 4),
+        .bernoulli_each => try fill(c, &.{"fill"}, 0, real_compute(c), &try chances(c), 4),
         else => try reals(c, kernel),
     }
 }
@@ -96,12 +97,14 @@ fn as_element(d: abi.DType, x: f64) f64 {
     };
 }
 
-fn chances(c: *const Call) Fill {
+fn chances(c: *const Call) Failure!Fill {
     var a = empty_fill();
     const v = fr.view(c.frame, 1);
     a.chance.data = @intFromPtr(v.data);
     a.chance.dtype = @intFromEnum(v.dtype);
     a.chance.flags = v.flags;
+    a.record = try faults.address(c.device.index);
+    a.fault = @intFromFloat(fr.attr(c.frame, Attr.first));
     return a;
 }
 

@@ -89,7 +89,12 @@ fn Tiles(comptime c: Compute, comptime groups: u32) type {
                 return P.read(f.whole, f.dtype, from, f.next, count);
             }
 
-            inline fn put(s: *const Carrier, f: *const args.Factor, to: *addrspace(.shared) Slice, x: *const Values) void {
+            inline fn put(
+                s: *const Carrier,
+                f: *const args.Factor,
+                to: *addrspace(.shared) Slice,
+                x: *const Values,
+            ) void {
                 if (f.along == .inner) {
                     inline for (x, 0..) |v, i| to[s.k + i][s.outer] = v;
                 } else piece(&to[s.k][s.outer]).* = P.pack(x);

@@ -5,6 +5,7 @@ const args = @import("random_args.zig");
 const dt = @import("../core/dtype.zig");
 const element = @import("element.zig");
 const export_kernel = @import("pointwise.zig").export_kernel;
+const fault = @import("fault.zig");
 const philox = @import("../cpu/philox.zig");
 const thread = @import("thread.zig");
 const vm = @import("../cpu/vmath.zig");
@@ -202,6 +203,7 @@ fn Chances(comptime c: Compute) type {
                 if (i < a.count) {
                     const at = offset_of(a, &a.chance, i);
                     const p = element.Any(c).load(a.chance.data, a.chance.dtype, a.chance.flags, at);
+                    if (!(p >= 0 and p <= 1)) fault.tell(a.record, a.fault, 0, 0, 0);
                     const hit = @as(dt.Computed(c), philox.unit_f32(word)) <= p;
                     store(.b8, a, i, @intFromBool(hit));
                 }

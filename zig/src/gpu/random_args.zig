@@ -15,6 +15,9 @@ pub const Fill = extern struct {
     /// In fours.
     place: u64,
     numbers: [4]f64,
+    /// Where a probability that is none is told, and as which error.
+    record: u64,
+    fault: u32,
     from: i64,
     /// 0 for all of 64 bits.
     range: u64,
