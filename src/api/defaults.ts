@@ -42,10 +42,12 @@ const factories = new Mode<Device | null>(
   },
 );
 
-const placeOf = (value: DeviceLike | null): Device | null => {
-  if (value === null || value instanceof Device) return value;
-  return typeof value === "number" ? toDevice(value) : deviceOf(value);
-};
+/** Null for the CPU; "cuda" stays what it is, whichever device is current. */
+function placeOf(value: DeviceLike | null): Device | null {
+  if (value === null) return null;
+  const place = value instanceof Device ? value : typeof value === "number" ? toDevice(value) : deviceOf(value);
+  return place.type === "cpu" ? null : place;
+}
 
 /**
  * The device on which tensors are made that are not told where.

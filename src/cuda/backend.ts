@@ -144,7 +144,7 @@ function copy(dst: Tensor, src: Tensor, later = false): void {
   }
 }
 
-const cuda: Backend = { allocate, launch, copy };
+const cuda: Backend = { allocate, launch, copy, draws: true };
 
 /** Registers the devices. The driver is looked for when one is asked for first. */
 export function installCuda(): void {

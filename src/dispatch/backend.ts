@@ -17,6 +17,8 @@ export interface Launchable {
 
 /** One kind of device. The cuda room installs its own. */
 export interface Backend {
+  /** Its kernels draw random numbers by themselves, from the states of its own generators. */
+  readonly draws?: boolean;
   /** Fresh bytes, not cleared. */
   allocate(nbytes: number, device: Device): Storage;
   /**

@@ -11,6 +11,7 @@ import { Storage } from "../tensor/storage.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { readWord } from "../tensor/values.ts";
 import { empty } from "./allocate.ts";
+import { backends } from "./backend.ts";
 import { denseOf, onCpu } from "./copy.ts";
 
 /** Bytes of a saved state. */
@@ -166,7 +167,7 @@ let seedOfDevices: number | bigint | null = null;
 
 /** The generator that calls use on a device when they are given none. */
 export function defaultGeneratorOf(device: Device): Generator {
-  if (device.type !== "cuda") return defaultGenerator;
+  if (device.type !== "cuda" || backends.cuda?.draws !== true) return defaultGenerator;
   const index = gpuOf(device);
   const known = ofDevices[index];
   if (known !== undefined) return known;

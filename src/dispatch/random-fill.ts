@@ -10,7 +10,7 @@ import type { Device } from "../tensor/device.ts";
 import { bfloat16, type DType, float16, float32, float64, toReal } from "../tensor/dtype.ts";
 import { warn } from "../tensor/errors.ts";
 import { isContiguousGeometry, type Tensor } from "../tensor/tensor.ts";
-import { hasWork } from "./backend.ts";
+import { backendOf, hasWork } from "./backend.ts";
 import { faultNumber } from "./faults.ts";
 import { shortNumber } from "./fits.ts";
 import { defaultGeneratorOf, type Generator } from "./generator.ts";
@@ -54,7 +54,8 @@ function begin(operands: number, t: Tensor, generator: Generator | null): void {
 /** Names the generator of a call whose operands are written elsewhere. */
 export function useGenerator(generator: Generator | null, device: Device): void {
   const used = generator ?? defaultGeneratorOf(device);
-  if (used.device.type !== device.type) throw texts.generatorOfOtherDevice(undefined, device.type, used.device.type);
+  const wanted = backendOf(device).draws === true ? device.type : "cpu";
+  if (used.device.type !== wanted) throw texts.generatorOfOtherDevice(undefined, device.type, used.device.type);
   frame.attr(RandomAttr.generator, used._address);
 }
 

@@ -126,6 +126,7 @@ function targetOf(names: readonly Found[]): Target | string {
 function begin(): void {
   Z.manualSeed(0);
   Z.setDefaultDtype("float32");
+  Z.setDefaultDevice(null);
 }
 
 const restored = {

@@ -151,7 +151,6 @@ const HIDDEN = [
   "TypedStorage#whole",
   "TypedStorage#line",
   "TypedStorage#texts",
-  "UntypedStorage#byte",
 ];
 const ERRORS = [
   ...Object.keys(Z.errors)
@@ -265,6 +264,7 @@ const NEED_GPU = [
   ...["currentStream", "defaultStream", "device", "setDevice", "setPerProcessMemoryFraction", "setStream"].map(
     (name) => `cuda.${name}`,
   ),
+  ...["getRngState", "initialSeed", "setRngState"].map((name) => `cuda.${name}`),
   "new cuda.Stream",
   "cuda.Stream.priorityRange",
 ];

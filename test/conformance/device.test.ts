@@ -134,6 +134,9 @@ function wrongWith(c: Case, group: string): string[] {
   return wrong.map((reason) => `${c.id}: ${reason}`);
 }
 
+/** What is about real GPUs and their driver; test/cuda has it. */
+const OF_GPUS = new Set(["cuda", "is_pinned", "pin_memory"]);
+
 describe("golden cases on a made-up device", () => {
   for (const [group, cases] of groups) {
     test(group, () => expect(cases.flatMap((c) => wrongWith(c, group))).toEqual([]));
@@ -159,6 +162,6 @@ describe("golden cases on a made-up device", () => {
 
   test("are of every operator", () => {
     const names = ops.map(({ key }) => plainName(key.replace(/^(nn\.functional|linalg)\.|\..*$/g, "")));
-    expect([...new Set(names)].filter((name) => !done.has(name))).toEqual([]);
+    expect([...new Set(names)].filter((name) => !done.has(name) && !OF_GPUS.has(name))).toEqual([]);
   });
 });
