@@ -331,7 +331,8 @@ function shallow(t: Tensor): Tensor {
 function setData(t: Tensor, value: Tensor): void {
   if (!(value instanceof Tensor)) throw texts.dataNotATensor("data", kindOf(value));
   if (batchOf(t) !== null) throw texts.batchedSetData(undefined);
-  if (value.device !== t.device) throw texts.dataIncompatible(undefined);
+  // As in torch: between tensors that have bytes.
+  if (value.device !== t.device && value.isMeta !== t.isMeta) throw texts.dataIncompatible(undefined);
   if (requiresGrad(t) && value.dtype.category < 2) throw texts.dataNotDifferentiable(undefined);
   value._storage.claims++;
   t._storage.claims--;

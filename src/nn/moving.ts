@@ -50,11 +50,11 @@ export function convertAll(module: Registered, convert: (t: Tensor) => Tensor): 
       if (p === null) continue;
       const data = convert(p.data);
       const grad = p._grad === null ? null : convert(p._grad.data);
-      if (data.device === p.device) {
+      if (data.device === p.device || (data.device.computes && p.device.computes)) {
         p.data = data;
         if (p._grad !== null && grad !== null) p._grad.data = grad;
       } else {
-        // On another device it is another object, as in torch.
+        // Without bytes, or with some again, it is another object, as in torch.
         const moved = new Parameter(data, p.requiresGrad);
         moved.grad = grad;
         m._parameters.set(name, moved);

@@ -53,4 +53,19 @@ describe.if(available)("training", () => {
     },
     60_000,
   );
+
+  test("parameters stay the objects that they were when their module moves between devices", () => {
+    const code = `
+      const m = new z.nn.Linear(2, 1);
+      const p = m.weight;
+      m(z.ones(1, 2)).sum().backward();
+      m.cuda();
+      const seen = [p === m.weight, String(p.device), String(p.grad.device)];
+      m(z.ones(1, 2).cuda()).sum().backward();
+      m.cpu();
+      m(z.ones(1, 2)).sum().backward();
+      console.log(JSON.stringify([...seen, p === m.weight, p.grad.tolist(), m.to("meta").weight === p]))`;
+    const made = evaluate(code, { ZENSOR_LIBCUDA: driver });
+    expect(made).toEqual([true, "cuda:0", "cuda:0", true, [[3, 3]], false]);
+  });
 });
