@@ -1,7 +1,7 @@
 // Packs what `bun run gpu` needs for a machine that has nothing but Linux on x86-64 and NVIDIA's driver:
 //   bun run gpu:pack [--preset N] [--out FILE]   then, over there:   tar xf zensor-gpu.tar.xz && ./zensor-gpu/run
 // One archive of Bun, the built library, the sources, the cases and the bench. Unpacking takes tar and xz.
-import { chmodSync, cpSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { findBun, libraryFile, root, ToolError } from "../toolchain.mjs";
@@ -48,6 +48,15 @@ Needs Linux on x86-64 with glibc and NVIDIA's driver. A python3 with torch, or t
 is measured beside it, and cuBLAS where it is found.
 `;
 
+/** Sources without types and comments: half the size, and quicker to start. */
+function shorten(folder: string): void {
+  const transpiler = new Bun.Transpiler({ loader: "ts", target: "bun", minifyWhitespace: true });
+  for (const name of new Bun.Glob("**/*.ts").scanSync(folder)) {
+    const file = join(folder, name);
+    writeFileSync(file, transpiler.transformSync(readFileSync(file, "utf8")));
+  }
+}
+
 function stage(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
   for (const name of SOURCES) {
@@ -55,6 +64,7 @@ function stage(folder: string): void {
     mkdirSync(dirname(to), { recursive: true });
     cpSync(join(root, name), to, { recursive: true, dereference: true });
   }
+  shorten(folder);
   const bun = findBun();
   if (bun === undefined) throw new ToolError("bun is not installed");
   cpSync(bun, join(folder, "bun"), { dereference: true });
@@ -76,12 +86,9 @@ export function packForGpu(file: string, preset = 9): string {
   // The large files first: what follows them finds nothing alike anyway.
   const names = readdirSync(folder).sort((a, b) => Number(b === "bun") - Number(a === "bun"));
   const words = ["--owner=0", "--group=0", "--numeric-owner", "-C", dirname(folder), "-cf", file, "-I"];
-  const made = Bun.spawnSync([
-    "tar",
-    ...words,
-    `xz -${preset}${preset === 9 ? "e" : ""} -T1`,
-    ...names.map((n) => `${NAME}/${n}`),
-  ]);
+  // Most of it is Bun's machine code, in which calls of one function look alike once they name its address.
+  const xz = `xz -T1 --x86 --lzma2=preset=${preset}${preset === 9 ? "e" : ""},lc=4,pb=0`;
+  const made = Bun.spawnSync(["tar", ...words, xz, ...names.map((name) => `${NAME}/${name}`)]);
   if (made.exitCode !== 0) throw new ToolError(`tar fails:\n${made.stderr}`);
   rmSync(dirname(folder), { recursive: true });
   return file;

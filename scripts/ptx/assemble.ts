@@ -127,9 +127,15 @@ export async function assemble(ptxas: string, file: string, target: Target): Pro
   return result;
 }
 
+/** The targets that a family is made for: its own, and those after it. */
+function targetsOf(file: string): readonly Target[] {
+  const oldest = Number(/^\.target sm_(\d+)/m.exec(readFileSync(file, "utf8"))?.[1]);
+  return TARGETS.filter((target) => Number(target.slice(3)) >= oldest);
+}
+
 /** All families for all targets, two at a time. */
 export async function assembleAll(ptxas: string, files = ptxFiles()): Promise<Assembled[]> {
-  const jobs = files.flatMap((file) => TARGETS.map((target) => ({ file, target })));
+  const jobs = files.flatMap((file) => targetsOf(file).map((target) => ({ file, target })));
   const results: Assembled[] = [];
   const work = async () => {
     for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {

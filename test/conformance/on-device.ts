@@ -50,7 +50,7 @@ export class OnDevice {
 
   static async load(folder: string): Promise<OnDevice> {
     const runner = await Runner.load();
-    Object.assign(runner.adapter, { deviceStorage, deviceBytes });
+    Object.assign(runner.adapter, { deviceStorage, deviceBytes, deviceWait });
     return new OnDevice(loadCaseSet(folder), runner);
   }
 

@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { bandwidthOf, type Facts, peakOf } from "../../scripts/gpu/peak.ts";
 import type { Record as Results } from "../../scripts/gpu/results.ts";
 import { buildStandin } from "../../scripts/standin.ts";
 import { root, runProgram, scratch } from "../ffi/child.ts";
@@ -59,6 +60,28 @@ describe.if(available)("a run on the stand-in", () => {
       expect(lines.some((line) => line.startsWith(`| ${row.name} | ${row.dtype} | ${row.elements} | `))).toBe(true);
     }
   });
+});
+
+test("peaks are those of the products' data sheets", () => {
+  const a100 = { capability: "8.0", multiprocessors: 108, clock: 1_410_000, memoryClock: 1_215_000, busWidth: 5120 };
+  const t4 = { capability: "7.5", multiprocessors: 40, clock: 1_590_000, memoryClock: 5_001_000, busWidth: 256 };
+  const teraflops = (facts: Facts, dtype: string): string => ((peakOf(facts, dtype) ?? 0) / 1e12).toFixed(1);
+  expect(["f32", "tf32", "f16", "bf16", "f64"].map((dtype) => teraflops(a100, dtype))).toEqual([
+    "19.5",
+    "155.9",
+    "311.9",
+    "311.9",
+    "19.5",
+  ]);
+  expect(["f32", "tf32", "f16", "bf16", "f64"].map((dtype) => teraflops(t4, dtype))).toEqual([
+    "8.1",
+    "0.0",
+    "65.1",
+    "0.0",
+    "0.3",
+  ]);
+  expect([a100, t4].map((facts) => Math.round((bandwidthOf(facts) ?? 0) / 1e9))).toEqual([1555, 320]);
+  expect(peakOf({ ...t4, capability: "99.0" }, "f32")).toBeNull();
 });
 
 describe("what is there already", () => {
