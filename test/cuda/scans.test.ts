@@ -3,7 +3,8 @@
 import { describe, expect, test } from "bun:test";
 import { buildStandin } from "../../scripts/standin.ts";
 import * as z from "../../src/index.ts";
-import { available, counter } from "./standin-driver.ts";
+import { expectNoRaces } from "./both.ts";
+import { available } from "./standin-driver.ts";
 
 // The driver is opened at the first use, once in a process.
 if (available) process.env.ZENSOR_LIBCUDA = buildStandin();
@@ -187,6 +188,4 @@ describe.if(available)("values", () => {
   });
 });
 
-test.if(available)("warps met at a barrier before one read what another wrote", () => {
-  expect(counter("races")).toBe(0);
-});
+if (available) expectNoRaces();
