@@ -28,7 +28,7 @@ const MORE: readonly ((x: z.Tensor) => unknown)[] = [
   (x) => [
     x.bernoulli_(0.5),
     x.bernoulli(),
-    ...[true, false].map((again) => x.abs().multinomial(2, again)),
+    ...[true, false].map((again) => x.abs().add(1).multinomial(2, again)),
     z.randperm(9, { device: "cuda" }),
   ],
   ...[0, 1, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY].map((p) => (x: z.Tensor) => x.norm(p)),
