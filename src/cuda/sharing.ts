@@ -25,7 +25,7 @@ export interface Pointer {
   /** Strides in elements. */
   strides: readonly number[];
   /** The elements are there as long as somebody has this. */
-  keeper: unknown;
+  keeper: object | null;
 }
 
 /**

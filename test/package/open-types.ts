@@ -51,7 +51,7 @@ export const REASONS: readonly (readonly [why: string, names: readonly string[]]
     "a question that is asked of anything",
     [
       ...["isNonTensor", "isTensorCollection", "isTensorclass", "ZensorError.[Symbol.hasInstance]"],
-      ...["isBool", "isFloating", "isInexact", "isInteger"],
+      ...["isBool", "isFloating", "isInexact", "isInteger", "Stream.equals"],
     ],
   ],
   [
