@@ -2,25 +2,26 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { device, print, printDirectoryTree, rand, TensorDict } from "zensor";
+import { cuda, device, print, printDirectoryTree, rand, TensorDict } from "zensor";
 
 // With a device, entries are moved to it, those that come later too.
-const onDevice = new TensorDict({ a: rand(10) }, [10], { device: "cpu" });
+const place = cuda.isAvailable() ? "cuda:0" : "cpu";
+const onDevice = new TensorDict({ a: rand(10) }, [10], { device: place });
 print(onDevice);
 onDevice.set("b", rand(10, 10));
 print(onDevice);
 print(onDevice.device);
-print(onDevice.to(device("cpu")));
 
-// The meta device has shapes and no bytes: another device on every machine.
-const elsewhere = new TensorDict({ a: rand(10) }, [10], { device: "meta" });
-elsewhere.set("b", rand(10, 10));
-print(elsewhere);
+// to() leaves it alone and returns the moved one.
+const onCpu = onDevice.to(device("cpu"));
+print(onCpu);
+const back = onCpu.to(place);
+print(back);
 
 // Without a device, values may be on different devices.
-onDevice.clearDevice_();
-print(onDevice);
-const mixed = new TensorDict({ a: rand(10), c: rand(10, { device: "meta" }) }, [10]);
+back.clearDevice_();
+print(back);
+const mixed = new TensorDict({ a: back.at("a"), c: rand(10) }, [10]);
 print(mixed.device, mixed.at("a").device, mixed.at("c").device);
 
 // memmap_ moves the tensors into mapped memory.

@@ -1,6 +1,7 @@
 // Runs the example programs and compares what they print with the rows of the seeds' manifest, in their order.
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import "../seeds/driver.ts";
 import { SEEDS } from "../seeds/manifest.ts";
 
 const EXAMPLES: Record<string, string> = {
@@ -16,7 +17,8 @@ const LEFT_OUT = /^(\{"c": |A filename was provided|\[Errno 2\]|torch\.Size\(\[3
 
 for (const [seed, file] of Object.entries(EXAMPLES)) {
   test(`examples/${file} prints what seed ${seed} prints`, async () => {
-    const child = Bun.spawn([process.execPath, join(root, "examples", file)], { stdout: "pipe", stderr: "pipe" });
+    const words = [process.execPath, join(root, "examples", file)];
+    const child = Bun.spawn(words, { stdout: "pipe", stderr: "pipe", env: process.env });
     const [printed, errors] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
     expect(await child.exited, errors).toBe(0);
     const texts = (SEEDS.find((s) => s.seed === seed)?.rows ?? [])
