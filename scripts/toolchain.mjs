@@ -16,7 +16,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
-import { homedir } from "node:os";
+import { availableParallelism, homedir } from "node:os";
 import { delimiter, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -285,7 +285,9 @@ export function buildLibrary({ force = false, native = false } = {}) {
     return { built: false, seconds: 0, megabytes: statSync(file).size / 1e6, file };
   const digest = sourceDigest(native);
   const flags = zigFlags(native);
-  const args = ["build", "--build-file", join(root, "zig", "build.zig"), "--prefix", join(root, "build")];
+  // Left to itself it has one step at a time under way on two cores.
+  const jobs = `-j${availableParallelism() + 1}`;
+  const args = ["build", jobs, "--build-file", join(root, "zig", "build.zig"), "--prefix", join(root, "build")];
   const start = performance.now();
   const status = run([zig, ...args, "--cache-dir", zigCache, "-Doptimize=ReleaseFast", ...flags], {
     env: toolEnv(),

@@ -97,9 +97,16 @@ pub fn build(b: *std.Build) void {
         .use_llvm = true,
     });
     root.bundle_compiler_rt = false;
-    root.root_module.addAnonymousImport("ptx", .{ .root_source_file = add_ptx(b) });
     if (os == .windows) root.dll_export_fns = true;
     lib.root_module.addObject(root);
+    const gpu = b.addObject(.{
+        .name = "ptx_archive",
+        .root_module = module(b, "src/ptx_archive.zig", query, optimize, variants[0], only),
+        .use_llvm = true,
+    });
+    gpu.bundle_compiler_rt = false;
+    gpu.root_module.addAnonymousImport("ptx", .{ .root_source_file = add_ptx(b) });
+    lib.root_module.addObject(gpu);
     for (variants) |v| {
         if (only) |wanted| if (!std.mem.eql(u8, wanted, v.name)) continue;
         var q = query;

@@ -8,8 +8,12 @@ const Lock = @import("lock.zig").Lock;
 
 const gpa = std.heap.c_allocator;
 
-/// Made by the build; empty in a library without GPU kernels.
-const kernels = @embedFile("ptx");
+/// Of another object, ptx_archive.zig.
+fn kernels() []const u8 {
+    const bytes = @extern([*]const u8, .{ .name = "zs_ptx", .visibility = .hidden });
+    const length = @extern(*const usize, .{ .name = "zs_ptx_length", .visibility = .hidden });
+    return bytes[0..length.*];
+}
 
 var lock: Lock = .{};
 var families: std.StringHashMapUnmanaged(archive.Family) = .empty;
@@ -59,7 +63,7 @@ fn load(device: u32, family: []const u8, group: []const u8) context.Failure!driv
 }
 
 fn open(family: []const u8) context.Failure!*archive.Family {
-    const f = archive.open(kernels, family) catch return missing();
+    const f = archive.open(kernels(), family) catch return missing();
     families.put(gpa, family, f) catch return missing();
     return families.getPtr(family).?;
 }
