@@ -35,6 +35,8 @@ export interface Tally {
   skipped: number;
   /** Cases that stopped at a kernel that the device does not have, by the kernel's name. */
   lacking: Record<string, number>;
+  /** Cases that CUDA answers otherwise, as in torch. */
+  otherwise: string[];
   /** The others, with the first reason of each. */
   wrong: string[];
   /** Cases that there was no time for. */
@@ -56,7 +58,7 @@ export class OnDevice {
 
   /** Until a time by `performance.now()`, if one is given. */
   all(until = Number.POSITIVE_INFINITY): Tally {
-    const tally: Tally = { passed: 0, skipped: 0, lacking: {}, wrong: [], left: 0 };
+    const tally: Tally = { passed: 0, skipped: 0, lacking: {}, otherwise: [], wrong: [], left: 0 };
     for (const c of this.set.cases.filter(appliesOnDevice)) {
       if (performance.now() > until) {
         tally.left++;
@@ -64,7 +66,11 @@ export class OnDevice {
       }
       const { status, reasons } = this.runner.run(this.set, placed(c), { softStrides: false, device: "cuda" });
       if (status !== "failed") tally[status]++;
-      if (status !== "failed" || OTHERWISE.some(([said]) => said.test(reasons[0] ?? ""))) continue;
+      if (status !== "failed") continue;
+      if (OTHERWISE.some(([said]) => said.test(reasons[0] ?? ""))) {
+        tally.otherwise.push(c.id);
+        continue;
+      }
       const missing = /"([a-z_]+\.\w+)" has no CUDA kernel/.exec(reasons.join("\n"))?.[1];
       if (missing === undefined) tally.wrong.push(`${c.id}: ${reasons[0]}`);
       else tally.lacking[missing] = (tally.lacking[missing] ?? 0) + 1;
