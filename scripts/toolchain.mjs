@@ -230,8 +230,8 @@ const ONLY_NATIVE = "-Donly=native";
 function sourceDigest(native) {
   const generated = filesUnder(join(root, "generated")).filter((file) => !/\.(ts|md|json)$/.test(file));
   const hash = createHash("sha256").update(`${zigPackage} ${zigFlags(native).join(" ")}`);
-  const packs = join(root, "scripts", "ptx.ts");
-  for (const file of [...filesUnder(join(root, "zig")), packs, ...generated]) {
+  const steps = ["name-kernels.ts", "pack.ts"].map((name) => join(root, "scripts", "ptx", name));
+  for (const file of [...filesUnder(join(root, "zig")), ...steps, ...generated]) {
     const content = readFileSync(file);
     hash.update(`\0${relative(root, file)}\0${content.length}\0`).update(content);
   }

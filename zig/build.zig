@@ -1,5 +1,6 @@
 //! Builds libzensor: one object for each family of kernels and instruction set, one root that chooses among them.
 const std = @import("std");
+const families = @import("src/cpu/families.zig");
 
 const Variant = struct { name: []const u8, lanes: u16, model: *const std.Target.Cpu.Model };
 
@@ -10,11 +11,6 @@ const x86_variants = [_]Variant{
 };
 const arm_variants = [_]Variant{
     .{ .name = "neon", .lanes = 4, .model = &std.Target.aarch64.cpu.generic },
-};
-
-/// Each has a root, src/kernels_<family>.zig, which imports no other family: what changes in one is compiled alone.
-const families = [_][]const u8{
-    "binary", "copy", "matmul", "pointwise", "random", "reduce", "scan", "softmax", "sort", "ternary", "unary",
 };
 
 fn variants_of(arch: std.Target.Cpu.Arch) []const Variant {
@@ -105,25 +101,37 @@ pub fn build(b: *std.Build) void {
         .use_llvm = true,
     });
     gpu.bundle_compiler_rt = false;
-    gpu.root_module.addAnonymousImport("ptx", .{ .root_source_file = add_ptx(b) });
+    // Releases are small, and a library for one machine is built quickly.
+    add_ptx(b, gpu.root_module, if (only == null) 19 else 3);
     lib.root_module.addObject(gpu);
+    const plain: Variant = .{ .name = families.baseline, .lanes = variants[0].lanes, .model = variants[0].model };
+    for (families.plain) |family| add_kernels(b, lib.root_module, family, plain, query, optimize);
     for (variants) |v| {
         if (only) |wanted| if (!std.mem.eql(u8, wanted, v.name)) continue;
-        var q = query;
-        q.cpu_model = .{ .explicit = v.model };
-        for (families) |family| {
-            const path = b.fmt("src/kernels_{s}.zig", .{family});
-            const object = b.addObject(.{
-                .name = b.fmt("kernels_{s}_{s}", .{ family, v.name }),
-                .root_module = module(b, path, q, optimize, v, only),
-                .use_llvm = true,
-            });
-            object.bundle_compiler_rt = false;
-            lib.root_module.addObject(object);
-        }
+        for (families.tuned ++ .{"pointwise"}) |family| add_kernels(b, lib.root_module, family, v, query, optimize);
     }
     b.installArtifact(lib);
     add_tests(b, query, variants);
+}
+
+/// One object for a family and an instruction set.
+fn add_kernels(
+    b: *std.Build,
+    library: *std.Build.Module,
+    family: []const u8,
+    variant: Variant,
+    query: std.Target.Query,
+    optimize: std.builtin.OptimizeMode,
+) void {
+    var q = query;
+    q.cpu_model = .{ .explicit = variant.model };
+    const object = b.addObject(.{
+        .name = b.fmt("kernels_{s}_{s}", .{ family, variant.name }),
+        .root_module = module(b, b.fmt("src/kernels_{s}.zig", .{family}), q, optimize, variant, null),
+        .use_llvm = true,
+    });
+    object.bundle_compiler_rt = false;
+    library.addObject(object);
 }
 
 /// The place of the widest variant that a processor can run, as isa.zig tells it when the library is loaded.
@@ -154,36 +162,33 @@ const gpu_families = [_][]const u8{
 /// Those that are loaded on GPUs from capability 8.0 on only.
 const newer_families = [_][]const u8{"tensor_core"};
 
-/// GPU kernels from the bodies of the CPU kernels, as one file that the library holds: `zig build ptx` also makes their
-/// texts, share/ptx/<family>.ptx. Code for the oldest GPU that is served runs on all newer ones, as the driver
-/// translates it when it loads. Without bun, which packs them, the library has none.
-fn add_ptx(b: *std.Build) std.Build.LazyPath {
+/// GPU kernels from the bodies of the CPU kernels, each family packed as a file that the library holds: `zig build ptx`
+/// also installs their texts, share/ptx/<family>.ptx. Code for the oldest GPU that is served runs on all newer ones, as
+/// the driver translates it when it loads. Bun runs two steps of this; without it the library has no GPU kernels.
+fn add_ptx(b: *std.Build, archive: *std.Build.Module, compression: u8) void {
     const step = b.step("ptx", "Compile the GPU kernels to PTX");
-    const name_kernels = b.addExecutable(.{
-        .name = "name_kernels",
-        .root_module = b.createModule(.{
-            .root_source_file = b.path("src/cuda/name_kernels.zig"),
-            .target = b.graph.host,
-            .optimize = .ReleaseSafe,
-        }),
-    });
-    const bun = b.findProgram(&.{"bun"}, &.{}) catch return b.addWriteFiles().add("kernels.bin", "");
-    const pack = b.addSystemCommand(&.{bun});
-    pack.addFileArg(b.path("../scripts/ptx.ts"));
-    const archive = pack.addOutputFileArg("kernels.bin");
-    for (gpu_families ++ newer_families, 0..) |family, i| {
+    const bun = b.findProgram(&.{"bun"}, &.{}) catch null;
+    const families_of_ptx: []const []const u8 = if (bun == null) &.{} else &(gpu_families ++ newer_families);
+    const names = b.addOptions();
+    names.addOption([]const []const u8, "families", families_of_ptx);
+    archive.addOptions("ptx", names);
+    for (families_of_ptx, 0..) |family, i| {
         const newer = i >= gpu_families.len;
         const model = if (newer) &std.Target.nvptx.cpu.sm_80 else &std.Target.nvptx.cpu.sm_75;
-        const text = ptx_of(b, name_kernels, family, model);
-        pack.addFileArg(text);
+        const text = ptx_of(b, bun.?, family, model);
         step.dependOn(&b.addInstallFileWithDir(text, .prefix, b.fmt("share/ptx/{s}.ptx", .{family})).step);
+        const pack = b.addSystemCommand(&.{bun.?});
+        pack.addFileArg(b.path("../scripts/ptx/pack.ts"));
+        pack.addFileArg(text);
+        pack.addArg(b.fmt("{d}", .{compression}));
+        const packed_family = pack.addOutputFileArg(b.fmt("{s}.bin", .{family}));
+        archive.addAnonymousImport(b.fmt("ptx_{s}", .{family}), .{ .root_source_file = packed_family });
     }
-    return archive;
 }
 
 fn ptx_of(
     b: *std.Build,
-    name_kernels: *std.Build.Step.Compile,
+    bun: []const u8,
     family: []const u8,
     model: *const std.Target.Cpu.Model,
 ) std.Build.LazyPath {
@@ -197,11 +202,14 @@ fn ptx_of(
     root.link_libc = false;
     root.pic = null;
     const kernels = b.addObject(.{ .name = b.fmt("ptx_{s}", .{family}), .root_module = root, .use_llvm = true });
-    const rename = b.addRunArtifact(name_kernels);
+    const rename = b.addSystemCommand(&.{bun});
+    rename.addFileArg(b.path("../scripts/ptx/name-kernels.ts"));
     rename.addFileArg(kernels.getEmittedLlvmIr());
     const named = rename.addOutputFileArg("kernels.ll");
     const compile = b.addSystemCommand(&.{ b.graph.zig_exe, "clang", "-cc1", "-triple", "nvptx64-unknown-cuda" });
-    compile.addArgs(&.{ "-Wno-override-module", "-target-cpu", model.name, "-O3", "-S", "-x", "ir", "-o" });
+    // Zig has run LLVM's passes already: a second time makes the text 2 % smaller, and ptxas no better code.
+    compile.addArgs(&.{ "-Wno-override-module", "-target-cpu", model.name, "-O3", "-disable-llvm-passes" });
+    compile.addArgs(&.{ "-S", "-x", "ir", "-o" });
     const ptx = compile.addOutputFileArg(b.fmt("{s}.ptx", .{family}));
     compile.addFileArg(named);
     return ptx;

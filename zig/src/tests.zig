@@ -23,7 +23,6 @@ comptime {
     _ = @import("cuda/statistics.zig");
     _ = @import("gpu/args.zig");
     _ = @import("cuda/axes.zig");
-    _ = @import("cuda/name_kernels.zig");
     _ = @import("core/lifetimes.zig");
     _ = @import("io/files.zig");
     _ = @import("io/locks.zig");

@@ -5,7 +5,6 @@ const ops = @import("ops");
 const alloc = @import("../core/alloc.zig");
 const cuda = @import("../cuda/driver.zig");
 const dt = @import("../core/dtype.zig");
-const families = @import("../cpu/families.zig");
 const files = @import("../io/files.zig");
 const lifetimes = @import("../core/lifetimes.zig");
 const fr = @import("../core/frame.zig");
@@ -19,7 +18,6 @@ const tables = @import("../cpu/table.zig");
 const table_of = tables.of;
 
 var level: isa.Level = .baseline;
-var table: *const tables.Table = undefined;
 
 export fn zs_init(wanted: u32, thread_count: u32) i32 {
     const best = isa.best();
@@ -33,16 +31,15 @@ export fn zs_init(wanted: u32, thread_count: u32) i32 {
         };
         if (@intFromEnum(chosen) > @intFromEnum(best)) return @intFromEnum(abi.Status.unsupported);
         level = chosen;
-        table = switch (chosen) {
+        tables.use(switch (chosen) {
             .baseline => table_of("v2"),
             .avx2 => table_of("v3"),
             .avx512 => table_of("v4"),
-        };
+        });
     } else {
         if (wanted > abi.IsaLevel.neon) return @intFromEnum(abi.Status.unsupported);
-        table = table_of("neon");
+        tables.use(table_of("neon"));
     }
-    families.plain.index.use_sums(table.sums);
     if (thread_count > 0) threads.set_num_threads(thread_count);
     return 0;
 }
@@ -218,27 +215,10 @@ export fn zs_write_numbers(to: [*]u8, dtype: u32, n: f64, from: [*]const f64) i3
     return 0;
 }
 
-fn tuned_call(comptime index: usize) Call {
+fn kernel_call(comptime index: usize) Call {
     return struct {
         fn call(f: *fr.Frame) callconv(.c) i32 {
-            return switch (table.kernels[index]) {
-                .body => |specs| @intFromEnum(table.run(specs, f)),
-                .call => |go| go(f),
-                .none => @intFromEnum(abi.Status.unsupported),
-            };
-        }
-    }.call;
-}
-
-fn plain_call(comptime k: ops.Kernel) Call {
-    const Family = @field(families.plain, k.family);
-    if (!@hasDecl(Family, k.name)) {
-        @compileError("schema op kernel '" ++ k.family ++ "." ++ k.name ++ "' has no Zig body");
-    }
-    const function = @field(Family, k.name);
-    return struct {
-        fn call(f: *fr.Frame) callconv(.c) i32 {
-            return @intFromEnum(@as(abi.Status, function(f)));
+            return tables.active.kernels[index].call(f);
         }
     }.call;
 }
@@ -260,7 +240,8 @@ fn by_number(comptime call: Call) fn (f64) callconv(.c) i32 {
 fn Fast1(comptime index: usize) type {
     return struct {
         inline fn go(code: u32, out: usize, in: *const [3]usize, n: f64) i32 {
-            return checked(@intFromEnum(table.fast(table.fasts[index], code, out, in, @intFromFloat(n))));
+            const t = tables.active;
+            return checked(@intFromEnum(t.fast(t.fasts[index], code, out, in, @intFromFloat(n))));
         }
         fn unary(code: u32, out: usize, a: usize, n: f64) callconv(.c) i32 {
             return go(code, out, &.{ a, 0, 0 }, n);
@@ -277,12 +258,7 @@ fn Fast1(comptime index: usize) type {
 comptime {
     @setEvalBranchQuota(200_000);
     for (ops.kernels, 0..) |k, i| {
-        const is_plain = @hasDecl(families.plain, k.family);
-        if (!is_plain and !@hasDecl(families.tuned, k.family)) {
-            @compileError("schema op kernel family '" ++ k.family ++ "' has no Zig file in families.zig");
-        }
-        const call = if (is_plain) plain_call(k) else tuned_call(i);
-        @export(&by_number(call), .{ .name = k.symbol });
+        @export(&by_number(kernel_call(i)), .{ .name = k.symbol });
     }
     for (ops.fast, 0..) |k, i| {
         const F = Fast1(i);

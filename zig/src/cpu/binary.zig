@@ -7,12 +7,10 @@ const integer = @import("integer.zig");
 const pairs = @import("binary_pairs.zig");
 const pw = @import("pointwise.zig");
 const ternary = @import("ternary.zig");
-const unary = @import("unary.zig");
 const vm = @import("vmath.zig");
 
 const Compute = abi.Compute;
 const Params = pw.Params;
-const width = unary.width;
 
 inline fn cx(comptime c: Compute) bool {
     return comptime dt.is_complex(dt.Computed(c));
@@ -148,7 +146,7 @@ fn Comparison(comptime order: Order) type {
         pub fn Out(comptime _: Compute) Compute {
             return .b8;
         }
-        pub inline fn apply(comptime c: Compute, _: Params, a: anytype, b: @TypeOf(a)) pw.Value(u8, width(@TypeOf(a))) {
+        pub inline fn apply(comptime c: Compute, _: Params, a: anytype, b: @TypeOf(a)) pw.Truths(@TypeOf(a)) {
             if (comptime cx(c)) {
                 const same = a.re == b.re and a.im == b.im;
                 return @intFromBool(if (order == .eq) same else !same);
@@ -181,7 +179,7 @@ fn Logical(comptime logic: Logic) type {
         pub fn Out(comptime _: Compute) Compute {
             return .b8;
         }
-        pub inline fn apply(comptime c: Compute, _: Params, a: anytype, b: @TypeOf(a)) pw.Value(u8, width(@TypeOf(a))) {
+        pub inline fn apply(comptime c: Compute, _: Params, a: anytype, b: @TypeOf(a)) pw.Truths(@TypeOf(a)) {
             const x = truth(c, a);
             const y = truth(c, b);
             return switch (logic) {
@@ -190,7 +188,7 @@ fn Logical(comptime logic: Logic) type {
                 .one => x ^ y,
             };
         }
-        inline fn truth(comptime c: Compute, a: anytype) pw.Value(u8, width(@TypeOf(a))) {
+        inline fn truth(comptime c: Compute, a: anytype) pw.Truths(@TypeOf(a)) {
             if (comptime cx(c)) return @intFromBool(a.re != 0 or a.im != 0);
             return pw.bytes_of(a != pw.constant(@TypeOf(a), 0));
         }

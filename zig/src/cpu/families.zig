@@ -1,21 +1,20 @@
-//! Where each kernel family of the schema lives. `tuned` families are compiled once for every instruction set, each as
-//! an object of its own (`families` in build.zig), `plain` ones once, for the baseline, with the library's root.
-pub const tuned = struct {
-    pub const random = @import("random_kernels.zig");
-    pub const softmax = @import("softmax.zig");
-    pub const matmul = @import("matmul.zig");
-    pub const unary = @import("unary.zig");
-    pub const binary = @import("binary.zig");
-    pub const ternary = @import("ternary.zig");
-    pub const copy = @import("copy.zig");
-    pub const reduce = @import("reduce.zig");
-    pub const scan = @import("scan.zig");
-    pub const sort = @import("sort.zig");
+//! The kernel families of the schema. Each is compiled from a root of its own, src/kernels_<family>.zig, which imports
+//! no other family: what changes in one is compiled alone.
+const std = @import("std");
+
+/// Compiled once for every instruction set.
+pub const tuned = [_][]const u8{
+    "binary", "copy", "matmul", "random", "reduce", "scan", "softmax", "sort", "ternary", "unary",
 };
 
-pub const plain = struct {
-    pub const index = @import("index.zig");
-    pub const index_mask = @import("index_mask.zig");
-    pub const range = @import("range.zig");
-    pub const search = @import("search.zig");
-};
+/// Compiled once, for the baseline.
+pub const plain = [_][]const u8{ "index", "index_mask", "range", "search" };
+
+/// What stands for an instruction set in the symbols of plain families.
+pub const baseline = "plain";
+
+pub fn is_plain(comptime family: []const u8) bool {
+    for (plain) |name| if (std.mem.eql(u8, name, family)) return true;
+    for (tuned) |name| if (std.mem.eql(u8, name, family)) return false;
+    @compileError("families.zig does not have the kernel family '" ++ family ++ "' of the schema");
+}

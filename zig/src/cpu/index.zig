@@ -23,16 +23,12 @@ const none = std.math.maxInt(usize);
 
 const Mode = abi.IndexMode;
 
-/// The loops of additions of the instruction set in use: they take whole rows.
-var sums: ?*const pw.Specs = null;
-
-pub fn use_sums(specs: *const pw.Specs) void {
-    sums = specs;
-}
+/// The loops of additions of the instruction set in use, which take whole rows: the library's root tells.
+const sums = @extern(*const *const pw.Specs, .{ .name = "zs_sums", .visibility = .hidden });
 
 /// The loop that adds elements of a dtype as `Combine` does; null where they are widened first or are truth values.
 fn row_of_sums(d: dt.DType) ?pw.Spec.Loop {
-    const specs = sums orelse return null;
+    const specs = sums.*;
     if (d == .bool) return null;
     if (pw.short_index(d)) |k| return if (specs.short[k]) |s| s.loop else null;
     for (specs.native) |native| if (native) |s| if (s.types[0] == d) return s.loop;

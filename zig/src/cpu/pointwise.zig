@@ -69,6 +69,11 @@ pub fn Value(comptime T: type, comptime lanes: usize) type {
     return if (lanes == 1) T else @Vector(lanes, T);
 }
 
+/// What a comparison of such values gives: a byte in every lane.
+pub fn Truths(comptime T: type) type {
+    return Value(u8, if (@typeInfo(T) == .vector) @typeInfo(T).vector.len else 1);
+}
+
 /// A number in every lane.
 pub inline fn constant(comptime T: type, comptime x: comptime_float) T {
     if (@typeInfo(T) == .vector) return @splat(scalar_constant(@typeInfo(T).vector.child, x));

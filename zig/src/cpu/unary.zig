@@ -104,10 +104,6 @@ pub const abs = struct {
     }
 };
 
-pub fn width(comptime T: type) usize {
-    return if (@typeInfo(T) == .vector) @typeInfo(T).vector.len else 1;
-}
-
 pub const neg = struct {
     pub const arity = 1;
     pub const computes = pw.all_numbers;
@@ -174,7 +170,7 @@ pub const isnan = struct {
     pub fn Out(comptime _: Compute) Compute {
         return .b8;
     }
-    pub inline fn apply(comptime c: Compute, _: Params, x: anytype) pw.Value(u8, width(@TypeOf(x))) {
+    pub inline fn apply(comptime c: Compute, _: Params, x: anytype) pw.Truths(@TypeOf(x)) {
         if (comptime cx(c)) return @intFromBool(x.re != x.re or x.im != x.im);
         return pw.bytes_of(x != x);
     }
@@ -194,7 +190,7 @@ fn Question(comptime question: Test) type {
         pub fn Out(comptime _: Compute) Compute {
             return .b8;
         }
-        pub inline fn apply(comptime c: Compute, _: Params, x: anytype) pw.Value(u8, width(@TypeOf(x))) {
+        pub inline fn apply(comptime c: Compute, _: Params, x: anytype) pw.Truths(@TypeOf(x)) {
             if (comptime cx(c)) {
                 const inf = std.math.inf(@TypeOf(x.re));
                 const re = @abs(x.re);
@@ -330,7 +326,7 @@ pub const logical_not = struct {
     pub fn Out(comptime _: Compute) Compute {
         return .b8;
     }
-    pub inline fn apply(comptime c: Compute, _: Params, x: anytype) pw.Value(u8, width(@TypeOf(x))) {
+    pub inline fn apply(comptime c: Compute, _: Params, x: anytype) pw.Truths(@TypeOf(x)) {
         if (comptime cx(c)) return @intFromBool(x.re == 0 and x.im == 0);
         return pw.bytes_of(x == pw.constant(@TypeOf(x), 0));
     }

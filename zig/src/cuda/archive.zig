@@ -1,7 +1,7 @@
 //! The GPU kernels as they lie in the library: for each family a compressed list of functions in PTX, of which a module
-//! takes those that it needs. `scripts/ptx.ts` writes it.
+//! takes those that it needs. `scripts/ptx/pack.ts` writes it.
 //!
-//!     archive   "zsptx001", then for each family: its name in 16 bytes, offset, compressed and plain length as u32
+//!     packed    plain length, then in one Zstandard frame:
 //!     family    length and text of what a module begins with, then functions until the end:
 //!               lengths of the name and the text, how many other functions it calls and their numbers, name, text
 //!
@@ -9,7 +9,6 @@
 const std = @import("std");
 
 const gpa = std.heap.c_allocator;
-const magic = "zsptx001";
 
 pub const Error = error{ NoSuchKernel, BadArchive, OutOfMemory };
 
@@ -68,20 +67,10 @@ const Reader = struct {
 };
 
 /// Unpacks a family; what it gives stays for as long as the process runs.
-pub fn open(archive: []const u8, family: []const u8) Error!Family {
-    var r: Reader = .{ .bytes = archive };
-    if (archive.len == 0) return error.NoSuchKernel;
-    if (!std.mem.eql(u8, try r.take(magic.len), magic)) return error.BadArchive;
-    while (true) {
-        const name = std.mem.trimEnd(u8, try r.take(16), "\x00");
-        if (name.len == 0) return error.NoSuchKernel;
-        const offset = try r.number();
-        const packed_length = try r.number();
-        const length = try r.number();
-        if (!std.mem.eql(u8, name, family)) continue;
-        if (offset > archive.len or packed_length > archive.len - offset) return error.BadArchive;
-        return parse(try unpack(archive[offset..][0..packed_length], length));
-    }
+pub fn open(bytes: []const u8) Error!Family {
+    var r: Reader = .{ .bytes = bytes };
+    const length = try r.number();
+    return parse(try unpack(bytes[r.at..], length));
 }
 
 fn unpack(bytes: []const u8, length: usize) Error![]const u8 {

@@ -8,44 +8,22 @@ const element = @import("../gpu/element.zig");
 const fr = @import("../core/frame.zig");
 const iter = @import("../core/iter.zig");
 const launch = @import("launch.zig");
-const object = @import("../cpu/object.zig");
 const pieces = @import("pieces.zig");
-const pw = @import("../cpu/pointwise.zig");
+const tables = @import("../cpu/table.zig");
 
 const Call = launch.Call;
 const Pointwise = args.Pointwise;
 const Failure = launch.Failure;
 
-const bodies = struct {
-    pub const unary = @import("../cpu/unary.zig");
-    pub const binary = @import("../cpu/binary.zig");
-    pub const ternary = @import("../cpu/ternary.zig");
-    pub const reduce = @import("../cpu/reduce_close.zig");
-};
-
-const computes = @typeInfo(abi.Compute).@"enum".fields.len;
-
 /// What a body computes with: of the result, and of each input.
 const Types = struct { arity: usize, operands: [4]abi.Compute };
 
-const Table = [ops.kernels.len][computes]?Types;
-const types: Table = blk: {
-    @setEvalBranchQuota(1_000_000);
-    var t: Table = @splat(@splat(null));
-    for (ops.kernels, &t) |k, *of| {
-        if (!@hasDecl(bodies, k.family)) continue;
-        const family = @field(bodies, k.family);
-        if (!@hasDecl(family, k.name)) continue;
-        const Body = @field(family, k.name);
-        if (!object.is_body(Body)) continue;
-        for (Body.computes) |c| {
-            var found: Types = .{ .arity = Body.arity, .operands = @splat(pw.out_of(Body, c)) };
-            for (0..Body.arity) |i| found.operands[i + 1] = pw.in_of(Body, c, i);
-            of[@intFromEnum(c)] = found;
-        }
-    }
-    break :blk t;
-};
+/// The CPU's kernels say that of their bodies, which are compiled for GPUs too.
+fn types_of(kernel: u32, compute: abi.Compute) ?Types {
+    const specs = tables.active.kernels[kernel].specs orelse return null;
+    const spec = specs.native[@intFromEnum(compute)] orelse return null;
+    return .{ .arity = spec.arity, .operands = spec.computes };
+}
 
 const variants = [_][]const u8{ "dense", "strided" };
 const dense = 0;
@@ -53,7 +31,7 @@ const strided = 1;
 
 pub fn run(c: *const Call) Failure!void {
     const compute = try c.compute();
-    const t = types[c.kernel][@intFromEnum(compute)] orelse return error.Unsupported;
+    const t = types_of(c.kernel, compute) orelse return error.Unsupported;
     switch (t.arity) {
         inline 1, 2, 3 => |arity| try start(arity + 1, c, compute, &t),
         else => return error.Unsupported,
@@ -74,7 +52,7 @@ pub fn copy(c: *const Call) Failure!void {
     for (0..2) |k| fr.operand(c.frame, k).dtype = @floatFromInt(@intFromEnum(as));
     var convert = c.*;
     convert.kernel = convert_kernel;
-    try start(2, &convert, compute, &types[convert_kernel][@intFromEnum(compute)].?);
+    try start(2, &convert, compute, &types_of(convert_kernel, compute).?);
 }
 
 const convert_kernel: u32 = blk: {

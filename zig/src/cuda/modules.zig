@@ -5,15 +5,9 @@ const archive = @import("archive.zig");
 const context = @import("context.zig");
 const driver = @import("driver.zig");
 const Lock = @import("lock.zig").Lock;
+const PackedFamily = @import("packed_family.zig").PackedFamily;
 
 const gpa = std.heap.c_allocator;
-
-/// Of another object, ptx_archive.zig.
-fn kernels() []const u8 {
-    const bytes = @extern([*]const u8, .{ .name = "zs_ptx", .visibility = .hidden });
-    const length = @extern(*const usize, .{ .name = "zs_ptx_length", .visibility = .hidden });
-    return bytes[0..length.*];
-}
 
 var lock: Lock = .{};
 var families: std.StringHashMapUnmanaged(archive.Family) = .empty;
@@ -63,9 +57,15 @@ fn load(device: u32, family: []const u8, group: []const u8) context.Failure!driv
 }
 
 fn open(family: []const u8) context.Failure!*archive.Family {
-    const f = archive.open(kernels(), family) catch return missing();
-    families.put(gpa, family, f) catch return missing();
-    return families.getPtr(family).?;
+    // Of another object, ptx_archive.zig.
+    var row = @extern([*]const PackedFamily, .{ .name = "zs_ptx", .visibility = .hidden });
+    while (row[0].name) |name| : (row += 1) {
+        if (!std.mem.eql(u8, std.mem.span(name), family)) continue;
+        const opened = archive.open(row[0].bytes[0..row[0].length]) catch return missing();
+        families.put(gpa, family, opened) catch return missing();
+        return families.getPtr(family).?;
+    }
+    return missing();
 }
 
 pub fn log() [*:0]const u8 {

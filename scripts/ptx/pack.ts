@@ -1,7 +1,6 @@
-// Packs the GPU kernels for the library: each family's PTX is cut into functions, with what they call, and compressed.
-// The format stands in zig/src/cuda/archive.zig. Usage: ptx.ts OUT FAMILY.ptx...
+// Packs a family of GPU kernels for the library: its PTX is cut into functions, with what they call, and compressed.
+// The format stands in zig/src/cuda/archive.zig. Usage: pack.ts FAMILY.ptx LEVEL OUT
 import { readFileSync, writeFileSync } from "node:fs";
-import { basename } from "node:path";
 
 interface Piece {
   readonly name: string;
@@ -59,21 +58,7 @@ function packed(ptx: string): Uint8Array {
   return Buffer.concat(parts);
 }
 
-const [out, ...files] = process.argv.slice(2) as [string, ...string[]];
-const HEAD_ROW = 28;
-const families = files.map((file) => {
-  const plain = packed(readFileSync(file, "utf8"));
-  return { name: basename(file, ".ptx"), plain, bytes: Bun.zstdCompressSync(plain, { level: 19 }) };
-});
-let offset = 8 + HEAD_ROW * families.length;
-const parts: Uint8Array[] = [new TextEncoder().encode("zsptx001")];
-for (const { name, plain, bytes } of families) {
-  const row = Buffer.alloc(HEAD_ROW);
-  row.write(name, "latin1");
-  row.writeUInt32LE(offset, 16);
-  row.writeUInt32LE(bytes.length, 20);
-  row.writeUInt32LE(plain.length, 24);
-  parts.push(row);
-  offset += bytes.length;
-}
-writeFileSync(out, Buffer.concat([...parts, ...families.map(({ bytes }) => bytes)]));
+const [from, level, to] = process.argv.slice(2) as [string, string, string];
+const plain = packed(readFileSync(from, "utf8"));
+const length = new Uint8Array(new Uint32Array([plain.length]).buffer);
+writeFileSync(to, Buffer.concat([length, Bun.zstdCompressSync(plain, { level: Number(level) })]));

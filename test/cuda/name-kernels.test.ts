@@ -1,0 +1,39 @@
+// The build's step that gives GPU kernels their exported names and their argument by value.
+
+import { expect, test } from "bun:test";
+import { nameKernels } from "../../scripts/ptx/name-kernels.ts";
+
+const BYTES = "@bytes.k = private unnamed_addr constant i64 24, align 8";
+const KERNEL = String.raw`@"a.kernel(\22exp\22)"`;
+
+function module(aliases: readonly string[], argument = "ptr nonnull readonly %0"): string {
+  const body = ["  call void @helper()", "}"];
+  const kernel = [`define private ptx_kernel void ${KERNEL}(${argument}) {`, ...body];
+  return [BYTES, ...aliases, "@plain = global i32 0", ...kernel, "define private void @helper() {", "}"].join("\n");
+}
+
+const alias = (name: string) => [
+  `@${name} = alias void (i64), ptr ${KERNEL}`,
+  `@"${name}$bytes" = alias i64, ptr @bytes.k`,
+];
+
+test("kernels take the names of their aliases, and their argument by value", () => {
+  const kernel = (name: string) =>
+    `define ptx_kernel void @${name}(ptr byval([24 x i8]) align 8 %0) {\n  call void @helper()\n}`;
+  expect(nameKernels(module([...alias("k_exp"), ...alias("k_also")]))).toBe(
+    [BYTES, "@plain = global i32 0", kernel("k_also"), kernel("k_exp"), "define private void @helper() {", "}"].join(
+      "\n",
+    ),
+  );
+});
+
+test("calls of an aliased function take its exported name", () => {
+  const text = "@out = alias void (), ptr @in\ndefine private void @in() {\n}\n  call void @in()";
+  expect(nameKernels(text)).toBe("define private void @out() {\n}\n  call void @out()");
+});
+
+test("a kernel without a size, or with two arguments, is refused", () => {
+  expect(() => nameKernels(module(alias("k_exp").slice(0, 1)))).toThrow("no size for @k_exp");
+  expect(() => nameKernels(module(alias("k_exp"), "i32 %0, ptr %1"))).toThrow("one argument is taken");
+  expect(() => nameKernels(module(alias("k_exp")).replace(BYTES, ""))).toThrow('no size for @"k_exp$bytes"');
+});
