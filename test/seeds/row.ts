@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { findHdf5 } from "../../src/ffi/hdf5.ts";
 
 /** What every scope has: a folder of its own for files. */
 export interface BaseScope {
@@ -20,6 +21,8 @@ export interface Row<S> {
   prints: string | RegExp | null;
   /** Where we differ from the document, or the document from today's library: why. */
   reason?: string;
+  /** An optional engine, without which the row is skipped. */
+  needs?: "hdf5";
 }
 
 /** All rows of one document, in order. */
@@ -31,6 +34,11 @@ export interface Seed {
 /** The rows of a document over a scope type of their own. */
 export function defineSeed<S extends BaseScope>(seed: string, rows: readonly Row<S>[]): Seed {
   return { seed, rows: rows as unknown as readonly Row<BaseScope>[] };
+}
+
+/** Whether a row's engine is missing here. */
+export function isWithoutEngine(row: Row<BaseScope>): boolean {
+  return row.needs === "hdf5" && findHdf5().library === null;
 }
 
 /** A fresh scope; `remove` deletes its folder. */

@@ -72,6 +72,7 @@ const classes: Rows = [
   {
     line: 13,
     python: "PersistentTensorDict: persistent TensorDict implementation; from_h5 creates one from a h5 file",
+    needs: "hdf5",
     code: (s) => {
       s.one.toH5(`${s.dir}/one.h5`).close();
       const file = tensordict.fromH5(`${s.dir}/one.h5`);
