@@ -218,3 +218,44 @@ test("flattened and unflattened, an object stays one of its class, or is refused
   expect(thrown(() => nested.flattenKeys("."))).toBe(text);
   expect([...nested.keys()]).toEqual(["a", "n"]);
 });
+
+test("a number written into a stack's part goes to the entries that all members have", () => {
+  const member = (...keys: string[]) => td(Object.fromEntries(keys.map((key) => [key, ones(1, 2)])), [1, 2]);
+  const inner = (key: string) => td({ n: td({ x: ones(1, 2), [key]: ones(1, 2) }, [1, 2]) }, [1, 2]);
+  const indices = [[0], [[1, 0]], [":"], [":", 0], [tensor([true, false])], ["..."], [null], [], [":", [0]], [0, 0]];
+  for (const index of indices) {
+    const mixed: Any = lazyStack([member("a", "n"), member("a", "b")], 0);
+    mixed.setAt(index, 0);
+    expect([index, mixed.members[0].get("a").sum().item() < 2]).toEqual([index, true]);
+    expect(mixed.members[0].get("n").tolist()).toEqual([[1, 1]]);
+    expect(mixed.members[1].get("b").tolist()).toEqual([[1, 1]]);
+    const nested: Any = lazyStack([inner("y"), inner("z")], 0);
+    nested.setAt(index, 0);
+    expect([index, nested.members[0].get(["n", "x"]).sum().item() < 2]).toEqual([index, true]);
+    expect(nested.members[0].get(["n", "y"]).tolist()).toEqual([[1, 1]]);
+    expect(nested.members[1].get(["n", "z"]).tolist()).toEqual([[1, 1]]);
+  }
+});
+
+test("of a key and a longer one that begins with it, the longer selects", () => {
+  const names = (x: Any) => x.keys({ includeNested: true });
+  const tree = td({ a: zeros(2), n: td({ a: zeros(2), m: td({ b: zeros(2) }, [2]) }, [2]) }, [2]);
+  const part = ["n", ["n", "m"], ["n", "m", "b"]];
+  const sorted = (x: Any) => names(x).map(String).sort();
+  expect(sorted(tree.select("n", ["n", "m"]))).toEqual(part.map(String));
+  expect(sorted(tree.select(["n", "m"], "n"))).toEqual(part.map(String));
+  expect(names(tree.select(["n", "none"], { strict: false }))).toEqual(["n"]);
+  expect(names(tree.select(["a", "none"], { strict: false }))).toEqual([]);
+  expect(names(tree.select(["a", "none"], "a", { strict: false }))).toEqual(["a"]);
+  expect(sorted(tree.select("n", ["n", "m"], { inplace: true }))).toEqual(part.map(String));
+  expect(sorted(tree)).toEqual(part.map(String));
+});
+
+test("keys of a locked collection are flattened in place where there is nothing to do", () => {
+  const empty = td({}, [2]).lock_();
+  const stacked = lazyStack([vector(), vector()], 0).lock_() as Any;
+  expect(empty.flattenKeys(".", { inplace: true })).toBe(empty);
+  expect(empty.unflattenKeys(".", { inplace: true })).toBe(empty);
+  expect(stacked.unflattenKeys(".", { inplace: true })).toBe(stacked);
+  expect(thrown(() => stacked.flattenKeys(".", { inplace: true }))).toContain("Cannot modify locked TensorDict");
+});

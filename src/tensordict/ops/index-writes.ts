@@ -235,19 +235,34 @@ function planStacked(td: LazyTd, key: string, own: Tensor, index: Index, value: 
   }
 }
 
-/** One value for the part of every tensor. */
-function planFill(td: Td, index: Index, value: unknown, writes: Writes): void {
+/** Keys, and those of the collections under them. */
+type KeyTree = ReadonlyMap<string, KeyTree>;
+
+/** The keys that all have. */
+function sharedKeys(all: readonly Td[]): KeyTree {
+  const shared = new Map<string, KeyTree>();
+  for (const key of all[0]?._keys() ?? []) {
+    const entries = all.map((one) => outlineOf(one, key));
+    if (entries.includes(undefined)) continue;
+    shared.set(key, sharedKeys(entries.filter((one): one is Td => isBranch(one) && !isNonTensor(one))));
+  }
+  return shared;
+}
+
+/** One value for the part of every tensor: of a stack's members those that all have, which are the stack's own. */
+function planFill(td: Td, index: Index, value: unknown, writes: Writes, keys: KeyTree | null = null): void {
   if (isLazy(td) && namesMembers(td, index) && (typeof value === "number" || typeof value === "boolean")) {
     const { picked, inner } = splitIndex(td, index);
-    for (const at of picked) planFill(td.members[at] as Td, inner, value, writes);
+    const shared = keys ?? sharedKeys(td.members);
+    for (const at of picked) planFill(td.members[at] as Td, inner, value, writes, shared);
     return;
   }
-  for (const key of td._keys()) {
+  for (const key of keys?.keys() ?? td._keys()) {
     if (isLazy(td) && planMembers(td, key, index, value, writes)) continue;
     const entry = outlineOf(td, key) as Entry;
     if (entry instanceof Tensor) planPart(td, key, entry, index, value, writes);
     else if (isNested(entry)) throw noNested("writing a part", key);
-    else if (!isNonTensor(entry)) planFill(entry, index, value, writes);
+    else if (!isNonTensor(entry)) planFill(entry, index, value, writes, keys?.get(key) ?? null);
   }
 }
 

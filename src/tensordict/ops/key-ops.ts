@@ -6,7 +6,6 @@ import { keyPath, pythonString } from "../core/keys.ts";
 import { type IsLeaf, isLeafBy } from "../core/leaves.ts";
 import { mapEntries, mapMembers } from "../core/mapping.ts";
 import {
-  Collection,
   entriesOf,
   isBranch,
   isClassTd,
@@ -59,14 +58,27 @@ export function selectKeys(td: Td, list: readonly (NestedKey | KeyOptions)[]): T
     const select = (member: Td) => selectKeys(member, [...keys, { strict: false }]);
     return rekeyMembers(td, options.inplace === true, select, keepEntries);
   }
+  if (options.strict !== false) for (const key of keys) requireEntry(td, key);
   const bare = options.asTensordict === true && isClassTd(td);
-  const result = bare ? make.tensordict(new Map(), stateOf(td)) : emptyLike(td);
-  for (const key of keys) {
-    const entry = options.strict === false ? findEntry(td, key) : requireEntry(td, key);
-    if (entry === undefined) continue;
-    copyPath(td, result, keyPath(key), entry);
-  }
+  const result = selectPaths(td, bare ? make.tensordict(new Map(), stateOf(td)) : emptyLike(td), keys.map(keyPath));
   return options.inplace && !bare ? keepEntries(td, result) : result;
+}
+
+/** Puts the entries of a level that paths begin with into `result`; paths that go on take parts of them. */
+function selectPaths(td: Td, result: Td, paths: readonly (readonly string[])[]): Td {
+  const deeper = new Map<string, string[][]>();
+  for (const [first, ...rest] of paths as readonly [string, ...string[]][]) {
+    const entry = td._own(first);
+    if (entry === undefined) continue;
+    result._put(first, entry);
+    if (rest.length > 0) deeper.set(first, [...(deeper.get(first) ?? []), rest]);
+  }
+  for (const [key, rests] of deeper) {
+    const entry = td._own(key);
+    if (isBranch(entry)) result._put(key, selectKeys(entry, [...rests, { strict: false }]));
+    else if (!paths.some((path) => path.length === 1 && path[0] === key)) result._drop(key);
+  }
+  return result;
 }
 
 /** Takes the entries away that another tree of the same form has not; nested collections stay the objects they are. */
@@ -122,22 +134,6 @@ export function emptyTd(td: Td, recurse: boolean, options: EmptyOptions): Td {
     }
   }
   return isLazy(td) ? make.tensordict(entries, state) : td._like(entries, state);
-}
-
-// Levels on the way keep their own batch size and names.
-function copyPath(from: Td, to: Td, path: readonly string[], entry: Entry): void {
-  let source = from;
-  let target = to;
-  for (const part of path.slice(0, -1)) {
-    source = source._own(part) as Td;
-    let next = target._own(part);
-    if (!(next instanceof Collection)) {
-      next = emptyLike(source);
-      target._put(part, next);
-    }
-    target = next as Td;
-  }
-  target._put(path.at(-1) as string, entry);
 }
 
 /** Gives `td` these entries instead of its own, if it can have them all. */
@@ -243,6 +239,8 @@ function rekeyed(td: Td, entries: Map<string, Entry>): Td {
 /** @torch TensorDict.flatten_keys */
 export function flattenKeysTd(td: Td, separator: string, inplace: boolean, isLeaf: IsLeaf | null = null): Td {
   const back = (view: Td) => unflattenKeysTd(view, separator, false);
+  // What has nothing to flatten may be locked, as in Python.
+  if (inplace && td._count === 0) return td;
   if (isLazy(td)) {
     const result = rekeyMembers(td, inplace, (member) => flattenKeysTd(member, separator, false, isLeaf));
     return viewOf(td, result, back);
@@ -277,13 +275,13 @@ function unflattened(td: Td, separator: string): Td {
 export function unflattenKeysTd(td: Td, separator: string, inplace: boolean): Td {
   if (separator === "") throw new ValueError("empty separator");
   const back = (view: Td) => flattenKeysTd(view, separator, false);
+  if (inplace && ![...td._keys()].some((key) => key.includes(separator))) return td;
   if (isLazy(td)) {
     const rekey = (member: Td) => unflattenKeysTd(member, separator, false);
     return viewOf(td, rekeyMembers(td, inplace, rekey), back);
   }
   const result = unflattened(td, separator);
   if (!inplace) return viewOf(td, isClassTd(td) ? rekeyed(td, new Map(entriesOf(result))) : result, back);
-  if (![...td._keys()].some((key) => key.includes(separator))) return td;
   replaceEntries(td, new Map(entriesOf(result)));
   remember(td, () => flattenKeysTd(td, separator, true));
   return td;
