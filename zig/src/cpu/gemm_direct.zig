@@ -126,7 +126,7 @@ fn Direct(comptime T: type) type {
                 .alpha = p.alpha,
                 .beta = if (pc == 0) p.beta else 1,
             };
-            const strips: Strips = .of(rows, tile.rows);
+            const strips: Strips = .of(rows, tile.tallest_direct(nv));
             const a = at(p.a, span(row, p.rsa) + span(pc, p.csa));
             const c = at(p.c, span(row, p.rsc) + span(j, p.csc));
             const d = if (pc == 0) at(p.d, span(row, p.rsd) + span(j, p.csd)) else c;

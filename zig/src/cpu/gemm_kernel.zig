@@ -35,6 +35,8 @@ pub fn Tile(comptime T: type) type {
         pub const columns = vectors * lanes;
         /// Rows in the tallest tile: rows * vectors accumulators, with room for one row of B and a broadcast of A.
         pub const rows = if (cfg.lanes == 16) 14 else if (builtin.cpu.arch == .aarch64) 12 else 6;
+        /// Rows in the tallest tile of one vector, where A is read in place: fewer sums would wait for themselves.
+        const rows_of_one = @max(rows, 12);
         /// Inner dimension of a packed block: a strip of A and a panel of B (kc x columns) stay close to the
         /// processor while they are used.
         pub const kc = (if (cfg.lanes == 16) 512 else 256) * 4 / @sizeOf(T);
@@ -80,21 +82,26 @@ pub fn Tile(comptime T: type) type {
             if (has_half and hi <= half) return if (packed_a) packed_halves[h - 1] else direct_halves[h - 1];
             return if (packed_a) packed_kernels[nv - 1][h - 1] else direct_kernels[nv - 1][h - 1];
         }
-        const packed_kernels = table(true);
-        const direct_kernels = table(false);
-        const packed_halves = column(true, half, 1);
-        const direct_halves = column(false, half, 1);
+        const packed_kernels = [vectors][]const Kernel{ &column(true, rows, lanes, 1), &column(true, rows, lanes, 2) };
+        const direct_kernels =
+            [vectors][]const Kernel{ &column(false, rows_of_one, lanes, 1), &column(false, rows, lanes, 2) };
+        const packed_halves = column(true, rows, half, 1);
+        const direct_halves = column(false, rows_of_one, half, 1);
 
-        fn table(comptime packed_a: bool) [vectors][rows]Kernel {
-            var t: [vectors][rows]Kernel = undefined;
-            for (0..vectors) |u| t[u] = column(packed_a, lanes, u + 1);
+        fn column(
+            comptime packed_a: bool,
+            comptime tallest: usize,
+            comptime width: usize,
+            comptime nv: usize,
+        ) [tallest]Kernel {
+            var t: [tallest]Kernel = undefined;
+            for (0..tallest) |r| t[r] = Shape(T, r + 1, width, nv).kernel(packed_a);
             return t;
         }
 
-        fn column(comptime packed_a: bool, comptime width: usize, comptime nv: usize) [rows]Kernel {
-            var t: [rows]Kernel = undefined;
-            for (0..rows) |r| t[r] = Shape(T, r + 1, width, nv).kernel(packed_a);
-            return t;
+        /// Rows in the tallest tile of `nv` vectors where A is read in place.
+        pub fn tallest_direct(nv: usize) usize {
+            return if (nv == 1) rows_of_one else rows;
         }
     };
 }
@@ -137,8 +144,8 @@ fn Shape(comptime T: type, comptime h: usize, comptime width: usize, comptime nv
             }.run;
         }
 
-        /// A row of the tile. A fresh result lies far from the processor, and its rows would hold up A and B if they
-        /// were asked for in one go: they are spread over the steps.
+        /// A row that is written soon. A fresh result lies far from the processor, and its rows would hold up A and B
+        /// if they were asked for in one go: they are spread over the steps.
         inline fn prefetch_row(c: [*]T) void {
             const step = comptime @max(1, 64 / @sizeOf(V));
             comptime var u = 0;
@@ -163,7 +170,8 @@ fn Shape(comptime T: type, comptime h: usize, comptime width: usize, comptime nv
             var left = s.k;
             var row: usize = 0;
             while (left > 0) : (row += 1) {
-                prefetch_row(at(c, span(row, s.rsc)));
+                // Where strips follow each other down a panel, the next one's: memory takes longer than a strip.
+                prefetch_row(at(c, span(if (packed_a) row else row + h, s.rsc)));
                 const now = @min(left, steps);
                 left -= now;
                 for (0..now) |_| {
@@ -205,18 +213,23 @@ fn Shape(comptime T: type, comptime h: usize, comptime width: usize, comptime nv
 
         /// Whole rows; D's are contiguous or, with `repeats`, one element each.
         inline fn store_rows(comptime repeats: bool, s: *const Shared, acc: *Sums, c: [*]T, d: [*]const T) void {
-            const alpha: V = @splat(s.alpha);
             const beta: V = @splat(s.beta);
             const rsc = s.rsc;
             const rsd = s.rsd;
+            if (s.alpha != 1) {
+                const alpha: V = @splat(s.alpha);
+                inline for (acc) |*sums| inline for (sums) |*x| {
+                    x.* *= alpha;
+                };
+            }
             if (!repeats and s.beta == 0) {
                 inline for (0..h) |r| inline for (0..nv) |u| {
-                    store(width, at(c, span(r, rsc)) + u * width, alpha * acc[r][u]);
+                    store(width, at(c, span(r, rsc)) + u * width, acc[r][u]);
                 };
             } else inline for (0..h) |r| inline for (0..nv) |u| {
                 const row = at(d, span(r, rsd));
                 const y: V = if (repeats) @splat(row[0]) else load(width, row + u * width);
-                store(width, at(c, span(r, rsc)) + u * width, mul_add(beta, y, alpha * acc[r][u]));
+                store(width, at(c, span(r, rsc)) + u * width, mul_add(beta, y, acc[r][u]));
             };
         }
 
