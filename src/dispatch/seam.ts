@@ -4,7 +4,7 @@
  */
 import { attention, DEVICES, MEMORY, TAKERS } from "../ffi/attention.ts";
 import { relieve } from "../ffi/memory.ts";
-import { type ModeGuard, requireSync, requireSyncResult } from "../tensor/modes.ts";
+import { requireSync, requireSyncResult } from "../tensor/modes.ts";
 import { requireSameDevice, singlesOf, withSinglesMoved } from "./same-device.ts";
 
 export { attention } from "../ffi/attention.ts";
@@ -35,9 +35,12 @@ export interface Operator {
 export interface Taker {
   /** True for one that only looks: it also sees the operators that an operator calls. */
   readonly observes: boolean;
-  /** True for one that sees what operators written with others call, and not those themselves. */
-  readonly decomposes?: boolean;
-  /** Answers a call; `next` leaves it to the others, and in the end to the operator. */
+  /** Whether it sees what an operator written with others calls, and not that operator itself. */
+  decomposes?(operator: Operator): boolean;
+  /**
+   * Answers a call; `next` leaves it to the others, and in the end to the operator. `PROCEED`, of an operator written
+   * with others, lets that call them.
+   */
   take(operator: Operator, args: readonly unknown[], next: (args?: readonly unknown[]) => unknown): unknown;
 }
 
@@ -67,7 +70,10 @@ export function attend(operator: Operator, args: readonly unknown[]): unknown {
   if (attention.bits & TAKERS) {
     const at = passing >= 0 ? passing : level;
     passing = -1;
-    if (at > 0 && !(operator.kind === "composite" && takers[at - 1]?.decomposes)) return ask(at, operator, args);
+    if (at > 0 && !(operator.kind === "composite" && takers[at - 1]?.decomposes?.(operator))) {
+      const answer = ask(at, operator, args);
+      if (answer !== PROCEED) return answer;
+    }
   }
   if (attention.bits & DEVICES && operator.devices !== null) {
     const moved = checkDevices(operator, args, operator.devices);
@@ -114,27 +120,18 @@ function ask(at: number, operator: Operator, args: readonly unknown[]): unknown 
 /** Lets `taker` take the calls of all operators that `body` calls. */
 export function taking<R>(taker: Taker, name: string, body: () => R): R {
   requireSync(body, name);
-  const guard = hold(taker);
+  const before = level;
+  // A transform that is at work, and those above it, are not asked meanwhile.
+  const above = takers.length > before ? takers.splice(before) : null;
+  takers.push(taker);
+  setLevel(before + 1);
   let result: R;
   try {
     result = body();
   } finally {
-    guard[Symbol.dispose]();
+    takers.length = before;
+    if (above !== null) takers.push(...above);
+    setLevel(before);
   }
   return requireSyncResult(result, name);
-}
-
-function hold(taker: Taker): ModeGuard {
-  const before = level;
-  // A transform that is at work, and those above it, are not asked meanwhile.
-  const above = takers.length > before ? takers.splice(before) : [];
-  takers.push(taker);
-  setLevel(before + 1);
-  return {
-    [Symbol.dispose]() {
-      takers.length = before;
-      takers.push(...above);
-      setLevel(before);
-    },
-  };
 }

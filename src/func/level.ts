@@ -4,7 +4,7 @@ import type { Operator, Taker } from "../dispatch/seam.ts";
 import { BatchedStorage, exampleOf, type Transform } from "../tensor/batched.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { Example, Examples, Randomness } from "./call.ts";
-import { batchedCall } from "./rules.ts";
+import { answersWhole, batchedCall } from "./rules.ts";
 import { fromFront, toFront } from "./shapes.ts";
 
 /** Those that are running, the outermost first. */
@@ -12,7 +12,6 @@ export const levels: Level[] = [];
 
 export class Level implements Taker, Transform, Examples {
   readonly observes = false;
-  readonly decomposes = true;
   running = true;
 
   constructor(
@@ -21,6 +20,10 @@ export class Level implements Taker, Transform, Examples {
     readonly randomness: Randomness,
     readonly depth: number,
   ) {}
+
+  decomposes(operator: Operator): boolean {
+    return !answersWhole(operator);
+  }
 
   take(operator: Operator, args: readonly unknown[], next: () => unknown): unknown {
     return batchedCall(this, operator, args, next);

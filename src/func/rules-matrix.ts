@@ -1,5 +1,6 @@
 /** Matrix products: one product of all examples. */
 import * as O from "../../generated/ops.ts";
+import { PROCEED } from "../dispatch/seam.ts";
 import type { Scalar } from "../tensor/complex.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type Call, each, type Rule } from "./call.ts";
@@ -120,6 +121,28 @@ const addr: Rule = (call) => {
   const base = padded(operand(call, self), level.has(self) ? 1 : 0, 3);
   return O.baddbmm(base, column(level.all(a)), row(level.all(b)), beta, alpha);
 };
+
+/** Weights of each example's own: neither their transposes nor the bias become an example's tensors on the way. */
+const linear: Rule = (call) => {
+  const { level } = call;
+  const [input, weight, bias] = call.args as [Tensor, Tensor, Tensor | null];
+  if (!level.has(weight) || !multiplies(input, weight, bias)) return PROCEED;
+  const columns = O.transpose(level.front(weight), 1, 2);
+  if (bias === null) return O.matmul(operand(call, input), columns);
+  // A bias that is the same for all broadcasts as it is.
+  const base = level.has(bias) ? O.unsqueeze(level.front(bias), 1) : bias;
+  return O.baddbmm(base, level.all(input), columns, 1, 1);
+};
+
+/** Whether `linear` takes these as matrices and a vector that fit. */
+function multiplies(input: Tensor, weight: Tensor, bias: Tensor | null): boolean {
+  const matrices = input.ndim === 2 && weight.ndim === 2 && input.dtype === weight.dtype;
+  if (!matrices || last(input) !== last(weight)) return false;
+  return bias === null || (bias.ndim === 1 && bias._shape[0] === weight._shape[0] && bias.dtype === weight.dtype);
+}
+
+/** Of operators written with others, which call those where a rule does not fit. */
+export const WHOLE_RULES: Readonly<Record<string, Rule>> = { linear };
 
 export const MATRIX_RULES: Readonly<Record<string, Rule>> = {
   mm,

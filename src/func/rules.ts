@@ -8,7 +8,7 @@ import { type Call, type Examples, each, type Rule, touchesAny } from "./call.ts
 import { DIMS_RULES, dims, whole } from "./rules-dims.ts";
 import { drawn, factory } from "./rules-factory.ts";
 import { INDEX_RULES, positioned } from "./rules-index.ts";
-import { MATRIX_RULES } from "./rules-matrix.ts";
+import { MATRIX_RULES, WHOLE_RULES } from "./rules-matrix.ts";
 import { POINTWISE_RULES, pointwise } from "./rules-pointwise.ts";
 import { view } from "./rules-views.ts";
 
@@ -51,6 +51,11 @@ function refused({ operator, key }: Call): never {
 
 const known = new Map<Operator, Described>();
 
+/** Whether a rule answers an operator although others compute it. */
+export function answersWhole({ name }: Operator): boolean {
+  return Object.hasOwn(WHOLE_RULES, name);
+}
+
 function describe(operator: Operator): Described {
   let found = known.get(operator);
   if (found === undefined) {
@@ -58,7 +63,7 @@ function describe(operator: Operator): Described {
     const name = inplace ? operator.name.slice(0, -1) : operator.name;
     const key = operator.overload === "" ? name : `${name}.${operator.overload}`;
     const [kind = "each", ...roles] = (BATCHING[key] ?? "each").split(" ");
-    const rule = OWN[key] ?? (KINDS[kind] as Rule);
+    const rule = (operator.kind === "composite" ? WHOLE_RULES[key] : OWN[key]) ?? (KINDS[kind] as Rule);
     found = { key, rule, roles, inplace, random: operator.args.includes("generator") };
     known.set(operator, found);
   }

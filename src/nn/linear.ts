@@ -1,5 +1,5 @@
 /** Linear layers. */
-import { linear } from "../autograd/composites-nn.ts";
+import { nn_functional_linear as linear } from "../../generated/ops.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import * as init from "./init.ts";
 import { Module } from "./module.ts";
