@@ -108,8 +108,13 @@ function readInputs(settings: Settings, args: unknown[]): Inputs {
     const own = structureText(flatten(inDims, []));
     throw texts.vmapInDimsStructure(undefined, name, said(), own, structureText(structure));
   }
-  const found = dims.map((dim, i) => inDim(dim, leaves[i], name, said));
-  const sizes = found.flatMap((dim, i) => (dim === null ? [] : [(sizesOf(leaves[i]) as number[])[dim] as number]));
+  const found: (number | null)[] = [];
+  const sizes: number[] = [];
+  for (let i = 0; i < dims.length; i++) {
+    const dim = inDim(dims[i], leaves[i], name, said);
+    found.push(dim);
+    if (dim !== null) sizes.push((sizesOf(leaves[i]) as number[])[dim] as number);
+  }
   if (sizes.length === 0) throw texts.vmapNoTensor(undefined);
   if (sizes.some((n) => n !== sizes[0])) throw texts.vmapSizes(undefined, pythonText(sizes, false));
   return { size: sizes[0] as number, leaves, dims: found, structure };

@@ -270,6 +270,7 @@ function arePlain(op: string, { positional, rest, needed, least }: Signature, ar
 export function inOrder<A extends readonly unknown[]>(op: string, text: string, args: ArrayLike<unknown>): A {
   const signature = parse(text);
   const given = Array.prototype.slice.call(args);
+  if (arePlain(op, signature, given)) return given as unknown as A;
   const most = signature.positional.length + (signature.options.size > 0 ? 1 : 0);
   const extra = signature.rest === null && given.length > most && !isDict(given[most]);
   return inPlaces(op, signature, extra ? given.slice(0, most) : given) as unknown as A;
