@@ -391,16 +391,16 @@ export class Module {
 function adopt(module: Module): void {
   const { parameters, buffers, modules, transient } = module._registers;
   for (const map of [parameters, buffers, modules]) {
-    for (const name of map.keys()) if (!Object.hasOwn(module, name)) map.delete(name);
+    if (map.size > 0) for (const name of map.keys()) if (!Object.hasOwn(module, name)) map.delete(name);
   }
   for (const name of Object.keys(module)) {
     const value = attribute(module, name);
-    const child = typeof value === "number" || typeof value === "boolean" ? null : moduleOf(value);
+    if (typeof value !== "object" && typeof value !== "function") continue;
     if (value instanceof Parameter) parameters.set(name, value);
     else if (value instanceof Buffer) {
       buffers.set(name, value);
       if (!value.persistent) transient.add(name);
-    } else if (child !== null) modules.set(name, child);
+    } else if (moduleOf(value) !== null) modules.set(name, moduleOf(value));
     else continue;
     connect(module, name);
   }

@@ -29,22 +29,20 @@ export function childrenOf(td: Collection): Td[] {
   return children;
 }
 
-const weakly = (holder: Collection): WeakRef<Collection> => new WeakRef(holder);
-
 /** Locks a tree whose holders, the outermost first, are locked: each level knows all that count on its entries. */
-function lockUnder(td: Collection, holders: readonly Collection[]): void {
+function lockUnder(td: Collection, holders: readonly WeakRef<Collection>[]): void {
   if (td._holders.length === 0) {
-    if (holders.length > 0) td._holders = holders.map(weakly);
+    if (holders.length > 0) td._holders = holders;
   } else {
     const known = new Set(td._holders.map((ref) => ref.deref()));
-    const more = holders.filter((holder) => !known.has(holder));
-    if (more.length > 0) td._holders = [...td._holders, ...more.map(weakly)];
+    const more = holders.filter((holder) => !known.has(holder.deref()));
+    if (more.length > 0) td._holders = [...td._holders, ...more];
   }
   if (td._locked) return;
   td._locked = true;
   const children = childrenOf(td);
   if (children.length === 0) return;
-  const below = [...holders, td];
+  const below = [...holders, new WeakRef(td)];
   for (const child of children) lockUnder(child, below);
 }
 
@@ -82,7 +80,7 @@ function unlockAll(tree: ReadonlySet<Collection>): void {
 
 /** A member that a stack begins to have is locked like the stack. */
 export function holdMember(td: Collection, member: Collection): void {
-  if (td._locked) lockUnder(member, [td]);
+  if (td._locked) lockUnder(member, [new WeakRef(td)]);
 }
 
 /** Locks the whole tree. */

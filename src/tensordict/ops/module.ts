@@ -126,7 +126,10 @@ const replacedBy = new WeakMap<Tensor, Swap[]>();
 function put(holder: Slots<Tensor | null>, key: string, now: Tensor, old: Tensor | null): Swap {
   fill(holder, key, now);
   const s = { holder, key, now, old, open: true, undo: null };
-  if (old !== null) replacedBy.set(old, [...(replacedBy.get(old) ?? []).filter((x) => x.open), s]);
+  if (old === null) return s;
+  const open = replacedBy.get(old)?.filter((x) => x.open) ?? [];
+  open.push(s);
+  replacedBy.set(old, open);
   return s;
 }
 
@@ -150,11 +153,6 @@ function inPlaceOf(old: Tensor | null, entry: Tensor): Tensor {
   return new Parameter(entry, old.requiresGrad);
 }
 
-function holding<T>(key: string, ...candidates: readonly Slots<T>[]): Slots<T> | null {
-  for (const candidate of candidates) if (read(candidate, key) !== undefined) return candidate;
-  return null;
-}
-
 function swap(td: Td, module: ModuleLike, before: Td, done: Swap[], preserve: boolean): void {
   // Read once: a module looks through its attributes then.
   const { _parameters: parameters, _buffers: buffers, _modules: modules } = module._slots ?? module;
@@ -169,9 +167,10 @@ function swap(td: Td, module: ModuleLike, before: Td, done: Swap[], preserve: bo
       before._put(key, joined ? unflattenKeysTd(inner, ".", false) : inner);
       continue;
     }
-    const holder = holding(key, parameters, buffers);
-    if (holder === null) throw new KeyError(`the module has no parameter or buffer '${key}'`);
-    const old = read(holder, key) ?? null;
+    const own = read(parameters, key);
+    const holder = own === undefined ? buffers : parameters;
+    const old = own === undefined ? read(buffers, key) : own;
+    if (old === undefined) throw new KeyError(`the module has no parameter or buffer '${key}'`);
     if (old !== null && !(old instanceof Tensor)) throw new RuntimeError(`'${key}' of the module is no tensor`);
     const parameter = preserve && holder === parameters;
     done.push(put(holder, key, parameter ? inPlaceOf(old, entry) : entry, old));
