@@ -206,12 +206,25 @@ export function squeeze(self: Tensor, dims: number | readonly number[] | null): 
 export function unsqueeze(self: Tensor, dim: number): Tensor {
   const rank = self._shape.length;
   const d = wrapDim(dim, rank + 1);
-  const shape = [...self._shape];
-  const strides = [...self._strides];
+  const { _shape: shape, _strides: strides } = self;
   const stride = d < rank ? (shape[d] as number) * (strides[d] as number) : 1;
-  shape.splice(d, 0, 1);
-  strides.splice(d, 0, stride);
-  return asView(self, shape, strides, self._offset);
+  return asView(self, withMore(shape, d, 1), withMore(strides, d, stride), self._offset);
+}
+
+/** With one more element at a place: `splice` takes three times as long. */
+function withMore(list: readonly number[], at: number, x: number): number[] {
+  const more: number[] = [];
+  for (let i = 0; i < at; i++) more.push(list[i] as number);
+  more.push(x);
+  for (let i = at; i < list.length; i++) more.push(list[i] as number);
+  return more;
+}
+
+/** Without the element at a place. */
+function without(list: readonly number[], at: number): number[] {
+  const less: number[] = [];
+  for (let i = 0; i < list.length; i++) if (i !== at) less.push(list[i] as number);
+  return less;
 }
 
 export function select(self: Tensor, dim: number, index: number): Tensor {
@@ -221,12 +234,8 @@ export function select(self: Tensor, dim: number, index: number): Tensor {
   const n = self._shape[d] as number;
   if (index < -n || index >= n) throw texts.selectOutOfRange(undefined, index, self._shape, d);
   const i = index < 0 ? index + n : index;
-  const shape = [...self._shape];
-  const strides = [...self._strides];
-  const offset = self._offset + i * (strides[d] as number);
-  shape.splice(d, 1);
-  strides.splice(d, 1);
-  return asView(self, shape, strides, offset);
+  const offset = self._offset + i * (self._strides[d] as number);
+  return asView(self, without(self._shape, d), without(self._strides, d), offset);
 }
 
 /** A basic slice; bounds are clamped as Python does. */
