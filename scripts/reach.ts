@@ -2,6 +2,7 @@
 
 /** By the beginning of a path, the longest that fits; tests by folder or file. */
 const REACH: readonly (readonly [prefix: string, tests: readonly string[]])[] = [
+  ["src/runtime/", ["test/io", "test/tensordict", "test/durability"]],
   ["src/tensor/", ["test/tensor", "test/api", "test/attack/storages.test.ts"]],
   ["src/ffi/", ["test/ffi", "test/tensor", "test/io", "test/attack"]],
   ["src/dispatch/", ["test/ops", "test/conformance", "test/tensor", "test/autograd/gradcheck.test.ts"]],

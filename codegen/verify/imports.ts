@@ -9,6 +9,7 @@ import { listFiles, readText, report, repositoryRoot, type Violation } from "./s
 
 /** Rooms from the lowest to the highest: a room may import from every line below its own. */
 const LEVELS: readonly (readonly string[])[] = [
+  ["runtime"],
   ["ffi"],
   ["tensor"],
   ["dispatch"],
@@ -184,6 +185,9 @@ function checkEdge(file: string, edge: Edge, files: ReadonlyMap<string, string>)
   }
   if (!LIBRARY.test(file)) return undefined;
   if (!/^\.{1,2}\//.test(specifier)) {
+    if (specifier.startsWith("node:") && !edge.type && !/^src\/(runtime|cli)\//.test(file)) {
+      return `"${specifier}" would be loaded with the library; use what src/runtime/node.ts exports`;
+    }
     if (RUNTIME.test(specifier)) return undefined;
     // The platforms' packages hold our own native library.
     if (file === "src/ffi/library.ts" && /^zensor-/.test(specifier)) return undefined;

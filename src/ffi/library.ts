@@ -1,10 +1,9 @@
 /** Finds, loads and checks the native library. Beside it only memory.ts, frame.ts and system.ts import bun:ffi. */
 
 import { CString, dlopen, ptr, suffix } from "bun:ffi";
-import { existsSync } from "node:fs";
-import { dirname, isAbsolute, join } from "node:path";
 import { ABI_HASH } from "../../generated/abi.ts";
 import { SYMBOLS } from "../../generated/symbols.ts";
+import { existsSync } from "../runtime/node.ts";
 import { checkWhole } from "./library-file.ts";
 
 const NAME = process.platform === "win32" ? "zensor.dll" : `libzensor.${suffix}`;
@@ -49,21 +48,30 @@ function packaged(): string | null {
 
 /** Folders where a library may lie: a clone's build, beside a bundle of this code, beside the executable. */
 function folders(): string[] {
-  const here = dirname(import.meta.path);
-  const build = join(here, "..", "..", "build");
-  const own = isAbsolute(here) ? [here, join(build, "lib"), join(build, "bin")] : [];
-  return [...new Set([...own, dirname(Bun.main), dirname(process.execPath)])];
+  const here = folderOf(import.meta.path);
+  const build = `${folderOf(folderOf(here))}/build`;
+  const own = isAbsolute(here) ? [here, `${build}/lib`, `${build}/bin`] : [];
+  return [...new Set([...own, folderOf(Bun.main), folderOf(process.execPath)])];
+}
+
+// Node's own functions for paths and files would take longer to load than the library.
+function folderOf(file: string): string {
+  return file.slice(0, Math.max(file.lastIndexOf("/"), file.lastIndexOf("\\"), 0));
+}
+
+function isAbsolute(file: string): boolean {
+  return /^([\\/]|[A-Za-z]:)/.test(file);
 }
 
 function within(places: readonly string[], name: string): string | null {
-  return places.map((folder) => join(folder, name)).find((file) => existsSync(file)) ?? null;
+  return places.map((folder) => `${folder}/${name}`).find((file) => Bun.file(file).size > 0) ?? null;
 }
 
 /** A bundler gives the name of the file that it put beside the bundle, which may be imported by a program elsewhere. */
 function placed(file: string | null): string | null {
   if (file === null || isAbsolute(file)) return file;
   const bundle = /[( ](?:file:\/\/)?([^( ][^(\n]*?):\d+:\d+\)?$/m.exec(new Error().stack ?? "")?.[1];
-  return within(bundle === undefined ? folders() : [dirname(bundle), ...folders()], file);
+  return within(bundle === undefined ? folders() : [folderOf(bundle), ...folders()], file);
 }
 
 function findLibrary(): string {

@@ -10,6 +10,7 @@ const MADV_DONTNEED = 4;
 
 type Exchange = (a: string, b: string) => boolean;
 type Forget = (address: number, nbytes: number) => void;
+type Read = (file: string, bytes: Uint8Array, offset: number) => number;
 
 /** The C libraries to look in. */
 function libraries(): string[] {
@@ -57,8 +58,24 @@ function forgetOf(library: string): Forget {
   };
 }
 
+function readOf(library: string): Read {
+  const { open, pread, close } = dlopen(library, {
+    open: { args: ["ptr", "i32"], returns: "i32" },
+    pread: { args: ["i32", "ptr", "usize", "i64"], returns: "i64" },
+    close: { args: ["i32"], returns: "i32" },
+  }).symbols;
+  return (file, bytes, offset) => {
+    const fd = open(ptr(terminated(file)), 0);
+    if (fd < 0) return 0;
+    const count = Number(pread(fd, ptr(bytes), bytes.length as never, offset));
+    close(fd);
+    return count;
+  };
+}
+
 let exchange: Exchange | null | undefined;
 let forget: Forget | null | undefined;
+let read: Read | null | undefined;
 
 /**
  * Gives two files or directories each other's names; whoever looks finds both at any moment. False when the system or
@@ -77,4 +94,13 @@ export function exchangeNames(a: string, b: string): boolean {
 export function forgetPages(address: number, nbytes: number): void {
   if (forget === undefined) forget = find(forgetOf);
   forget?.(address, nbytes);
+}
+
+/**
+ * Reads bytes at an offset of a file; gives how many. Node's functions for files would take longer to load than the
+ * native library.
+ */
+export function readBytes(file: string, bytes: Uint8Array, offset: number): number {
+  if (read === undefined) read = find(readOf);
+  return read?.(file, bytes, offset) ?? 0;
 }

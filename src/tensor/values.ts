@@ -1,8 +1,9 @@
 /** Elements to and from JavaScript numbers, many in one native call. */
-import { statfsSync } from "node:fs";
+
 import * as texts from "../../generated/texts.ts";
 import { native, textAt } from "../ffi/library.ts";
 import { addressOf, allocateBlock, copyBytes, ownBlock, peek } from "../ffi/memory.ts";
+import { statfsSync } from "../runtime/node.ts";
 import type { RuntimeError } from "./errors.ts";
 
 export { addressOf, peek };

@@ -21,8 +21,9 @@ const CLEAN: Record<string, string> = {
   "src/autograd/formulas.ts": 'import { add } from "../../generated/methods.ts";\nexport const formula = add;\n',
   "src/api/print.ts": 'import { add } from "../../generated/methods.ts";\nexport const print = add;\n',
   "src/nn/linear.ts": 'import { print } from "../api/print.ts";\nexport const linear = print;\n',
+  "src/runtime/node.ts": 'import { readFileSync } from "node:fs";\nexport { readFileSync };\n',
   "src/io/file.ts": lines(
-    'import { readFileSync } from "node:fs";',
+    'import { readFileSync } from "../runtime/node.ts";',
     'import { native } from "../ffi/library.ts";',
     "export const file = [native, readFileSync];",
   ),
@@ -87,6 +88,14 @@ describe("checkImports", () => {
       expect(check({ [file]: 'import { ptr } from "bun:ffi";\nvoid ptr;\n' })[0]).toContain("only src/ffi");
     }
     expect(check({ "src/ffi/memory.ts": 'import { ptr } from "bun:ffi";\nvoid ptr;\n' })).toEqual([]);
+  });
+
+  test("only src/runtime and the command line import Node's modules", () => {
+    for (const file of ["src/io/x.ts", "src/ffi/x.ts", "src/tensordict/x.ts"]) {
+      expect(check({ [file]: 'import { join } from "node:path";\nvoid join;\n' })[0]).toContain("src/runtime/node.ts");
+      expect(check({ [file]: 'import type { Stats } from "node:fs";\n' })).toEqual([]);
+    }
+    expect(check({ "src/cli/x.ts": 'import { join } from "node:path";\nvoid join;\n' })).toEqual([]);
   });
 
   test("the library has no dependencies and stays inside src/ and generated/", () => {

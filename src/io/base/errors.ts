@@ -1,5 +1,5 @@
 // Errors of the file system, with the texts Python gives them.
-import { getSystemErrorMap } from "node:util";
+import { getSystemErrorMap } from "../../runtime/node.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { finishedPath } from "./leftovers.ts";
 import { asSaid } from "./paths.ts";

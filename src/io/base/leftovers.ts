@@ -1,9 +1,19 @@
 // Names of unfinished files and directories. Each one tells the process and the thread that write it, so that the next
 // save to the same place removes what a process left that was killed, or a Worker that was terminated.
-import { lstatSync, promises, readdirSync, readlinkSync, rmSync } from "node:fs";
-import { hostname } from "node:os";
-import { basename, dirname, join, resolve } from "node:path";
+
 import { threadLives, threadNumber } from "../../ffi/threads.ts";
+import {
+  basename,
+  dirname,
+  hostname,
+  join,
+  lstatSync,
+  promises,
+  readdirSync,
+  readlinkSync,
+  resolve,
+  rmSync,
+} from "../../runtime/node.ts";
 import { type Steps, wait } from "./steps.ts";
 
 /** A directory is listed again after this many milliseconds, */

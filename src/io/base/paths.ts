@@ -1,6 +1,5 @@
 // Paths are made absolute where they come in, since the working directory may change. Errors tell them as they came.
-import { realpathSync } from "node:fs";
-import { basename, dirname, join, resolve, sep } from "node:path";
+import { basename, dirname, join, realpathSync, resolve, sep } from "../../runtime/node.ts";
 import { requireText } from "./well-formed.ts";
 
 /** How many paths are remembered. */

@@ -1,7 +1,6 @@
 // Directories written whole: beside the target under another name, with which they trade places when every byte is on
 // the disk. Whoever opens the target finds the old directory or the new one.
-import { chmodSync, lstatSync, mkdirSync, readdirSync, statSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, chmodSync, dirname, join, lstatSync, mkdirSync, readdirSync, statSync } from "../../runtime/node.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { guarded, OSError } from "../base/errors.ts";
 import { hasEnded, hostMark, leftoversOf, namesIn, shortHash, swept, WRITER, writerMark } from "../base/leftovers.ts";

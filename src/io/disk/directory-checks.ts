@@ -1,5 +1,5 @@
 // What may be in the way of a directory that is to be written.
-import { lstatSync, mkdirSync, statSync } from "node:fs";
+import { lstatSync, mkdirSync, statSync } from "../../runtime/node.ts";
 import { guarded, OSError } from "../base/errors.ts";
 
 /** Makes a directory where none is. False when there is one already. */

@@ -1,7 +1,8 @@
 // One writer at a time in a directory, whichever process or Worker it is of: a lock of the system's on the directory.
 // It goes with the process or the thread that holds it, so that none is ever left behind.
-import { fstatSync, statSync } from "node:fs";
+
 import { addressOf, native } from "../../ffi/library.ts";
+import { fstatSync, statSync } from "../../runtime/node.ts";
 import { runSteps, type Steps, wait } from "../base/steps.ts";
 
 const EAGAIN = process.platform === "darwin" ? 35 : 11;

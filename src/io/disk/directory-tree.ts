@@ -1,6 +1,5 @@
 // Prints a directory as a tree, in the indented form or with box-drawing branches.
-import { lstatSync, readdirSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
+import { basename, join, lstatSync, readdirSync, resolve } from "../../runtime/node.ts";
 import { inOrder } from "../../tensor/checks.ts";
 import { guarded } from "../base/errors.ts";
 import { FUNCTIONS } from "../base/signatures.ts";

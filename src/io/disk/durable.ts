@@ -1,22 +1,26 @@
 // Putting finished files in place, so that a reader finds the old content or the new one, whole.
+
+import { exchangeNames } from "../../ffi/system.ts";
 import {
   closeSync,
+  dirname,
   existsSync,
   fsyncSync,
+  join,
   lstatSync,
   openSync,
+  parse,
   promises,
   readdirSync,
   realpathSync,
   renameSync,
+  resolve,
   rmdirSync,
   rmSync,
   statSync,
   unlinkSync,
   writeFileSync,
-} from "node:fs";
-import { dirname, join, parse, resolve } from "node:path";
-import { exchangeNames } from "../../ffi/system.ts";
+} from "../../runtime/node.ts";
 import { guarded, guardedLater, OSError } from "../base/errors.ts";
 import { sweepLeftovers, swept, temporaryBeside } from "../base/leftovers.ts";
 import { asSaid, rememberPath } from "../base/paths.ts";

@@ -1,6 +1,5 @@
 // Reading parts of a file: what a format's directory or header needs, without the data.
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
-import { resolve } from "node:path";
+import { closeSync, fstatSync, openSync, readSync, readWithoutWaiting, resolve } from "../../runtime/node.ts";
 import { FormatError, guarded } from "../base/errors.ts";
 
 /** Bytes that are fetched at once when small parts lie close together. */
@@ -16,8 +15,7 @@ export class FileRanges {
   constructor(path: string) {
     this.path = resolve(path);
     // Without O_NONBLOCK the opening of a named pipe would wait for somebody to write into it.
-    const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
-    this.fd = guarded(this.path, () => openSync(this.path, flags));
+    this.fd = guarded(this.path, () => openSync(this.path, readWithoutWaiting()));
     const stat = fstatSync(this.fd);
     if (!stat.isFile()) {
       closeSync(this.fd);

@@ -1,11 +1,10 @@
 // Mapped files as storages: bytes that the operating system reads when they are touched and writes back by itself.
 
-import { lstatSync, readFileSync, statSync } from "node:fs";
-import { resolve } from "node:path";
 import { JobFlag } from "../../../generated/abi.ts";
 import { native } from "../../ffi/library.ts";
 import { collectYoung, ownMapping } from "../../ffi/memory.ts";
 import { forgetPages } from "../../ffi/system.ts";
+import { lstatSync, readFileSync, resolve, statSync } from "../../runtime/node.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { guarded, systemError } from "../base/errors.ts";
 import { runSteps, type Steps, wait } from "../base/steps.ts";

@@ -1,8 +1,7 @@
 // Mapped tensors as references: plain data that is posted to a Worker or a child process, which maps the same memory.
 
-import { fstatSync, readFileSync, readlinkSync, statSync } from "node:fs";
-import { isAbsolute } from "node:path";
 import { JobFlag } from "../../../generated/abi.ts";
+import { fstatSync, isAbsolute, readFileSync, readlinkSync, statSync } from "../../runtime/node.ts";
 import { type DType, dtypeByName } from "../../tensor/dtype.ts";
 import { RuntimeError, TypeError } from "../../tensor/errors.ts";
 import { numelOf } from "../../tensor/size.ts";

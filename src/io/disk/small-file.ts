@@ -1,8 +1,8 @@
 // Small files read whole with one native call, into room that is used again: directories of tensors have one per level.
 
-import { readFileSync } from "node:fs";
 import { JOB_SIZE, JobField, JobFlag } from "../../../generated/abi.ts";
 import { addressOf, native } from "../../ffi/library.ts";
+import { readFileSync } from "../../runtime/node.ts";
 import { FormatError, guarded, OSError } from "../base/errors.ts";
 import { jobError, resultAt } from "./file-jobs.ts";
 

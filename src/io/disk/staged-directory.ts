@@ -1,7 +1,6 @@
 // Directories whose files are written aside and moved to their places when all of them are complete: what stops the
 // save before leaves the old files as they were, and files that the save does not name stay.
-import { lstatSync, mkdirSync, statSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join, lstatSync, mkdirSync, resolve, statSync } from "../../runtime/node.ts";
 import { guarded } from "../base/errors.ts";
 import { sweepLeftovers, swept } from "../base/leftovers.ts";
 import type { Steps } from "../base/steps.ts";

@@ -1,6 +1,7 @@
 // Tensors inside a file: views of one mapping, made when the first is asked for.
-import { resolve } from "node:path";
+
 import { copyBytes } from "../../ffi/memory.ts";
+import { resolve } from "../../runtime/node.ts";
 import type { DType } from "../../tensor/dtype.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";

@@ -1,6 +1,6 @@
 // Files and directories that another program may replace while they are read: they are opened more than once, for what
 // they say about themselves and for their bytes, and both must be of one file or directory.
-import { statSync } from "node:fs";
+import { statSync } from "../../runtime/node.ts";
 import { OSError } from "../base/errors.ts";
 import { absolutePath } from "../base/paths.ts";
 import { runSteps, type Steps, wait } from "../base/steps.ts";

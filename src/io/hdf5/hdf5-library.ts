@@ -1,7 +1,7 @@
 // The engine that opens HDF5 files with the C library.
-import { existsSync, statSync } from "node:fs";
-import { resolve } from "node:path";
+
 import { findHdf5, type Hdf5Library } from "../../ffi/hdf5.ts";
+import { existsSync, resolve, statSync } from "../../runtime/node.ts";
 import { FormatError, guarded, systemError } from "../base/errors.ts";
 import type { Hdf5Engine, Hdf5Handle, Hdf5Mode } from "./hdf5-engine.ts";
 import { failureOf, NativeHandle } from "./hdf5-native.ts";

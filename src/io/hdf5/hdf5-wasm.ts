@@ -1,8 +1,8 @@
 // HDF5 files without the C library: the npm package h5wasm, where the program has installed it. It does less, and says
 // so: no deleting or moving, no float16, complex or new bool datasets, no parts beyond what fits into its 2 GiB.
-import { closeSync, existsSync, fstatSync, openSync, statSync } from "node:fs";
-import { resolve } from "node:path";
+
 import { copyBytes, windowOn } from "../../ffi/memory.ts";
+import { closeSync, existsSync, fstatSync, openSync, resolve, statSync } from "../../runtime/node.ts";
 import { type DType, dtypeByName } from "../../tensor/dtype.ts";
 import { KeyError, NotImplementedError } from "../../tensor/errors.ts";
 import { numelOf } from "../../tensor/size.ts";

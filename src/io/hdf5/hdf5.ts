@@ -1,7 +1,7 @@
 // HDF5 files: groups, datasets that are read and written in parts, texts, and what tensordict keeps beside them.
 
-import { totalmem } from "node:os";
 import type { IndexPart } from "../../api/indexing-parse.ts";
+import { totalmem } from "../../runtime/node.ts";
 import { checkCall, inOrder } from "../../tensor/checks.ts";
 import type { DType } from "../../tensor/dtype.ts";
 import { KeyError, RuntimeError, TypeError } from "../../tensor/errors.ts";

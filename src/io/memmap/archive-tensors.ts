@@ -1,7 +1,8 @@
 // Tensors of an archive: views of one mapping where they are stored, copies where they are compressed.
-import { totalmem } from "node:os";
+
 import { addressOf } from "../../ffi/library.ts";
 import { copyBytes } from "../../ffi/memory.ts";
+import { totalmem } from "../../runtime/node.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";

@@ -1,8 +1,13 @@
 // From directories to archives and back, and checksums of archives that were written into.
 
+import { JobFlag } from "../../../generated/abi.ts";
+import { addressOf } from "../../ffi/library.ts";
 import {
+  basename,
   closeSync,
+  dirname,
   existsSync,
+  join,
   lstatSync,
   mkdirSync,
   openSync,
@@ -10,13 +15,11 @@ import {
   readSync,
   realpathSync,
   rmSync,
+  sep,
   statSync,
+  totalmem,
   writeSync,
-} from "node:fs";
-import { totalmem } from "node:os";
-import { basename, dirname, join, sep } from "node:path";
-import { JobFlag } from "../../../generated/abi.ts";
-import { addressOf } from "../../ffi/library.ts";
+} from "../../runtime/node.ts";
 import { inOrder } from "../../tensor/checks.ts";
 import { type DType, dtypeByName } from "../../tensor/dtype.ts";
 import { ValueError } from "../../tensor/errors.ts";

@@ -1,8 +1,7 @@
 // Makes saved tensors longer: files grow first, and only then the metadata of all levels says so.
 
-import { lstatSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { JobFlag } from "../../../generated/abi.ts";
+import { join, lstatSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "../../runtime/node.ts";
 import { FormatError, guarded, systemError } from "../base/errors.ts";
 import { parsePythonJsonObject, pythonJsonStringify } from "../base/python-json.ts";
 import { discardPath, syncPath } from "../disk/durable.ts";

@@ -1,5 +1,5 @@
 // Archives of memory-mapped directories (.tdz): a zip file with the files of a directory, tensors stored and aligned.
-import { sep } from "node:path";
+import { sep } from "../../runtime/node.ts";
 import { inOrder } from "../../tensor/checks.ts";
 import { ValueError } from "../../tensor/errors.ts";
 import { FileNotFoundError, FormatError } from "../base/errors.ts";

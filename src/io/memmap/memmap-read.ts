@@ -1,7 +1,6 @@
 // Reads the structure of a memory-mapped directory. Nothing is skipped silently: a file, a directory or a value that
 // the metadata names and that is not there is an error.
-import { existsSync, lstatSync, statSync } from "node:fs";
-import { join, sep } from "node:path";
+import { existsSync, join, lstatSync, sep, statSync } from "../../runtime/node.ts";
 import { inOrder } from "../../tensor/checks.ts";
 import { ValueError } from "../../tensor/errors.ts";
 import { FileNotFoundError, FormatError } from "../base/errors.ts";

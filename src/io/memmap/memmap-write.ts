@@ -1,8 +1,7 @@
 // Writes memory-mapped directories: one file per tensor, one `meta.json` per level, all files in one native batch.
 
-import { existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
 import { JobFlag } from "../../../generated/abi.ts";
+import { dirname, existsSync, join, mkdirSync, readdirSync, resolve, statSync } from "../../runtime/node.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { guarded } from "../base/errors.ts";

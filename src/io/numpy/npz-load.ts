@@ -1,8 +1,9 @@
 // Reads NumPy's .npz files: zip archives with one .npy file per array.
-import { totalmem } from "node:os";
+
 import { JobFlag } from "../../../generated/abi.ts";
 import { addressOf } from "../../ffi/library.ts";
 import { copyBytes } from "../../ffi/memory.ts";
+import { totalmem } from "../../runtime/node.ts";
 import { inOrder } from "../../tensor/checks.ts";
 import { Storage } from "../../tensor/storage.ts";
 import type { Tensor } from "../../tensor/tensor.ts";

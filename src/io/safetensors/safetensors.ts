@@ -1,5 +1,5 @@
 // Safetensors files: lazy reading through one mapping, and writing the bytes that Python's safetensors writes.
-import { resolve } from "node:path";
+import { resolve } from "../../runtime/node.ts";
 import { inOrder } from "../../tensor/checks.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";

@@ -1,7 +1,7 @@
 // Snapshots that are written while the program goes on: aside first, with the manifest as the last file to be moved.
 
-import { join } from "node:path";
 import { JobFlag } from "../../../generated/abi.ts";
+import { join } from "../../runtime/node.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, Tensor } from "../../tensor/tensor.ts";
 import { Slices } from "../base/slices.ts";

@@ -1,9 +1,8 @@
 // Reads snapshots. Tensors are read straight into the memory of those that are there already, piece by piece, so that a
 // state larger than memory can be restored into mapped tensors.
 
-import { statSync } from "node:fs";
-import { join } from "node:path";
 import { JobFlag } from "../../../generated/abi.ts";
+import { join, statSync } from "../../runtime/node.ts";
 import { Float } from "../../tensor/complex.ts";
 import { KeyError, RuntimeError, ValueError } from "../../tensor/errors.ts";
 import { setOwn } from "../../tensor/objects.ts";

@@ -1,8 +1,7 @@
 // Writes snapshots: what goes into the manifest, and which bytes go into which files.
 
-import { existsSync, lstatSync, mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { JobFlag } from "../../../generated/abi.ts";
+import { existsSync, join, lstatSync, mkdirSync } from "../../runtime/node.ts";
 import { Float, Int } from "../../tensor/complex.ts";
 import { ValueError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";

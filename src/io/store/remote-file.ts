@@ -1,6 +1,5 @@
 // Single files of any format between an S3 store and the disk.
-import { promises } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, promises } from "../../runtime/node.ts";
 import { inOrder } from "../../tensor/checks.ts";
 import { guardedLater, OSError } from "../base/errors.ts";
 import { absolutePath } from "../base/paths.ts";

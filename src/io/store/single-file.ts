@@ -1,9 +1,9 @@
 // Files written whole: beside the target under another name, which takes its place when everything is there.
 
-import { resolve } from "node:path";
 import { JobFlag } from "../../../generated/abi.ts";
 import { addressOf } from "../../ffi/library.ts";
 import { copyBytes } from "../../ffi/memory.ts";
+import { resolve } from "../../runtime/node.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { claiming } from "../base/claims.ts";
 import { runSteps, runStepsLater, type Steps, wait } from "../base/steps.ts";

@@ -1,5 +1,5 @@
 // The npm packages that read tables. A program that does has to install them; they are looked for when they are needed.
-import { dirname } from "node:path";
+import { dirname } from "../../runtime/node.ts";
 import { OSError } from "../base/errors.ts";
 
 const PACKAGES = {

@@ -1,5 +1,5 @@
 // Parquet files through the npm package parquet-wasm (the Arrow project's engine, in Rust), as Arrow tables.
-import { statSync } from "node:fs";
+import { statSync } from "../../runtime/node.ts";
 import { ZensorError } from "../../tensor/errors.ts";
 import { FormatError, guarded, OSError } from "../base/errors.ts";
 import { arrowOfColumns, arrowPackage, columnsOfArrow, tableOfBytes } from "./arrow.ts";

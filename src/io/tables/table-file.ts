@@ -1,6 +1,5 @@
 // Files that are written bit by bit: beside the target, which they replace when they are complete.
-import { closeSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
-import { resolve } from "node:path";
+import { closeSync, fstatSync, openSync, readSync, resolve, writeSync } from "../../runtime/node.ts";
 import { guarded, OSError } from "../base/errors.ts";
 import { runSteps } from "../base/steps.ts";
 import { discardPath, placed, realTarget, syncPath, temporaryBeside } from "../disk/durable.ts";

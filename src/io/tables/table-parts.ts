@@ -1,6 +1,5 @@
 // Tables in parts, so that a file may be larger than memory: columns of some rows at a time.
-import { open } from "node:fs/promises";
-import { extname } from "node:path";
+import { extname, promises } from "../../runtime/node.ts";
 import { ValueError } from "../../tensor/errors.ts";
 import { FormatError } from "../base/errors.ts";
 import { arrowOfColumns, arrowPackage } from "./arrow.ts";
@@ -56,7 +55,7 @@ export async function* columnParts(
 /** The record batches of an Arrow file or stream. */
 export async function* arrowParts(path: string): AsyncGenerator<object> {
   const { RecordBatchReader } = arrowPackage();
-  const handle = await open(path).catch((error: Error) => {
+  const handle = await promises.open(path).catch((error: Error) => {
     throw new FormatError(`it cannot be opened: ${error.message}`, path, error);
   });
   try {

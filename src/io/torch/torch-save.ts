@@ -1,8 +1,8 @@
 // Writing .pt files: the archive that torch.save writes, with its record names, order, alignment and pickle.
 
-import { basename } from "node:path";
 import { addressOf } from "../../ffi/library.ts";
 import { copyBytes, TINY_BYTES } from "../../ffi/memory.ts";
+import { basename } from "../../runtime/node.ts";
 import { inOrder } from "../../tensor/checks.ts";
 import { Device } from "../../tensor/device.ts";
 import { DType, uint8 } from "../../tensor/dtype.ts";

@@ -1,5 +1,5 @@
 // Compressed entries of archives in pieces, while the program goes on: the runtime's threads read and inflate.
-import { constants, promises } from "node:fs";
+import { promises, readWithoutWaiting } from "../../runtime/node.ts";
 import { FormatError, guardedLater } from "../base/errors.ts";
 import type { ZipFile } from "./zip.ts";
 import type { ZipEntry } from "./zip-directory.ts";
@@ -9,8 +9,7 @@ import { zlib } from "./zlib.ts";
 const PIECE_BYTES = 256 * 1024;
 
 async function* payloadPieces({ path, size }: ZipFile, entry: ZipEntry): AsyncGenerator<Uint8Array> {
-  const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
-  const file = await guardedLater(path, () => promises.open(path, flags));
+  const file = await guardedLater(path, () => promises.open(path, readWithoutWaiting()));
   try {
     const now = await guardedLater(path, () => file.stat());
     if (now.size !== size) throw new FormatError("the archive has changed since it was opened", path);

@@ -1,6 +1,5 @@
 // Methods that save and load collections as memory-mapped directories and archives.
-import { existsSync, mkdirSync } from "node:fs";
-import { join } from "node:path";
+
 import { guarded } from "../../io/base/errors.ts";
 import { encodeKey, keyProblem } from "../../io/base/keys.ts";
 import { discardPath } from "../../io/disk/durable.ts";
@@ -8,6 +7,7 @@ import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
 import { mappedFileOf } from "../../io/disk/mapping.ts";
 import type { Hdf5Layout } from "../../io/hdf5/hdf5-engine.ts";
 import { LOST_KEYS } from "../../io/memmap/memmap-meta.ts";
+import { existsSync, join, mkdirSync } from "../../runtime/node.ts";
 import { type DTypeLike, getDefaultDtype, toDType } from "../../tensor/dtype.ts";
 import { AttributeError, KeyError, NotImplementedError, RuntimeError } from "../../tensor/errors.ts";
 import { numelOf } from "../../tensor/size.ts";

@@ -1,8 +1,9 @@
 // A function of chunks: here, or in Workers beside each other.
-import { availableParallelism } from "node:os";
+
 import { empty } from "../../../generated/functional.ts";
 import { badThreadCount } from "../../../generated/texts.ts";
 import { Generator } from "../../dispatch/generator.ts";
+import { availableParallelism } from "../../runtime/node.ts";
 import { NotImplementedError, TypeError, ValueError, warn } from "../../tensor/errors.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { Td } from "../core/state.ts";

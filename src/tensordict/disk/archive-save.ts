@@ -1,5 +1,5 @@
 // Saves collections as archives: the files of a memory-mapped directory in one zip file.
-import { statSync } from "node:fs";
+
 import { guarded } from "../../io/base/errors.ts";
 import { absolutePath } from "../../io/base/paths.ts";
 import { runSteps, runStepsLater, type Steps } from "../../io/base/steps.ts";
@@ -9,6 +9,7 @@ import { archiveCompression, archiveEntries } from "../../io/memmap/memmap-archi
 import { isRemote } from "../../io/store/s3.ts";
 import { writingZip } from "../../io/store/single-file.ts";
 import type { ZipWriteEntry } from "../../io/zip/zip-write.ts";
+import { statSync } from "../../runtime/node.ts";
 import { CPU } from "../../tensor/device.ts";
 import { RuntimeError, ValueError } from "../../tensor/errors.ts";
 import type { Td } from "../core/state.ts";

@@ -1,9 +1,10 @@
 // TensorDicts as Arrow tables: nested levels are structs, tensors of more dimensions columns of fixed shape.
-import { readFileSync } from "node:fs";
+
 import { guarded } from "../../io/base/errors.ts";
 import { arrowPackage, columnsOfArrow, tableOfBytes } from "../../io/tables/arrow.ts";
 import type { ArrowBatch, ArrowTable } from "../../io/tables/arrow-read.ts";
 import { type Column, type Columns, numbers } from "../../io/tables/columns.ts";
+import { readFileSync } from "../../runtime/node.ts";
 import type { DeviceLike } from "../../tensor/device.ts";
 import { TypeError, ValueError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";

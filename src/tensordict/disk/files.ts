@@ -1,10 +1,11 @@
 // save and load as users call them: of TensorDicts in directories, or of anything that .pt files hold.
-import { statSync } from "node:fs";
+
 import { guarded } from "../../io/base/errors.ts";
 import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
 import type { FileWriteOptions } from "../../io/store/single-file.ts";
 import { loadTorch } from "../../io/torch/torch-file.ts";
 import { saveTorch, saveTorchAsync } from "../../io/torch/torch-save.ts";
+import { statSync } from "../../runtime/node.ts";
 import { inOrder } from "../../tensor/checks.ts";
 import { FUNCTIONS } from "../core/signatures.ts";
 import { isTensorCollection, type Td } from "../core/state.ts";

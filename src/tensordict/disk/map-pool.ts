@@ -1,5 +1,5 @@
 // The Workers of `map`: who gets which chunk, and results in order.
-import { basename, join } from "node:path";
+import { basename, join } from "../../runtime/node.ts";
 import * as errors from "../../tensor/errors.ts";
 import { setThreadCount, threadCount } from "../../tensor/system.ts";
 import type { Td } from "../core/state.ts";

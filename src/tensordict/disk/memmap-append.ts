@@ -1,5 +1,5 @@
 // Appends rows to a saved TensorDict.
-import { statSync } from "node:fs";
+
 import { FormatError, guarded } from "../../io/base/errors.ts";
 import { absolutePath } from "../../io/base/paths.ts";
 import { toPlain } from "../../io/base/python-json.ts";
@@ -8,6 +8,7 @@ import { nativeBytes } from "../../io/disk/tensor-bytes.ts";
 import { appendRows, finishAppend, type LeafGrowth, levelsOf } from "../../io/memmap/memmap-append.ts";
 import { readDirectory } from "../../io/memmap/memmap-read.ts";
 import type { LeafNode, NestedNode, NonTensorNode, TensorDictNode, TreeNode } from "../../io/memmap/tree.ts";
+import { statSync } from "../../runtime/node.ts";
 import { inOrder } from "../../tensor/checks.ts";
 import { ValueError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";

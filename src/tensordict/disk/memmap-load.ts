@@ -1,6 +1,6 @@
 // Loads memory-mapped directories and archives of them: the structure is read at once, the bytes of tensors when they
 // are used.
-import { statSync } from "node:fs";
+
 import { guarded, OSError } from "../../io/base/errors.ts";
 import { absolutePath } from "../../io/base/paths.ts";
 import { runSteps, runStepsLater, type Steps } from "../../io/base/steps.ts";
@@ -9,6 +9,7 @@ import { type MapRequest, mappingFiles } from "../../io/disk/mapping.ts";
 import { unreplaced } from "../../io/disk/unreplaced.ts";
 import { DIRECTORIES, type ReadOptions, readingTree } from "../../io/memmap/memmap-read.ts";
 import { type LeafNode, leavesOf, type TreeNode } from "../../io/memmap/tree.ts";
+import { statSync } from "../../runtime/node.ts";
 import { CPU, type Device, type DeviceLike, toDevice } from "../../tensor/device.ts";
 import { ValueError } from "../../tensor/errors.ts";
 import { Storage } from "../../tensor/storage.ts";

@@ -1,5 +1,5 @@
 // Saves collections as memory-mapped directories, or moves them into anonymous shared memory.
-import { join } from "node:path";
+
 import { Claims } from "../../io/base/claims.ts";
 import { encodeKey } from "../../io/base/keys.ts";
 import { absolutePath, isInside, realPlace } from "../../io/base/paths.ts";
@@ -21,6 +21,7 @@ import {
 } from "../../io/memmap/memmap-meta.ts";
 import { DirectoryWriter } from "../../io/memmap/memmap-write.ts";
 import type { LeafWrite, NestedWrite, TreeWrite } from "../../io/memmap/tree.ts";
+import { join } from "../../runtime/node.ts";
 import { CPU } from "../../tensor/device.ts";
 import { NotImplementedError, RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
 import type { Storage } from "../../tensor/storage.ts";

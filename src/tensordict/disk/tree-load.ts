@@ -1,5 +1,5 @@
 // Builds TensorDicts, lazy stacks, tensorclasses and values from the tree that a reader found.
-import { dirname, join } from "node:path";
+
 import { FormatError } from "../../io/base/errors.ts";
 import { parsePythonJsonObject, toPlain } from "../../io/base/python-json.ts";
 import { DIRECTORIES } from "../../io/memmap/memmap-read.ts";
@@ -14,6 +14,7 @@ import type {
   TreeSource,
 } from "../../io/memmap/tree.ts";
 import { readPlainPickle } from "../../io/pickle/plain-pickle.ts";
+import { dirname, join } from "../../runtime/node.ts";
 import type { Device } from "../../tensor/device.ts";
 import { KeyError, RuntimeError } from "../../tensor/errors.ts";
 import { SCALAR_SIZE, Size } from "../../tensor/size.ts";
