@@ -294,37 +294,48 @@ export type Explain = (op: string, error: unknown, values: readonly unknown[]) =
 
 /** Gives methods of a prototype or class their checks; those that are asynchronous reject. */
 export function installChecks(target: object, table: Readonly<Record<string, string>>, explain?: Explain): void {
-  for (const [name, text] of Object.entries(table)) {
-    const own = Object.getOwnPropertyDescriptor(target, name);
-    if (typeof own?.value !== "function") continue;
-    const method = own.value as Method;
+  const methods = target as Record<string, Method>;
+  // A table has the methods of many classes: what a class has is less.
+  for (const name of Object.getOwnPropertyNames(target)) {
+    const text = Object.hasOwn(table, name) ? table[name] : undefined;
+    if (text === undefined) continue;
+    const method: Method | undefined = Object.getOwnPropertyDescriptor(target, name)?.value;
+    if (typeof method !== "function") continue;
     const waits = name.endsWith("Async") || method instanceof AsyncFunction;
     const value = waits ? waiting(name, text, method, explain) : checked(name, text, method, explain);
     Object.defineProperty(value, "name", { value: name });
-    Object.defineProperty(target, name, { ...own, value });
+    methods[name] = value;
   }
 }
 
 /** A method behind its checks. Calls without options are the most, and go on with the arguments as they came. */
 function checked(name: string, text: string, method: Method, explain?: Explain): Method {
   let signature: Signature | undefined;
-  const call: Method = function (...args) {
-    signature ??= parse(text);
-    return method.apply(this, arePlain(name, signature, args) ? args : inPlaces(name, signature, args));
-  };
+  if (explain !== undefined) {
+    return function (...args) {
+      try {
+        if (args.length === 0 && text === "") return method.call(this);
+        signature ??= parse(text);
+        return method.apply(this, placed(name, signature, args));
+      } catch (error) {
+        throw explain(name, error, [this, ...args]);
+      }
+    };
+  }
+  if (text !== "") {
+    return function (...args) {
+      signature ??= parse(text);
+      return method.apply(this, placed(name, signature, args));
+    };
+  }
   // What takes nothing is called all the time.
-  const bare: Method = function (...args) {
-    return args.length === 0 ? method.call(this) : call.apply(this, args);
-  };
-  const run = text === "" ? bare : call;
-  if (explain === undefined) return run;
   return function (...args) {
-    try {
-      return run.apply(this, args);
-    } catch (error) {
-      throw explain(name, error, [this, ...args]);
-    }
+    return args.length === 0 ? method.call(this) : method.apply(this, placed(name, parse(text), args));
   };
+}
+
+function placed(name: string, signature: Signature, args: unknown[]): unknown[] {
+  return arePlain(name, signature, args) ? args : inPlaces(name, signature, args);
 }
 
 /** An asynchronous method behind its checks, which reject too. */
