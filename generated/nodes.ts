@@ -11,4391 +11,4623 @@ import type { DType } from "../src/tensor/dtype.ts";
 import type { Storage } from "../src/tensor/storage.ts";
 import type { Tensor } from "../src/tensor/tensor.ts";
 
-export class index_Backward extends Node {
-  override get name(): string {
-    return "IndexBackward0";
-  }
-  indices!: S.Saved;
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const indices = S.unpack(this.indices, this) as readonly (Tensor | null)[];
-    const self = this.self;
-    return [
-      this.needs(0) ? F.indexBackward(grad, self.shape, indices) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.indices = S.drop(this.indices);
-  }
-}
-
-export class index_put_Backward extends Node {
-  override get name(): string {
-    return "IndexPutBackward0";
-  }
-  indices!: S.Saved;
-  accumulate!: boolean;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const accumulate = this.accumulate;
-    const indices = S.unpack(this.indices, this) as readonly (Tensor | null)[];
-    return [
-      this.needs(0) ? F.indexPutBackward(grad, indices, accumulate) : null,
-      this.needs(1) ? F.indexOf(grad, indices) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.indices = S.drop(this.indices);
-  }
-}
-
-export class index_select_Backward extends Node {
-  override get name(): string {
-    return "IndexSelectBackward0";
-  }
-  dim!: number;
-  index!: S.Saved;
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const index = S.unpack(this.index, this) as Tensor;
-    const self = this.self;
-    return [
-      this.needs(0) ? F.indexSelectBackward(grad, self.shape, dim, index) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.index = S.drop(this.index);
-  }
-}
-
-export class index_add_Backward extends Node {
-  override get name(): string {
-    return "IndexAddBackward0";
-  }
-  dim!: number;
-  index!: S.Saved;
-  source!: S.Saved;
-  alpha!: Scalar;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const alpha = this.alpha;
-    const dim = this.dim;
-    const index = S.unpack(this.index, this) as Tensor;
-    const source = S.unpack(this.source, this) as Tensor;
-    return [
-      this.needs(0) ? grad : null,
-      this.needs(1) ? F.scaled(grad.indexSelect(dim, index), alpha) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.index = S.drop(this.index);
-    this.source = S.drop(this.source);
-  }
-}
-
-export class index_copy_Backward extends Node {
-  override get name(): string {
-    return "IndexCopyBackward0";
-  }
-  dim!: number;
-  index!: S.Saved;
-  source!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const index = S.unpack(this.index, this) as Tensor;
-    const source = S.unpack(this.source, this) as Tensor;
-    return [
-      this.needs(0) ? grad.indexFill(dim, index, 0) : null,
-      this.needs(1) ? grad.indexSelect(dim, index) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.index = S.drop(this.index);
-    this.source = S.drop(this.source);
-  }
-}
-
-export class index_fill_int_Tensor_Backward extends Node {
-  override get name(): string {
-    return "IndexFillBackward1";
-  }
-  dim!: number;
-  index!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const index = S.unpack(this.index, this) as Tensor;
-    return [
-      this.needs(0) ? grad.indexFill(dim, index, 0) : null,
-      this.needs(1) ? F.indexFillValueBackward(grad, dim, index) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.index = S.drop(this.index);
-  }
-}
-
-export class index_fill_Backward extends Node {
-  override get name(): string {
-    return "IndexFillBackward0";
-  }
-  dim!: number;
-  index!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const index = S.unpack(this.index, this) as Tensor;
-    return [
-      this.needs(0) ? grad.indexFill(dim, index, 0) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.index = S.drop(this.index);
-  }
-}
-
-export class gather_Backward extends Node {
-  override get name(): string {
-    return "GatherBackward0";
-  }
-  self!: S.Saved;
-  dim!: number;
-  index!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const index = S.unpack(this.index, this) as Tensor;
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? F.gatherBackward(grad, self.shape, dim, index) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.index = S.drop(this.index);
-  }
-}
-
-export class scatter_Backward extends Node {
-  override get name(): string {
-    return "ScatterBackward0";
-  }
-  dim!: number;
-  index!: S.Saved;
-  src!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const index = S.unpack(this.index, this) as Tensor;
-    const src = this.src;
-    return [
-      this.needs(0) ? grad.scatter(dim, index, 0) : null,
-      this.needs(1) ? F.scatterSourceBackward(grad, dim, index, src.shape, "ScatterBackward0") : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.index = S.drop(this.index);
-  }
-}
-
-export class scatter_value_Backward extends Node {
-  override get name(): string {
-    return "ScatterBackward1";
-  }
-  dim!: number;
-  index!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const index = S.unpack(this.index, this) as Tensor;
-    return [
-      this.needs(0) ? grad.scatter(dim, index, 0) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.index = S.drop(this.index);
-  }
-}
-
-export class scatter_reduce_Backward extends Node {
-  override get name(): string {
-    return "NotImplemented";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const needs = this.needsList();
-    const all: Gradients = this.nothing();
-    if (needs[0] || needs[1]) {
-      const part: Gradients = F.noScatterReduceGradient();
-      all[0] = part[0] ?? null;
-      all[1] = part[1] ?? null;
+function make() {
+  class index_Backward extends Node {
+    override get name(): string {
+      return "IndexBackward0";
     }
-    return all;
-  }
-}
-
-export class scatter_value_reduce_Backward extends Node {
-  override get name(): string {
-    return "NotImplemented";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? F.noScatterReduceGradient() : null,
-    ];
-  }
-}
-
-export class scatter_add_Backward extends Node {
-  override get name(): string {
-    return "ScatterAddBackward0";
-  }
-  dim!: number;
-  index!: S.Saved;
-  src!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const index = S.unpack(this.index, this) as Tensor;
-    const src = this.src;
-    return [
-      this.needs(0) ? grad : null,
-      this.needs(1) ? F.scatterSourceBackward(grad, dim, index, src.shape, "ScatterAddBackward0") : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.index = S.drop(this.index);
-  }
-}
-
-export class masked_fill_Tensor_Backward extends Node {
-  override get name(): string {
-    return "MaskedFillBackward1";
-  }
-  mask!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const mask = S.unpack(this.mask, this) as Tensor;
-    return [
-      this.needs(0) ? grad.maskedFill(mask, 0) : null,
-      this.needs(1) ? F.maskedFillValueBackward(grad, mask) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.mask = S.drop(this.mask);
-  }
-}
-
-export class masked_fill_Backward extends Node {
-  override get name(): string {
-    return "MaskedFillBackward0";
-  }
-  mask!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const mask = S.unpack(this.mask, this) as Tensor;
-    return [
-      this.needs(0) ? grad.maskedFill(mask, 0) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.mask = S.drop(this.mask);
-  }
-}
-
-export class masked_select_Backward extends Node {
-  override get name(): string {
-    return "MaskedSelectBackward0";
-  }
-  mask!: S.Saved;
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const mask = S.unpack(this.mask, this) as Tensor;
-    const self = this.self;
-    return [
-      this.needs(0) ? F.maskedSelectBackward(grad, self.shape, mask) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.mask = S.drop(this.mask);
-  }
-}
-
-export class masked_scatter_Backward extends Node {
-  override get name(): string {
-    return "MaskedScatterBackward0";
-  }
-  mask!: S.Saved;
-  source!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const mask = S.unpack(this.mask, this) as Tensor;
-    const source = this.source;
-    return [
-      this.needs(0) ? grad.maskedFill(mask, 0) : null,
-      this.needs(1) ? F.maskedScatterBackward(grad, mask, source.shape) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.mask = S.drop(this.mask);
-  }
-}
-
-export class take_Backward extends Node {
-  override get name(): string {
-    return "TakeBackward0";
-  }
-  index!: S.Saved;
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const index = S.unpack(this.index, this) as Tensor;
-    const self = this.self;
-    return [
-      this.needs(0) ? F.takeBackward(grad, self.shape, index) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.index = S.drop(this.index);
-  }
-}
-
-export class put_Backward extends Node {
-  override get name(): string {
-    return "PutBackward0";
-  }
-  index!: S.Saved;
-  accumulate!: boolean;
-  source!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const accumulate = this.accumulate;
-    const index = S.unpack(this.index, this) as Tensor;
-    const source = this.source;
-    return [
-      this.needs(0) ? F.putBackward(grad, index, accumulate) : null,
-      this.needs(1) ? grad.take(index).reshape(source.shape) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.index = S.drop(this.index);
-  }
-}
-
-export class cat_Backward extends Node {
-  override get name(): string {
-    return "CatBackward0";
-  }
-  dim!: number;
-  tensors!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const tensors = this.tensors;
-    return F.catBackward(grad, tensors.shape, dim);
-  }
-}
-
-export class stack_Backward extends Node {
-  override get name(): string {
-    return "StackBackward0";
-  }
-  dim!: number;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    return grad.unbind(dim);
-  }
-}
-
-export class repeat_Backward extends Node {
-  override get name(): string {
-    return "RepeatBackward0";
-  }
-  repeats!: readonly number[];
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const repeats = this.repeats;
-    const self = this.self;
-    return [
-      this.needs(0) ? F.repeatBackward(grad, repeats, self.shape) : null,
-    ];
-  }
-}
-
-export class _repeat_each_Backward extends Node {
-  override get name(): string {
-    return "ViewBackward0";
-  }
-  count!: number;
-  dim!: number;
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const count = this.count;
-    const dim = this.dim;
-    const self = this.self;
-    return [
-      this.needs(0) ? F.repeatEachBackward(grad, self.shape, count, dim) : null,
-    ];
-  }
-}
-
-export class flip_Backward extends Node {
-  override get name(): string {
-    return "FlipBackward0";
-  }
-  dims!: readonly number[];
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dims = this.dims;
-    return [
-      this.needs(0) ? grad.flip(dims) : null,
-    ];
-  }
-}
-
-export class roll_Backward extends Node {
-  override get name(): string {
-    return "RollBackward0";
-  }
-  shifts!: readonly number[];
-  dims!: number | readonly number[] | null;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dims = this.dims;
-    const shifts = this.shifts;
-    return [
-      this.needs(0) ? F.rollBackward(grad, shifts, dims) : null,
-    ];
-  }
-}
-
-export class rot90_Backward extends Node {
-  override get name(): string {
-    return "Rot90Backward0";
-  }
-  k!: number;
-  dims!: number | readonly number[] | null;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dims = this.dims;
-    const k = this.k;
-    return [
-      this.needs(0) ? grad.rot90(-k, dims) : null,
-    ];
-  }
-}
-
-export class _mse_loss_Backward extends Node {
-  override get name(): string {
-    return "MseLossBackward0";
-  }
-  self!: S.Saved;
-  target!: S.Saved;
-  reduction!: number;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const reduction = this.reduction;
-    const self = S.unpack(this.self, this) as Tensor;
-    const target = S.unpack(this.target, this) as Tensor;
-    return [
-      this.needs(0) ? F.mseBackward(grad, self, target, reduction) : null,
-      this.needs(1) ? F.mseBackward(grad, target, self, reduction) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.target = S.drop(this.target);
-  }
-}
-
-export class _smooth_l1_loss_Backward extends Node {
-  override get name(): string {
-    return "SmoothL1LossBackward0";
-  }
-  self!: S.Saved;
-  target!: S.Saved;
-  reduction!: number;
-  beta!: number;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const beta = this.beta;
-    const reduction = this.reduction;
-    const self = S.unpack(this.self, this) as Tensor;
-    const target = S.unpack(this.target, this) as Tensor;
-    return [
-      this.needs(0) ? F.smoothL1Backward(grad, self, target, reduction, beta) : null,
-      this.needs(1) ? F.smoothL1Backward(grad, target, self, reduction, beta) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.target = S.drop(this.target);
-  }
-}
-
-export class _huber_loss_Backward extends Node {
-  override get name(): string {
-    return "HuberLossBackward0";
-  }
-  self!: S.Saved;
-  target!: S.Saved;
-  reduction!: number;
-  delta!: number;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const delta = this.delta;
-    const reduction = this.reduction;
-    const self = S.unpack(this.self, this) as Tensor;
-    const target = S.unpack(this.target, this) as Tensor;
-    return [
-      this.needs(0) ? F.huberBackward(grad, self, target, reduction, delta) : null,
-      this.needs(1) ? F.huberBackward(grad, target, self, reduction, delta) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.target = S.drop(this.target);
-  }
-}
-
-export class mm_Backward extends Node {
-  override get name(): string {
-    return "MmBackward0";
-  }
-  self!: S.Saved;
-  mat2!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const mat2 = S.unpack(this.mat2, this) as Tensor;
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? F.mmSelfBackward(grad, mat2, self._strides, 1) : null,
-      this.needs(1) ? F.mmOtherBackward(grad, self, mat2._strides, 1) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.mat2 = S.drop(this.mat2);
-  }
-}
-
-export class bmm_Backward extends Node {
-  override get name(): string {
-    return "BmmBackward0";
-  }
-  self!: S.Saved;
-  mat2!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const mat2 = S.unpack(this.mat2, this) as Tensor;
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? grad.bmm(F.conj(mat2.transpose(1, 2))) : null,
-      this.needs(1) ? F.conj(self.transpose(1, 2)).bmm(grad) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.mat2 = S.drop(this.mat2);
-  }
-}
-
-export class addmm_Backward extends Node {
-  override get name(): string {
-    return "AddmmBackward0";
-  }
-  mat1!: S.Saved;
-  mat2!: S.Saved;
-  beta!: Scalar;
-  alpha!: Scalar;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const alpha = this.alpha;
-    const beta = this.beta;
-    const mat1 = S.unpack(this.mat1, this) as Tensor;
-    const mat2 = S.unpack(this.mat2, this) as Tensor;
-    return [
-      this.needs(0) ? F.scaled(grad, beta) : null,
-      this.needs(1) ? F.mmSelfBackward(grad, mat2, mat1._strides, alpha) : null,
-      this.needs(2) ? F.mmOtherBackward(grad, mat1, mat2._strides, alpha) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.mat1 = S.drop(this.mat1);
-    this.mat2 = S.drop(this.mat2);
-  }
-}
-
-export class baddbmm_Backward extends Node {
-  override get name(): string {
-    return "BaddbmmBackward0";
-  }
-  batch1!: S.Saved;
-  batch2!: S.Saved;
-  beta!: Scalar;
-  alpha!: Scalar;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const alpha = this.alpha;
-    const batch1 = S.unpack(this.batch1, this) as Tensor;
-    const batch2 = S.unpack(this.batch2, this) as Tensor;
-    const beta = this.beta;
-    return [
-      this.needs(0) ? F.scaled(grad, beta) : null,
-      this.needs(1) ? F.scaled(grad.bmm(F.conj(batch2.transpose(1, 2))), alpha) : null,
-      this.needs(2) ? F.scaled(F.conj(batch1.transpose(1, 2)).bmm(grad), alpha) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.batch1 = S.drop(this.batch1);
-    this.batch2 = S.drop(this.batch2);
-  }
-}
-
-export class addbmm_Backward extends Node {
-  override get name(): string {
-    return "AddbmmBackward0";
-  }
-  batch1!: S.Saved;
-  batch2!: S.Saved;
-  beta!: Scalar;
-  alpha!: Scalar;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const alpha = this.alpha;
-    const batch1 = S.unpack(this.batch1, this) as Tensor;
-    const batch2 = S.unpack(this.batch2, this) as Tensor;
-    const beta = this.beta;
-    return [
-      this.needs(0) ? F.scaled(grad, beta) : null,
-      this.needs(1) ? F.scaled(F.overBatch(grad, batch2.shape).bmm(F.conj(batch2.transpose(1, 2))), alpha) : null,
-      this.needs(2) ? F.scaled(F.conj(batch1.transpose(1, 2)).bmm(F.overBatch(grad, batch1.shape)), alpha) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.batch1 = S.drop(this.batch1);
-    this.batch2 = S.drop(this.batch2);
-  }
-}
-
-export class mv_Backward extends Node {
-  override get name(): string {
-    return "MvBackward0";
-  }
-  self!: S.Saved;
-  vec!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    const vec = S.unpack(this.vec, this) as Tensor;
-    return [
-      this.needs(0) ? grad.outer(F.conj(vec)) : null,
-      this.needs(1) ? F.conj(self).t().mv(grad) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.vec = S.drop(this.vec);
-  }
-}
-
-export class addmv_Backward extends Node {
-  override get name(): string {
-    return "AddmvBackward0";
-  }
-  mat!: S.Saved;
-  vec!: S.Saved;
-  beta!: Scalar;
-  alpha!: Scalar;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const alpha = this.alpha;
-    const beta = this.beta;
-    const mat = S.unpack(this.mat, this) as Tensor;
-    const vec = S.unpack(this.vec, this) as Tensor;
-    return [
-      this.needs(0) ? F.scaled(grad, beta) : null,
-      this.needs(1) ? F.scaled(grad.outer(F.conj(vec)), alpha) : null,
-      this.needs(2) ? F.scaled(F.conj(mat.t()).mv(grad), alpha) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.mat = S.drop(this.mat);
-    this.vec = S.drop(this.vec);
-  }
-}
-
-export class dot_Backward extends Node {
-  override get name(): string {
-    return "DotBackward0";
-  }
-  self!: S.Saved;
-  tensor!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    const tensor = S.unpack(this.tensor, this) as Tensor;
-    return [
-      this.needs(0) ? grad.mul(F.conj(tensor)) : null,
-      this.needs(1) ? grad.mul(F.conj(self)) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.tensor = S.drop(this.tensor);
-  }
-}
-
-export class vdot_Backward extends Node {
-  override get name(): string {
-    return "VdotBackward0";
-  }
-  self!: S.Saved;
-  other!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const other = S.unpack(this.other, this) as Tensor;
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? F.conj(grad).mul(other) : null,
-      this.needs(1) ? grad.mul(self) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.other = S.drop(this.other);
-  }
-}
-
-export class addr_Backward extends Node {
-  override get name(): string {
-    return "AddrBackward0";
-  }
-  vec1!: S.Saved;
-  vec2!: S.Saved;
-  beta!: Scalar;
-  alpha!: Scalar;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const alpha = this.alpha;
-    const beta = this.beta;
-    const vec1 = S.unpack(this.vec1, this) as Tensor;
-    const vec2 = S.unpack(this.vec2, this) as Tensor;
-    return [
-      this.needs(0) ? F.scaled(grad, beta) : null,
-      this.needs(1) ? F.scaled(grad.mv(F.conj(vec2)), alpha) : null,
-      this.needs(2) ? F.scaled(grad.t().mv(F.conj(vec1)), alpha) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.vec1 = S.drop(this.vec1);
-    this.vec2 = S.drop(this.vec2);
-  }
-}
-
-export class _softmax_Backward extends Node {
-  override get name(): string {
-    return "SoftmaxBackward0";
-  }
-  dim!: number;
-  self!: S.Geometry;
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const self = this.self;
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? F.softmaxBackward(grad, result, dim, self.dtype) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class _log_softmax_Backward extends Node {
-  override get name(): string {
-    return "LogSoftmaxBackward0";
-  }
-  dim!: number;
-  self!: S.Geometry;
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const self = this.self;
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? F.logSoftmaxBackward(grad, result, dim, self.dtype) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class _softmax_backward_data_Backward extends Node {
-  override get name(): string {
-    return "SoftmaxBackwardDataBackward0";
-  }
-  gradOutput!: S.Saved;
-  output!: S.Saved;
-  dim!: number;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
-    const output = S.unpack(this.output, this) as Tensor;
-    const needs = this.needsList();
-    const all: Gradients = this.nothing();
-    if (needs[0] || needs[1]) {
-      const part: Gradients = F.softmaxDoubleBackward(grad, gradOutput, output, dim);
-      all[0] = part[0] ?? null;
-      all[1] = part[1] ?? null;
+    indices!: S.Saved;
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const indices = S.unpack(this.indices, this) as readonly (Tensor | null)[];
+      const self = this.self;
+      return [
+        this.needs(0) ? F.indexBackward(grad, self.shape, indices) : null,
+      ];
     }
-    return all;
-  }
-  override release(): void {
-    super.release();
-    this.gradOutput = S.drop(this.gradOutput);
-    this.output = S.drop(this.output);
-  }
-}
-
-export class _log_softmax_backward_data_Backward extends Node {
-  override get name(): string {
-    return "LogSoftmaxBackwardDataBackward0";
-  }
-  gradOutput!: S.Saved;
-  output!: S.Saved;
-  dim!: number;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
-    const output = S.unpack(this.output, this) as Tensor;
-    const needs = this.needsList();
-    const all: Gradients = this.nothing();
-    if (needs[0] || needs[1]) {
-      const part: Gradients = F.logSoftmaxDoubleBackward(grad, gradOutput, output, dim);
-      all[0] = part[0] ?? null;
-      all[1] = part[1] ?? null;
+    override release(): void {
+      super.release();
+      this.indices = S.drop(this.indices);
     }
-    return all;
   }
-  override release(): void {
-    super.release();
-    this.gradOutput = S.drop(this.gradOutput);
-    this.output = S.drop(this.output);
-  }
-}
 
-export class linalg_vector_norm_Backward extends Node {
-  override get name(): string {
-    return "LinalgVectorNormBackward0";
-  }
-  self!: S.Saved;
-  ord!: Scalar;
-  dim!: number | readonly number[] | null;
-  keepdim!: boolean;
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const keepdim = this.keepdim;
-    const ord = this.ord;
-    const self = S.unpack(this.self, this) as Tensor;
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? F.vectorNormBackward(grad, self, ord, result, dim, keepdim) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class acos_Backward extends Node {
-  override get name(): string {
-    return "AcosBackward0";
-  }
-  self!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? grad.mul(F.conj(F.inverseLeg(self)).neg()) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class asin_Backward extends Node {
-  override get name(): string {
-    return "AsinBackward0";
-  }
-  self!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? grad.mul(F.conj(F.inverseLeg(self))) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class atan_Backward extends Node {
-  override get name(): string {
-    return "AtanBackward0";
-  }
-  self!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? grad.div(F.conj(self.mul(self).add(1))) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class tan_Backward extends Node {
-  override get name(): string {
-    return "TanBackward0";
-  }
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? grad.mul(F.conj(result.pow(2).add(1))) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class sinh_Backward extends Node {
-  override get name(): string {
-    return "SinhBackward0";
-  }
-  self!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? grad.mul(F.conj(self.cosh())) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class cosh_Backward extends Node {
-  override get name(): string {
-    return "CoshBackward0";
-  }
-  self!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? grad.mul(F.conj(self.sinh())) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class acosh_Backward extends Node {
-  override get name(): string {
-    return "AcoshBackward0";
-  }
-  self!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? F.acoshBackward(grad, self) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class asinh_Backward extends Node {
-  override get name(): string {
-    return "AsinhBackward0";
-  }
-  self!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? grad.mul(F.conj(self.pow(2).add(1).rsqrt())) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class atanh_Backward extends Node {
-  override get name(): string {
-    return "AtanhBackward0";
-  }
-  self!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? grad.div(F.conj(self.pow(2).neg().add(1))) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class log2_Backward extends Node {
-  override get name(): string {
-    return "Log2Backward0";
-  }
-  self!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? grad.div(F.conj(self).mul(Math.LN2)) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class log10_Backward extends Node {
-  override get name(): string {
-    return "Log10Backward0";
-  }
-  self!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? grad.div(F.conj(self).mul(Math.LN10)) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class exp2_Backward extends Node {
-  override get name(): string {
-    return "Exp2Backward0";
-  }
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? grad.mul(F.conj(result)).mul(Math.LN2) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class deg2rad_Backward extends Node {
-  override get name(): string {
-    return "Deg2RadBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? grad.mul(Math.PI / 180) : null,
-    ];
-  }
-}
-
-export class rad2deg_Backward extends Node {
-  override get name(): string {
-    return "Rad2DegBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? grad.mul(180 / Math.PI) : null,
-    ];
-  }
-}
-
-export class logit_Backward extends Node {
-  override get name(): string {
-    return "LogitBackward0";
-  }
-  self!: S.Saved;
-  eps!: number | null;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const eps = this.eps;
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? F.logitBackward(grad, self, eps) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class clamp_min_Backward extends Node {
-  override get name(): string {
-    return "ClampMinBackward0";
-  }
-  self!: S.Saved;
-  min!: Scalar;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const min = this.min;
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? F.clampBackward(grad, self, min, null) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class clamp_min_Tensor_Backward extends Node {
-  override get name(): string {
-    return "ClampMinBackward1";
-  }
-  self!: S.Saved;
-  min!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const min = S.unpack(this.min, this) as Tensor;
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? F.clampBackward(grad, self, min, null) : null,
-      this.needs(1) ? F.lowerBoundBackward(grad, self, min) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.min = S.drop(this.min);
-  }
-}
-
-export class clamp_max_Backward extends Node {
-  override get name(): string {
-    return "ClampMaxBackward0";
-  }
-  self!: S.Saved;
-  max!: Scalar;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const max = this.max;
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? F.clampBackward(grad, self, null, max) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class clamp_max_Tensor_Backward extends Node {
-  override get name(): string {
-    return "ClampMaxBackward1";
-  }
-  self!: S.Saved;
-  max!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const max = S.unpack(this.max, this) as Tensor;
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? F.clampBackward(grad, self, null, max) : null,
-      this.needs(1) ? F.upperBoundBackward(grad, self, max) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.max = S.drop(this.max);
-  }
-}
-
-export class logaddexp_Backward extends Node {
-  override get name(): string {
-    return "LogaddexpBackward0";
-  }
-  self!: S.Saved;
-  other!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const other = S.unpack(this.other, this) as Tensor;
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? grad.div(F.conj(other.sub(self).exp().add(1))) : null,
-      this.needs(1) ? grad.div(F.conj(self.sub(other).exp().add(1))) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.other = S.drop(this.other);
-  }
-}
-
-export class logaddexp2_Backward extends Node {
-  override get name(): string {
-    return "Logaddexp2Backward0";
-  }
-  self!: S.Saved;
-  other!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const other = S.unpack(this.other, this) as Tensor;
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? F.logaddexp2Backward(grad, self, other) : null,
-      this.needs(1) ? F.logaddexp2Backward(grad, other, self) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.other = S.drop(this.other);
-  }
-}
-
-export class eq_Backward extends Node {
-  special = false;
-  override get name(): string {
-    return this.special ? "EqBackward1" : "EqBackward0";
-  }
-  self!: S.Geometry;
-  other!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = this.self;
-    const other = this.other;
-    return [
-      this.needs(0) ? F.noGradient(grad, self.shape) : null,
-      this.needs(1) ? F.noGradient(grad, other.shape) : null,
-    ];
-  }
-}
-
-export class ne_Backward extends Node {
-  special = false;
-  override get name(): string {
-    return this.special ? "NeBackward1" : "NeBackward0";
-  }
-  self!: S.Geometry;
-  other!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = this.self;
-    const other = this.other;
-    return [
-      this.needs(0) ? F.noGradient(grad, self.shape) : null,
-      this.needs(1) ? F.noGradient(grad, other.shape) : null,
-    ];
-  }
-}
-
-export class lt_Backward extends Node {
-  special = false;
-  override get name(): string {
-    return this.special ? "LtBackward1" : "LtBackward0";
-  }
-  self!: S.Geometry;
-  other!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = this.self;
-    const other = this.other;
-    return [
-      this.needs(0) ? F.noGradient(grad, self.shape) : null,
-      this.needs(1) ? F.noGradient(grad, other.shape) : null,
-    ];
-  }
-}
-
-export class le_Backward extends Node {
-  special = false;
-  override get name(): string {
-    return this.special ? "LeBackward1" : "LeBackward0";
-  }
-  self!: S.Geometry;
-  other!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = this.self;
-    const other = this.other;
-    return [
-      this.needs(0) ? F.noGradient(grad, self.shape) : null,
-      this.needs(1) ? F.noGradient(grad, other.shape) : null,
-    ];
-  }
-}
-
-export class gt_Backward extends Node {
-  special = false;
-  override get name(): string {
-    return this.special ? "GtBackward1" : "GtBackward0";
-  }
-  self!: S.Geometry;
-  other!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = this.self;
-    const other = this.other;
-    return [
-      this.needs(0) ? F.noGradient(grad, self.shape) : null,
-      this.needs(1) ? F.noGradient(grad, other.shape) : null,
-    ];
-  }
-}
-
-export class ge_Backward extends Node {
-  special = false;
-  override get name(): string {
-    return this.special ? "GeBackward1" : "GeBackward0";
-  }
-  self!: S.Geometry;
-  other!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = this.self;
-    const other = this.other;
-    return [
-      this.needs(0) ? F.noGradient(grad, self.shape) : null,
-      this.needs(1) ? F.noGradient(grad, other.shape) : null,
-    ];
-  }
-}
-
-export class hypot_Backward extends Node {
-  override get name(): string {
-    return "HypotBackward0";
-  }
-  self!: S.Saved;
-  other!: S.Saved;
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const other = S.unpack(this.other, this) as Tensor;
-    const self = S.unpack(this.self, this) as Tensor;
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? grad.mul(self.div(result)) : null,
-      this.needs(1) ? grad.mul(other.div(result)) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.other = S.drop(this.other);
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class nextafter_Backward extends Node {
-  override get name(): string {
-    return "NextafterBackward0";
-  }
-  self!: S.Saved;
-  other!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const other = S.unpack(this.other, this) as Tensor;
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? grad.maskedFill(self.eq(other), 0) : null,
-      this.needs(1) ? F.zerosOf(grad) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.other = S.drop(this.other);
-  }
-}
-
-export class heaviside_Backward extends Node {
-  override get name(): string {
-    return "NotImplemented";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const needs = this.needsList();
-    const all: Gradients = this.nothing();
-    if (needs[0] || needs[1]) {
-      const part: Gradients = F.noDerivative("heaviside");
-      all[0] = part[0] ?? null;
-      all[1] = part[1] ?? null;
+  class index_put_Backward extends Node {
+    override get name(): string {
+      return "IndexPutBackward0";
     }
-    return all;
-  }
-}
-
-export class fmax_Backward extends Node {
-  override get name(): string {
-    return "FmaxBackward0";
-  }
-  self!: S.Saved;
-  other!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const other = S.unpack(this.other, this) as Tensor;
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? F.fmaxBackward(grad, self, other) : null,
-      this.needs(1) ? F.fmaxOtherBackward(grad, self, other) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.other = S.drop(this.other);
-  }
-}
-
-export class fmin_Backward extends Node {
-  override get name(): string {
-    return "FminBackward0";
-  }
-  self!: S.Saved;
-  other!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const other = S.unpack(this.other, this) as Tensor;
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? F.fminBackward(grad, self, other) : null,
-      this.needs(1) ? F.fminOtherBackward(grad, self, other) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.other = S.drop(this.other);
-  }
-}
-
-export class ldexp_Backward extends Node {
-  override get name(): string {
-    return "LdexpBackward0";
-  }
-  other!: S.Saved;
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const other = S.unpack(this.other, this) as Tensor;
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? grad.mul(F.conj(F.exp2Of(other, grad))) : null,
-      this.needs(1) ? grad.mul(F.conj(result)).mul(Math.LN2) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.other = S.drop(this.other);
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class nan_to_num_Backward extends Node {
-  override get name(): string {
-    return "NanToNumBackward0";
-  }
-  self!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? grad.mul(self.isfinite()) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class reciprocal_Backward extends Node {
-  override get name(): string {
-    return "ReciprocalBackward0";
-  }
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? grad.neg().mul(F.conj(result.mul(result))) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class rsqrt_Backward extends Node {
-  override get name(): string {
-    return "RsqrtBackward0";
-  }
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? grad.mul(F.conj(result.pow(3)).mul(-0.5)) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class expm1_Backward extends Node {
-  override get name(): string {
-    return "Expm1Backward0";
-  }
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? grad.mul(F.conj(result).add(1)) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class sign_Backward extends Node {
-  override get name(): string {
-    return "SignBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? F.zerosOf(grad) : null,
-    ];
-  }
-}
-
-export class sgn_Backward extends Node {
-  override get name(): string {
-    return "SgnBackward0";
-  }
-  self!: S.Saved;
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? F.sgnBackward(grad, self, result) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class abs_Backward extends Node {
-  override get name(): string {
-    return "AbsBackward0";
-  }
-  self!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? grad.mul(F.sgn(self)) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class neg_Backward extends Node {
-  override get name(): string {
-    return "NegBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? grad.neg() : null,
-    ];
-  }
-}
-
-export class exp_Backward extends Node {
-  override get name(): string {
-    return "ExpBackward0";
-  }
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? grad.mul(F.conj(result)) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class log_Backward extends Node {
-  override get name(): string {
-    return "LogBackward0";
-  }
-  self!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? grad.div(F.conj(self)) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class log1p_Backward extends Node {
-  override get name(): string {
-    return "Log1PBackward0";
-  }
-  self!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? grad.div(F.conj(self.add(1))) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class sqrt_Backward extends Node {
-  override get name(): string {
-    return "SqrtBackward0";
-  }
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? grad.div(F.conj(result).mul(2)) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class tanh_Backward extends Node {
-  override get name(): string {
-    return "TanhBackward0";
-  }
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? F.tanhBackward(grad, result) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class sigmoid_Backward extends Node {
-  override get name(): string {
-    return "SigmoidBackward0";
-  }
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? F.sigmoidBackward(grad, result) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class sin_Backward extends Node {
-  override get name(): string {
-    return "SinBackward0";
-  }
-  self!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? grad.mul(F.conj(self.cos())) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class cos_Backward extends Node {
-  override get name(): string {
-    return "CosBackward0";
-  }
-  self!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? grad.mul(F.conj(self.sin()).neg()) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class relu_Backward extends Node {
-  override get name(): string {
-    return "ReluBackward0";
-  }
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? F.thresholdBackward(grad, result) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class floor_Backward extends Node {
-  override get name(): string {
-    return "FloorBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? F.zerosOf(grad) : null,
-    ];
-  }
-}
-
-export class ceil_Backward extends Node {
-  override get name(): string {
-    return "CeilBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? F.zerosOf(grad) : null,
-    ];
-  }
-}
-
-export class trunc_Backward extends Node {
-  override get name(): string {
-    return "TruncBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? F.zerosOf(grad) : null,
-    ];
-  }
-}
-
-export class round_Backward extends Node {
-  override get name(): string {
-    return "RoundBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? F.zerosOf(grad) : null,
-    ];
-  }
-}
-
-export class round_decimals_Backward extends Node {
-  override get name(): string {
-    return "RoundBackward1";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? F.zerosOf(grad) : null,
-    ];
-  }
-}
-
-export class frac_Backward extends Node {
-  override get name(): string {
-    return "FracBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? grad : null,
-    ];
-  }
-}
-
-export class add_Backward extends Node {
-  override get name(): string {
-    return "AddBackward0";
-  }
-  alpha!: Scalar;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const alpha = this.alpha;
-    return [
-      this.needs(0) ? grad : null,
-      this.needs(1) ? F.scaled(grad, alpha) : null,
-    ];
-  }
-}
-
-export class sub_Backward extends Node {
-  override get name(): string {
-    return "SubBackward0";
-  }
-  alpha!: Scalar;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const alpha = this.alpha;
-    return [
-      this.needs(0) ? grad : null,
-      this.needs(1) ? F.scaled(grad.neg(), alpha) : null,
-    ];
-  }
-}
-
-export class rsub_Backward extends Node {
-  special = false;
-  override get name(): string {
-    return this.special ? "RsubBackward0" : "RsubBackward1";
-  }
-  alpha!: Scalar;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const alpha = this.alpha;
-    return [
-      this.needs(0) ? F.scaled(grad.neg(), alpha) : null,
-      this.needs(1) ? grad : null,
-    ];
-  }
-}
-
-export class mul_Backward extends Node {
-  override get name(): string {
-    return "MulBackward0";
-  }
-  self!: S.Saved;
-  other!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const other = S.unpack(this.other, this) as Tensor | Scalar;
-    const self = S.unpack(this.self, this) as Tensor | Scalar;
-    return [
-      this.needs(0) ? F.mulBackward(grad, other) : null,
-      this.needs(1) ? F.mulBackward(grad, self) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.other = S.drop(this.other);
-  }
-}
-
-export class div_Backward extends Node {
-  special = false;
-  override get name(): string {
-    return this.special ? "DivBackward2" : "DivBackward0";
-  }
-  self!: S.Saved;
-  other!: S.Saved;
-  roundingMode!: string | null;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const other = S.unpack(this.other, this) as Tensor | Scalar;
-    const roundingMode = this.roundingMode;
-    const self = S.unpack(this.self, this) as Tensor | Scalar;
-    return [
-      this.needs(0) ? F.divSelfBackward(grad, other, roundingMode) : null,
-      this.needs(1) ? F.divOtherBackward(grad, self, other, roundingMode) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.other = S.drop(this.other);
-  }
-}
-
-export class true_divide_Backward extends Node {
-  override get name(): string {
-    return "DivBackward0";
-  }
-  self!: S.Saved;
-  other!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const other = S.unpack(this.other, this) as Tensor | Scalar;
-    const self = S.unpack(this.self, this) as Tensor | Scalar;
-    return [
-      this.needs(0) ? F.divSelfBackward(grad, other, null) : null,
-      this.needs(1) ? F.divOtherBackward(grad, self, other, null) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.other = S.drop(this.other);
-  }
-}
-
-export class floor_divide_Backward extends Node {
-  override get name(): string {
-    return "NotImplemented";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const needs = this.needsList();
-    const all: Gradients = this.nothing();
-    if (needs[0] || needs[1]) {
-      const part: Gradients = F.notDerivable("floor_divide");
-      all[0] = part[0] ?? null;
-      all[1] = part[1] ?? null;
+    indices!: S.Saved;
+    accumulate!: boolean;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const accumulate = this.accumulate;
+      const indices = S.unpack(this.indices, this) as readonly (Tensor | null)[];
+      return [
+        this.needs(0) ? F.indexPutBackward(grad, indices, accumulate) : null,
+        this.needs(1) ? F.indexOf(grad, indices) : null,
+      ];
     }
-    return all;
-  }
-}
-
-export class remainder_Backward extends Node {
-  special = false;
-  override get name(): string {
-    return this.special ? "RemainderBackward1" : "RemainderBackward0";
-  }
-  self!: S.Saved;
-  other!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const other = S.unpack(this.other, this) as Tensor | Scalar;
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? grad : null,
-      this.needs(1) ? grad.neg().mul(F.floorQuotient(self, other)) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.other = S.drop(this.other);
-  }
-}
-
-export class remainder_Scalar_Tensor_Backward extends Node {
-  override get name(): string {
-    return "NotImplemented";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? F.notDerivable("remainder") : null,
-    ];
-  }
-}
-
-export class fmod_Backward extends Node {
-  special = false;
-  override get name(): string {
-    return this.special ? "FmodBackward1" : "FmodBackward0";
-  }
-  self!: S.Saved;
-  other!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const other = S.unpack(this.other, this) as Tensor | Scalar;
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? grad : null,
-      this.needs(1) ? grad.neg().mul(F.truncQuotient(self, other)) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.other = S.drop(this.other);
-  }
-}
-
-export class pow_Tensor_Backward extends Node {
-  override get name(): string {
-    return "PowBackward1";
-  }
-  self!: S.Saved;
-  exponent!: S.Saved;
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const exponent = S.unpack(this.exponent, this) as Tensor;
-    const self = S.unpack(this.self, this) as Tensor;
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? F.powBackwardSelf(grad, self, exponent) : null,
-      this.needs(1) ? F.powBackwardExponent(grad, self, exponent, result) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.exponent = S.drop(this.exponent);
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class pow_Backward extends Node {
-  override get name(): string {
-    return "PowBackward0";
-  }
-  self!: S.Saved;
-  exponent!: Scalar;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const exponent = this.exponent;
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? F.powBackward(grad, self, exponent) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class pow_Scalar_Backward extends Node {
-  override get name(): string {
-    return "PowBackward2";
-  }
-  self!: Scalar;
-  exponent!: S.Saved;
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const exponent = S.unpack(this.exponent, this) as Tensor;
-    const self = this.self;
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? F.powBackwardExponent(grad, self, exponent, result) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.exponent = S.drop(this.exponent);
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class maximum_Backward extends Node {
-  override get name(): string {
-    return "MaximumBackward0";
-  }
-  self!: S.Saved;
-  other!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const other = S.unpack(this.other, this) as Tensor;
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? F.extremumBackward(grad, self, other, self.lt(other)) : null,
-      this.needs(1) ? F.extremumBackward(grad, self, other, self.gt(other)) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.other = S.drop(this.other);
-  }
-}
-
-export class minimum_Backward extends Node {
-  override get name(): string {
-    return "MinimumBackward0";
-  }
-  self!: S.Saved;
-  other!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const other = S.unpack(this.other, this) as Tensor;
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? F.extremumBackward(grad, self, other, self.gt(other)) : null,
-      this.needs(1) ? F.extremumBackward(grad, self, other, self.lt(other)) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.other = S.drop(this.other);
-  }
-}
-
-export class atan2_Backward extends Node {
-  override get name(): string {
-    return "Atan2Backward0";
-  }
-  self!: S.Saved;
-  other!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const other = S.unpack(this.other, this) as Tensor;
-    const self = S.unpack(this.self, this) as Tensor;
-    const needs = this.needsList();
-    const all: Gradients = this.nothing();
-    if (needs[0] || needs[1]) {
-      const part: Gradients = F.atan2Backward(grad, self, other);
-      all[0] = part[0] ?? null;
-      all[1] = part[1] ?? null;
+    override release(): void {
+      super.release();
+      this.indices = S.drop(this.indices);
     }
-    return all;
   }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.other = S.drop(this.other);
-  }
-}
 
-export class copysign_Backward extends Node {
-  special = false;
-  override get name(): string {
-    return this.special ? "CopysignBackward0" : "CopysignBackward1";
-  }
-  self!: S.Saved;
-  other!: S.Geometry;
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    const other = this.other;
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? F.copysignBackward(grad, self, result) : null,
-      this.needs(1) ? F.noGradient(grad, other.shape) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class lerp_Backward extends Node {
-  special = false;
-  override get name(): string {
-    return this.special ? "LerpBackward1" : "LerpBackward0";
-  }
-  self!: S.Saved;
-  end!: S.Saved;
-  weight!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const end = S.unpack(this.end, this) as Tensor;
-    const self = S.unpack(this.self, this) as Tensor;
-    const weight = S.unpack(this.weight, this) as Tensor | Scalar;
-    return [
-      this.needs(0) ? grad.mul(F.conj(F.oneMinus(weight))) : null,
-      this.needs(1) ? grad.mul(F.conj(weight)) : null,
-      this.needs(2) ? grad.mul(F.conj(end.sub(self))) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.end = S.drop(this.end);
-    this.weight = S.drop(this.weight, true);
-  }
-}
-
-export class addcmul_Backward extends Node {
-  override get name(): string {
-    return "AddcmulBackward0";
-  }
-  tensor1!: S.Saved;
-  tensor2!: S.Saved;
-  value!: Scalar;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const tensor1 = S.unpack(this.tensor1, this) as Tensor;
-    const tensor2 = S.unpack(this.tensor2, this) as Tensor;
-    const value = this.value;
-    return [
-      this.needs(0) ? grad : null,
-      this.needs(1) ? grad.mul(F.conj(tensor2.mul(value))) : null,
-      this.needs(2) ? grad.mul(F.conj(tensor1.mul(value))) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.tensor1 = S.drop(this.tensor1);
-    this.tensor2 = S.drop(this.tensor2);
-  }
-}
-
-export class addcdiv_Backward extends Node {
-  override get name(): string {
-    return "AddcdivBackward0";
-  }
-  tensor1!: S.Saved;
-  tensor2!: S.Saved;
-  value!: Scalar;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const tensor1 = S.unpack(this.tensor1, this) as Tensor;
-    const tensor2 = S.unpack(this.tensor2, this) as Tensor;
-    const value = this.value;
-    return [
-      this.needs(0) ? grad : null,
-      this.needs(1) ? F.scaled(grad.div(F.conj(tensor2)), value) : null,
-      this.needs(2) ? F.scaled(grad.mul(F.conj(tensor1.div(tensor2.mul(tensor2)))).neg(), value) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.tensor1 = S.drop(this.tensor1);
-    this.tensor2 = S.drop(this.tensor2);
-  }
-}
-
-export class clamp_Tensor_Backward extends Node {
-  override get name(): string {
-    return "ClampBackward0";
-  }
-  self!: S.Saved;
-  min!: S.Saved;
-  max!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const max = S.unpack(this.max, this) as Tensor | null;
-    const min = S.unpack(this.min, this) as Tensor | null;
-    const self = S.unpack(this.self, this) as Tensor;
-    const needs = this.needsList();
-    const all: Gradients = this.nothing();
-    if (needs[0]) {
-      all[0] = F.clampBackward(grad, self, min, max);
+  class index_select_Backward extends Node {
+    override get name(): string {
+      return "IndexSelectBackward0";
     }
-    if (needs[1] || needs[2]) {
-      const part: Gradients = F.clampBoundsBackward(grad, self, min, max);
-      all[1] = part[0] ?? null;
-      all[2] = part[1] ?? null;
+    dim!: number;
+    index!: S.Saved;
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const index = S.unpack(this.index, this) as Tensor;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.indexSelectBackward(grad, self.shape, dim, index) : null,
+      ];
     }
-    return all;
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.min = S.drop(this.min);
-    this.max = S.drop(this.max);
-  }
-}
-
-export class clamp_Backward extends Node {
-  override get name(): string {
-    return "ClampBackward1";
-  }
-  self!: S.Saved;
-  min!: Scalar | null;
-  max!: Scalar | null;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const max = this.max;
-    const min = this.min;
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? F.clampBackward(grad, self, min, max) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class where_Backward extends Node {
-  override get name(): string {
-    return "WhereBackward0";
-  }
-  condition!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const condition = S.unpack(this.condition, this) as Tensor;
-    return [
-      this.needs(0) ? F.whereBackward(grad, condition, true) : null,
-      this.needs(1) ? F.whereBackward(grad, condition, false) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.condition = S.drop(this.condition);
-  }
-}
-
-export class normal_Backward extends Node {
-  override get name(): string {
-    return "NormalBackward3";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? F.zerosOf(grad) : null,
-      this.needs(1) ? F.zerosOf(grad) : null,
-    ];
-  }
-}
-
-export class normal_Tensor_float_Backward extends Node {
-  override get name(): string {
-    return "NormalBackward1";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? F.zerosOf(grad) : null,
-    ];
-  }
-}
-
-export class normal_float_Tensor_Backward extends Node {
-  override get name(): string {
-    return "NormalBackward2";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? F.zerosOf(grad) : null,
-    ];
-  }
-}
-
-export class normal_inplace_Backward extends Node {
-  override get name(): string {
-    return "NormalBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? F.zerosOf(grad) : null,
-    ];
-  }
-}
-
-export class uniform_Backward extends Node {
-  override get name(): string {
-    return "UniformBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? F.zerosOf(grad) : null,
-    ];
-  }
-}
-
-export class exponential_Backward extends Node {
-  override get name(): string {
-    return "ExponentialBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? F.zerosOf(grad) : null,
-    ];
-  }
-}
-
-export class cauchy_Backward extends Node {
-  override get name(): string {
-    return "CauchyBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? F.zerosOf(grad) : null,
-    ];
-  }
-}
-
-export class log_normal_Backward extends Node {
-  override get name(): string {
-    return "LogNormalBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? F.zerosOf(grad) : null,
-    ];
-  }
-}
-
-export class geometric_Backward extends Node {
-  override get name(): string {
-    return "GeometricBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? F.zerosOf(grad) : null,
-    ];
-  }
-}
-
-export class random_Backward extends Node {
-  override get name(): string {
-    return "RandomBackward2";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? F.zerosOf(grad) : null,
-    ];
-  }
-}
-
-export class random_to_Backward extends Node {
-  override get name(): string {
-    return "RandomBackward1";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? F.zerosOf(grad) : null,
-    ];
-  }
-}
-
-export class random_from_Backward extends Node {
-  override get name(): string {
-    return "RandomBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? F.zerosOf(grad) : null,
-    ];
-  }
-}
-
-export class bernoulli_Tensor_Backward extends Node {
-  override get name(): string {
-    return "BernoulliBackward1";
-  }
-  p!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const p = S.unpack(this.p, this) as Tensor;
-    return [
-      this.needs(0) ? F.zerosOf(grad) : null,
-      this.needs(1) ? F.zerosOf(p) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.p = S.drop(this.p);
-  }
-}
-
-export class bernoulli_float_Backward extends Node {
-  override get name(): string {
-    return "BernoulliBackward2";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? F.zerosOf(grad) : null,
-    ];
-  }
-}
-
-export class bernoulli_Backward extends Node {
-  override get name(): string {
-    return "BernoulliBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? F.zerosOf(grad) : null,
-    ];
-  }
-}
-
-export class sum_Backward extends Node {
-  override get name(): string {
-    return "SumBackward0";
-  }
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = this.self;
-    return [
-      this.needs(0) ? grad.expand(self.shape) : null,
-    ];
-  }
-}
-
-export class sum_dim_IntList_Backward extends Node {
-  override get name(): string {
-    return "SumBackward1";
-  }
-  dim!: number | readonly number[] | null;
-  keepdim!: boolean;
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const keepdim = this.keepdim;
-    const self = this.self;
-    return [
-      this.needs(0) ? F.sumBackward(grad, self.shape, dim, keepdim) : null,
-    ];
-  }
-}
-
-export class mean_Backward extends Node {
-  override get name(): string {
-    return "MeanBackward0";
-  }
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = this.self;
-    return [
-      this.needs(0) ? F.meanBackward(grad, self.shape, null, false) : null,
-    ];
-  }
-}
-
-export class mean_dim_Backward extends Node {
-  override get name(): string {
-    return "MeanBackward1";
-  }
-  dim!: number | readonly number[] | null;
-  keepdim!: boolean;
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const keepdim = this.keepdim;
-    const self = this.self;
-    return [
-      this.needs(0) ? F.meanBackward(grad, self.shape, dim, keepdim) : null,
-    ];
-  }
-}
-
-export class prod_Backward extends Node {
-  override get name(): string {
-    return "ProdBackward0";
-  }
-  self!: S.Saved;
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? F.prodBackward(grad, self, result, null, false) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class prod_dim_int_Backward extends Node {
-  override get name(): string {
-    return "ProdBackward1";
-  }
-  self!: S.Saved;
-  dim!: number;
-  keepdim!: boolean;
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const keepdim = this.keepdim;
-    const self = S.unpack(this.self, this) as Tensor;
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? F.prodBackward(grad, self, result, dim, keepdim) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class max_Backward extends Node {
-  override get name(): string {
-    return "MaxBackward1";
-  }
-  self!: S.Saved;
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? F.extremeBackward(grad, self, result) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class max_dim_Backward extends Node {
-  override get name(): string {
-    return "MaxBackward0";
-  }
-  dim!: number;
-  keepdim!: boolean;
-  self!: S.Geometry;
-  result1!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const keepdim = this.keepdim;
-    const self = this.self;
-    const result1 = S.unpack(this.result1, this) as Tensor;
-    return [
-      this.needs(0) ? F.selectedBackward(grad, dim, result1, self.shape, keepdim) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.result1 = S.drop(this.result1);
-  }
-}
-
-export class min_Backward extends Node {
-  override get name(): string {
-    return "MinBackward1";
-  }
-  self!: S.Saved;
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? F.extremeBackward(grad, self, result) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class min_dim_Backward extends Node {
-  override get name(): string {
-    return "MinBackward0";
-  }
-  dim!: number;
-  keepdim!: boolean;
-  self!: S.Geometry;
-  result1!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const keepdim = this.keepdim;
-    const self = this.self;
-    const result1 = S.unpack(this.result1, this) as Tensor;
-    return [
-      this.needs(0) ? F.selectedBackward(grad, dim, result1, self.shape, keepdim) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.result1 = S.drop(this.result1);
-  }
-}
-
-export class amax_Backward extends Node {
-  override get name(): string {
-    return "AmaxBackward0";
-  }
-  self!: S.Saved;
-  dim!: number | readonly number[] | null;
-  keepdim!: boolean;
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const keepdim = this.keepdim;
-    const self = S.unpack(this.self, this) as Tensor;
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? F.amaxBackward(grad, self, result, dim, keepdim) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class amin_Backward extends Node {
-  override get name(): string {
-    return "AminBackward0";
-  }
-  self!: S.Saved;
-  dim!: number | readonly number[] | null;
-  keepdim!: boolean;
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const keepdim = this.keepdim;
-    const self = S.unpack(this.self, this) as Tensor;
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? F.amaxBackward(grad, self, result, dim, keepdim) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class cumsum_Backward extends Node {
-  override get name(): string {
-    return "CumsumBackward0";
-  }
-  dim!: number;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    return [
-      this.needs(0) ? F.cumsumBackward(grad, dim) : null,
-    ];
-  }
-}
-
-export class cumprod_Backward extends Node {
-  override get name(): string {
-    return "CumprodBackward0";
-  }
-  self!: S.Saved;
-  dim!: number;
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const self = S.unpack(this.self, this) as Tensor;
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? F.cumprodBackward(grad, self, dim, result) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class var_dim_Backward extends Node {
-  override get name(): string {
-    return "VarBackward0";
-  }
-  self!: S.Saved;
-  dim!: number | readonly number[] | null;
-  unbiased!: boolean;
-  keepdim!: boolean;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const keepdim = this.keepdim;
-    const self = S.unpack(this.self, this) as Tensor;
-    const unbiased = this.unbiased;
-    return [
-      this.needs(0) ? F.varBackward(grad, self, dim, unbiased ? 1 : 0, keepdim) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class var_correction_Backward extends Node {
-  override get name(): string {
-    return "VarBackward0";
-  }
-  self!: S.Saved;
-  dim!: number | readonly number[] | null;
-  correction!: Scalar | null;
-  keepdim!: boolean;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const correction = this.correction;
-    const dim = this.dim;
-    const keepdim = this.keepdim;
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? F.varBackward(grad, self, dim, correction, keepdim) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class var_unbiased_Backward extends Node {
-  override get name(): string {
-    return "VarBackward0";
-  }
-  self!: S.Saved;
-  unbiased!: boolean;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    const unbiased = this.unbiased;
-    return [
-      this.needs(0) ? F.varBackward(grad, self, null, unbiased ? 1 : 0, false) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class std_dim_Backward extends Node {
-  override get name(): string {
-    return "StdBackward0";
-  }
-  self!: S.Saved;
-  dim!: number | readonly number[] | null;
-  unbiased!: boolean;
-  keepdim!: boolean;
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const keepdim = this.keepdim;
-    const self = S.unpack(this.self, this) as Tensor;
-    const unbiased = this.unbiased;
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? F.stdBackward(grad, self, result, dim, unbiased ? 1 : 0, keepdim) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class std_correction_Backward extends Node {
-  override get name(): string {
-    return "StdBackward0";
-  }
-  self!: S.Saved;
-  dim!: number | readonly number[] | null;
-  correction!: Scalar | null;
-  keepdim!: boolean;
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const correction = this.correction;
-    const dim = this.dim;
-    const keepdim = this.keepdim;
-    const self = S.unpack(this.self, this) as Tensor;
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? F.stdBackward(grad, self, result, dim, correction, keepdim) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class std_unbiased_Backward extends Node {
-  override get name(): string {
-    return "StdBackward0";
-  }
-  self!: S.Saved;
-  unbiased!: boolean;
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    const unbiased = this.unbiased;
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? F.stdBackward(grad, self, result, null, unbiased ? 1 : 0, false) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class var_mean_dim_Backward extends Node {
-  override get name(): string {
-    return "VarMeanBackward0";
-  }
-  self!: S.Saved;
-  dim!: number | readonly number[] | null;
-  unbiased!: boolean;
-  keepdim!: boolean;
-  override apply(grads: Gradients): Gradients {
-    const dim = this.dim;
-    const keepdim = this.keepdim;
-    const self = S.unpack(this.self, this) as Tensor;
-    const unbiased = this.unbiased;
-    return [
-      this.needs(0) ? F.varMeanBackward(grads, self, dim, unbiased ? 1 : 0, keepdim) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class var_mean_correction_Backward extends Node {
-  override get name(): string {
-    return "VarMeanBackward0";
-  }
-  self!: S.Saved;
-  dim!: number | readonly number[] | null;
-  correction!: Scalar | null;
-  keepdim!: boolean;
-  override apply(grads: Gradients): Gradients {
-    const correction = this.correction;
-    const dim = this.dim;
-    const keepdim = this.keepdim;
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? F.varMeanBackward(grads, self, dim, correction, keepdim) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class var_mean_unbiased_Backward extends Node {
-  override get name(): string {
-    return "VarMeanBackward0";
-  }
-  self!: S.Saved;
-  unbiased!: boolean;
-  override apply(grads: Gradients): Gradients {
-    const self = S.unpack(this.self, this) as Tensor;
-    const unbiased = this.unbiased;
-    return [
-      this.needs(0) ? F.varMeanBackward(grads, self, null, unbiased ? 1 : 0, false) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class std_mean_dim_Backward extends Node {
-  override get name(): string {
-    return "StdMeanBackward0";
-  }
-  self!: S.Saved;
-  dim!: number | readonly number[] | null;
-  unbiased!: boolean;
-  keepdim!: boolean;
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const dim = this.dim;
-    const keepdim = this.keepdim;
-    const self = S.unpack(this.self, this) as Tensor;
-    const unbiased = this.unbiased;
-    const result0 = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? F.stdMeanBackward(grads, self, result0, dim, unbiased ? 1 : 0, keepdim) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class std_mean_correction_Backward extends Node {
-  override get name(): string {
-    return "StdMeanBackward0";
-  }
-  self!: S.Saved;
-  dim!: number | readonly number[] | null;
-  correction!: Scalar | null;
-  keepdim!: boolean;
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const correction = this.correction;
-    const dim = this.dim;
-    const keepdim = this.keepdim;
-    const self = S.unpack(this.self, this) as Tensor;
-    const result0 = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? F.stdMeanBackward(grads, self, result0, dim, correction, keepdim) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class std_mean_unbiased_Backward extends Node {
-  override get name(): string {
-    return "StdMeanBackward0";
-  }
-  self!: S.Saved;
-  unbiased!: boolean;
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const self = S.unpack(this.self, this) as Tensor;
-    const unbiased = this.unbiased;
-    const result0 = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? F.stdMeanBackward(grads, self, result0, null, unbiased ? 1 : 0, false) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class cummax_Backward extends Node {
-  override get name(): string {
-    return "CummaxBackward0";
-  }
-  dim!: number;
-  self!: S.Geometry;
-  result1!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const self = this.self;
-    const result1 = S.unpack(this.result1, this) as Tensor;
-    return [
-      this.needs(0) ? F.cumulatedBackward(grad, self.shape, dim, result1) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.result1 = S.drop(this.result1);
-  }
-}
-
-export class cummin_Backward extends Node {
-  override get name(): string {
-    return "CumminBackward0";
-  }
-  dim!: number;
-  self!: S.Geometry;
-  result1!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const self = this.self;
-    const result1 = S.unpack(this.result1, this) as Tensor;
-    return [
-      this.needs(0) ? F.cumulatedBackward(grad, self.shape, dim, result1) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.result1 = S.drop(this.result1);
-  }
-}
-
-export class logcumsumexp_Backward extends Node {
-  override get name(): string {
-    return "LogcumsumexpBackward0";
-  }
-  self!: S.Saved;
-  dim!: number;
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const self = S.unpack(this.self, this) as Tensor;
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? F.logcumsumexpBackward(grad, self, result, dim) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class sort_Backward extends Node {
-  override get name(): string {
-    return "SortBackward0";
-  }
-  dim!: number;
-  self!: S.Geometry;
-  result1!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const self = this.self;
-    const result1 = S.unpack(this.result1, this) as Tensor;
-    return [
-      this.needs(0) ? F.sortedBackward(grad, self.shape, dim, result1) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.result1 = S.drop(this.result1);
-  }
-}
-
-export class sort_stable_Backward extends Node {
-  override get name(): string {
-    return "SortBackward1";
-  }
-  dim!: number;
-  self!: S.Geometry;
-  result1!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const self = this.self;
-    const result1 = S.unpack(this.result1, this) as Tensor;
-    return [
-      this.needs(0) ? F.sortedBackward(grad, self.shape, dim, result1) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.result1 = S.drop(this.result1);
-  }
-}
-
-export class topk_Backward extends Node {
-  override get name(): string {
-    return "TopkBackward0";
-  }
-  dim!: number;
-  self!: S.Geometry;
-  result1!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const self = this.self;
-    const result1 = S.unpack(this.result1, this) as Tensor;
-    return [
-      this.needs(0) ? F.sortedBackward(grad, self.shape, dim, result1) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.result1 = S.drop(this.result1);
-  }
-}
-
-export class erf_Backward extends Node {
-  override get name(): string {
-    return "ErfBackward0";
-  }
-  self!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? grad.mul(F.errorSlope(self)) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class erfc_Backward extends Node {
-  override get name(): string {
-    return "ErfcBackward0";
-  }
-  self!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? grad.mul(F.errorSlope(self).neg()) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class erfinv_Backward extends Node {
-  override get name(): string {
-    return "ErfinvBackward0";
-  }
-  self!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? grad.mul(F.inverseErrorSlope(self)) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class lgamma_Backward extends Node {
-  override get name(): string {
-    return "LgammaBackward0";
-  }
-  self!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? grad.mul(self.digamma()) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class digamma_Backward extends Node {
-  override get name(): string {
-    return "DigammaBackward0";
-  }
-  self!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? grad.mul(self.polygamma(1)) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class _polygamma_Backward extends Node {
-  override get name(): string {
-    return "PolygammaBackward0";
-  }
-  self!: S.Saved;
-  n!: number;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const n = this.n;
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? grad.mul(self.polygamma(n + 1)) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class sinc_Backward extends Node {
-  override get name(): string {
-    return "SincBackward0";
-  }
-  self!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? F.sincBackward(grad, self) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class xlogy_Tensor_Backward extends Node {
-  override get name(): string {
-    return "XlogyBackward0";
-  }
-  self!: S.Saved;
-  other!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const other = S.unpack(this.other, this) as Tensor;
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? F.xlogyBackward(grad, self, other) : null,
-      this.needs(1) ? grad.mul(self).div(other) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.other = S.drop(this.other);
-  }
-}
-
-export class xlogy_Scalar_Self_Backward extends Node {
-  override get name(): string {
-    return "XlogyBackward1";
-  }
-  self!: Scalar;
-  other!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const other = S.unpack(this.other, this) as Tensor;
-    const self = this.self;
-    return [
-      this.needs(0) ? grad.mul(self).div(other) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.other = S.drop(this.other);
-  }
-}
-
-export class xlogy_Scalar_Other_Backward extends Node {
-  override get name(): string {
-    return "XlogyBackward2";
-  }
-  self!: S.Saved;
-  other!: Scalar;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const other = this.other;
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? F.xlogyBackward(grad, self, other) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class logsumexp_Backward extends Node {
-  override get name(): string {
-    return "LogsumexpBackward0";
-  }
-  self!: S.Saved;
-  dim!: number | readonly number[];
-  keepdim!: boolean;
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const keepdim = this.keepdim;
-    const self = S.unpack(this.self, this) as Tensor;
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? F.logsumexpBackward(grad, self, result, dim, keepdim) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class nansum_Backward extends Node {
-  override get name(): string {
-    return "NansumBackward0";
-  }
-  self!: S.Saved;
-  dim!: number | readonly number[] | null;
-  keepdim!: boolean;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const keepdim = this.keepdim;
-    const self = S.unpack(this.self, this) as Tensor;
-    return [
-      this.needs(0) ? F.nansumBackward(grad, self, dim, keepdim) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-  }
-}
-
-export class median_Backward extends Node {
-  override get name(): string {
-    return "MedianBackward0";
-  }
-  self!: S.Saved;
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? F.extremeBackward(grad, self, result) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class median_dim_Backward extends Node {
-  override get name(): string {
-    return "MedianBackward1";
-  }
-  dim!: number;
-  keepdim!: boolean;
-  self!: S.Geometry;
-  result1!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const keepdim = this.keepdim;
-    const self = this.self;
-    const result1 = S.unpack(this.result1, this) as Tensor;
-    return [
-      this.needs(0) ? F.selectedBackward(grad, dim, result1, self.shape, keepdim) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.result1 = S.drop(this.result1);
-  }
-}
-
-export class nanmedian_Backward extends Node {
-  override get name(): string {
-    return "NanmedianBackward0";
-  }
-  self!: S.Saved;
-  result0!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = S.unpack(this.self, this) as Tensor;
-    const result = S.unpack(this.result0, this) as Tensor;
-    return [
-      this.needs(0) ? F.extremeBackward(grad, self, result) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.self = S.drop(this.self);
-    this.result0 = S.drop(this.result0);
-  }
-}
-
-export class nanmedian_dim_Backward extends Node {
-  override get name(): string {
-    return "NanmedianBackward1";
-  }
-  dim!: number;
-  keepdim!: boolean;
-  self!: S.Geometry;
-  result1!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const keepdim = this.keepdim;
-    const self = this.self;
-    const result1 = S.unpack(this.result1, this) as Tensor;
-    return [
-      this.needs(0) ? F.selectedBackward(grad, dim, result1, self.shape, keepdim) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.result1 = S.drop(this.result1);
-  }
-}
-
-export class mode_Backward extends Node {
-  override get name(): string {
-    return "ModeBackward0";
-  }
-  dim!: number;
-  keepdim!: boolean;
-  self!: S.Geometry;
-  result1!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const keepdim = this.keepdim;
-    const self = this.self;
-    const result1 = S.unpack(this.result1, this) as Tensor;
-    return [
-      this.needs(0) ? F.selectedBackward(grad, dim, result1, self.shape, keepdim) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.result1 = S.drop(this.result1);
-  }
-}
-
-export class kthvalue_Backward extends Node {
-  override get name(): string {
-    return "KthvalueBackward0";
-  }
-  dim!: number;
-  keepdim!: boolean;
-  self!: S.Geometry;
-  result1!: S.Saved;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const keepdim = this.keepdim;
-    const self = this.self;
-    const result1 = S.unpack(this.result1, this) as Tensor;
-    return [
-      this.needs(0) ? F.selectedBackward(grad, dim, result1, self.shape, keepdim) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    this.result1 = S.drop(this.result1);
-  }
-}
-
-export class clone_Backward extends Node {
-  override get name(): string {
-    return "CloneBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? grad : null,
-    ];
-  }
-}
-
-export class copy_Backward extends Node {
-  override get name(): string {
-    return "CopyBackwards";
-  }
-  override get qualifiedName(): string {
-    return "torch::autograd::CopyBackwards";
-  }
-  override get anyResult(): boolean {
-    return true;
-  }
-  src!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const src = this.src;
-    return [
-      this.needs(0) ? F.zerosOf(grad) : null,
-      this.needs(1) ? grad.to(src.device, src.dtype) : null,
-    ];
-  }
-}
-
-export class fill_Backward extends Node {
-  inplace = false;
-  override get name(): string {
-    return this.inplace ? "FillBackward2" : "FillBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? F.zerosOf(grad) : null,
-    ];
-  }
-}
-
-export class fill_Tensor_Backward extends Node {
-  inplace = false;
-  override get name(): string {
-    return this.inplace ? "FillBackward3" : "FillBackward1";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? F.zerosOf(grad) : null,
-      this.needs(1) ? grad.sum() : null,
-    ];
-  }
-}
-
-export class zero_Backward extends Node {
-  override get name(): string {
-    return "ZeroBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? F.zerosOf(grad) : null,
-    ];
-  }
-}
-
-export class _to_copy_Backward extends Node {
-  override get name(): string {
-    return "ToCopyBackward0";
-  }
-  override get anyResult(): boolean {
-    return true;
-  }
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = this.self;
-    return [
-      this.needs(0) ? grad.to(self.device, self.dtype) : null,
-    ];
-  }
-}
-
-export class view_as_real_Backward extends Node {
-  override get name(): string {
-    return "ViewAsRealBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? grad.contiguous().viewAsComplex() : null,
-    ];
-  }
-}
-
-export class view_as_complex_Backward extends Node {
-  override get name(): string {
-    return "ViewAsComplexBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? grad.contiguous().resolveConj().viewAsReal() : null,
-    ];
-  }
-}
-
-export class _conj_Backward extends Node {
-  override get name(): string {
-    return "ConjBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? F.conj(grad) : null,
-    ];
-  }
-}
-
-export class _neg_view_Backward extends Node {
-  override get name(): string {
-    return "NegViewBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? grad.neg() : null,
-    ];
-  }
-}
-
-export class _reshape_alias_Backward extends Node {
-  override get name(): string {
-    return "ReshapeAliasBackward0";
-  }
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = this.self;
-    return [
-      this.needs(0) ? grad.reshape(self.shape) : null,
-    ];
-  }
-}
-
-export class view_Backward extends Node {
-  override get name(): string {
-    return "ViewBackward0";
-  }
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = this.self;
-    return [
-      this.needs(0) ? grad.reshape(self.shape) : null,
-    ];
-  }
-}
-
-export class _unsafe_view_Backward extends Node {
-  override get name(): string {
-    return "UnsafeViewBackward0";
-  }
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = this.self;
-    return [
-      this.needs(0) ? grad.reshape(self.shape) : null,
-    ];
-  }
-}
-
-export class as_strided_Backward extends Node {
-  inplace = false;
-  override get name(): string {
-    return this.inplace ? "AsStridedBackward1" : "AsStridedBackward0";
-  }
-  size!: readonly number[];
-  stride!: readonly number[];
-  storageOffset!: number | null;
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const size = this.size;
-    const storageOffset = this.storageOffset;
-    const stride = this.stride;
-    const self = this.self;
-    return [
-      this.needs(0) ? F.asStridedGrad(grad, self.shape, self.strides, self.offset, size, stride, storageOffset) : null,
-    ];
-  }
-}
-
-export class expand_Backward extends Node {
-  override get name(): string {
-    return "ExpandBackward0";
-  }
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = this.self;
-    return [
-      this.needs(0) ? F.sumTo(grad, self.shape) : null,
-    ];
-  }
-}
-
-export class t_Backward extends Node {
-  inplace = false;
-  override get name(): string {
-    return this.inplace ? "TBackward1" : "TBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? grad.t() : null,
-    ];
-  }
-}
-
-export class transpose_Backward extends Node {
-  inplace = false;
-  override get name(): string {
-    return this.inplace ? "TransposeBackward1" : "TransposeBackward0";
-  }
-  dim0!: number;
-  dim1!: number;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim0 = this.dim0;
-    const dim1 = this.dim1;
-    return [
-      this.needs(0) ? grad.transpose(dim0, dim1) : null,
-    ];
-  }
-}
-
-export class permute_Backward extends Node {
-  override get name(): string {
-    return "PermuteBackward0";
-  }
-  dims!: readonly number[];
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dims = this.dims;
-    return [
-      this.needs(0) ? F.permuteBackward(grad, dims) : null,
-    ];
-  }
-}
-
-export class squeeze_Backward extends Node {
-  inplace = false;
-  override get name(): string {
-    return this.inplace ? "SqueezeBackward3" : "SqueezeBackward0";
-  }
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = this.self;
-    return [
-      this.needs(0) ? grad.reshape(self.shape) : null,
-    ];
-  }
-}
-
-export class squeeze_dim_Backward extends Node {
-  inplace = false;
-  override get name(): string {
-    return this.inplace ? "SqueezeBackward4" : "SqueezeBackward1";
-  }
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = this.self;
-    return [
-      this.needs(0) ? grad.reshape(self.shape) : null,
-    ];
-  }
-}
-
-export class squeeze_dims_Backward extends Node {
-  inplace = false;
-  override get name(): string {
-    return this.inplace ? "SqueezeBackward5" : "SqueezeBackward2";
-  }
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = this.self;
-    return [
-      this.needs(0) ? grad.reshape(self.shape) : null,
-    ];
-  }
-}
-
-export class unsqueeze_Backward extends Node {
-  inplace = false;
-  override get name(): string {
-    return this.inplace ? "UnsqueezeBackward1" : "UnsqueezeBackward0";
-  }
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self = this.self;
-    return [
-      this.needs(0) ? grad.reshape(self.shape) : null,
-    ];
-  }
-}
-
-export class select_Backward extends Node {
-  override get name(): string {
-    return "SelectBackward0";
-  }
-  dim!: number;
-  index!: number;
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const index = this.index;
-    const self = this.self;
-    return [
-      this.needs(0) ? F.selectBackward(grad, self.shape, dim, index) : null,
-    ];
-  }
-}
-
-export class slice_Backward extends Node {
-  override get name(): string {
-    return "SliceBackward0";
-  }
-  dim!: number;
-  start!: number | null;
-  end!: number | null;
-  step!: number;
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim = this.dim;
-    const end = this.end;
-    const start = this.start;
-    const step = this.step;
-    const self = this.self;
-    return [
-      this.needs(0) ? F.sliceBackward(grad, self.shape, dim, start, end, step) : null,
-    ];
-  }
-}
-
-export class diagonal_Backward extends Node {
-  override get name(): string {
-    return "DiagonalBackward0";
-  }
-  offset!: number;
-  dim1!: number;
-  dim2!: number;
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dim1 = this.dim1;
-    const dim2 = this.dim2;
-    const offset = this.offset;
-    const self = this.self;
-    return [
-      this.needs(0) ? F.diagonalBackward(grad, self.shape, offset, dim1, dim2) : null,
-    ];
-  }
-}
-
-export class unbind_Backward extends Node {
-  override get name(): string {
-    return "UnbindBackward0";
-  }
-  dim!: number;
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const dim = this.dim;
-    const self = this.self;
-    return F.unbindBackward(grads, self.shape, dim);
-  }
-}
-
-export class split_Backward extends Node {
-  override get name(): string {
-    return "SplitBackward0";
-  }
-  splitSize!: number;
-  dim!: number;
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const dim = this.dim;
-    const splitSize = this.splitSize;
-    const self = this.self;
-    return F.splitBackward(grads, self.shape, splitSize, dim);
-  }
-}
-
-export class split_sizes_Backward extends Node {
-  override get name(): string {
-    return "SplitWithSizesBackward0";
-  }
-  splitSize!: readonly number[];
-  dim!: number;
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const dim = this.dim;
-    const splitSize = this.splitSize;
-    const self = this.self;
-    return F.joinParts(grads, self.shape, dim, splitSize);
-  }
-}
-
-export class split_with_sizes_Backward extends Node {
-  override get name(): string {
-    return "SplitWithSizesBackward0";
-  }
-  splitSizes!: readonly number[];
-  dim!: number;
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const dim = this.dim;
-    const splitSizes = this.splitSizes;
-    const self = this.self;
-    return F.joinParts(grads, self.shape, dim, splitSizes);
-  }
-}
-
-export class unfold_Backward extends Node {
-  override get name(): string {
-    return "UnfoldBackward0";
-  }
-  dimension!: number;
-  size!: number;
-  step!: number;
-  self!: S.Geometry;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dimension = this.dimension;
-    const size = this.size;
-    const step = this.step;
-    const self = this.self;
-    return [
-      this.needs(0) ? F.unfoldBackward(grad, self.shape, dimension, size, step) : null,
-    ];
-  }
-}
-
-export class alias_Backward extends Node {
-  override get name(): string {
-    return "AliasBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? grad : null,
-    ];
-  }
+    override release(): void {
+      super.release();
+      this.index = S.drop(this.index);
+    }
+  }
+
+  class index_add_Backward extends Node {
+    override get name(): string {
+      return "IndexAddBackward0";
+    }
+    dim!: number;
+    index!: S.Saved;
+    source!: S.Saved;
+    alpha!: Scalar;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const alpha = this.alpha;
+      const dim = this.dim;
+      const index = S.unpack(this.index, this) as Tensor;
+      const source = S.unpack(this.source, this) as Tensor;
+      return [
+        this.needs(0) ? grad : null,
+        this.needs(1) ? F.scaled(grad.indexSelect(dim, index), alpha) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.index = S.drop(this.index);
+      this.source = S.drop(this.source);
+    }
+  }
+
+  class index_copy_Backward extends Node {
+    override get name(): string {
+      return "IndexCopyBackward0";
+    }
+    dim!: number;
+    index!: S.Saved;
+    source!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const index = S.unpack(this.index, this) as Tensor;
+      const source = S.unpack(this.source, this) as Tensor;
+      return [
+        this.needs(0) ? grad.indexFill(dim, index, 0) : null,
+        this.needs(1) ? grad.indexSelect(dim, index) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.index = S.drop(this.index);
+      this.source = S.drop(this.source);
+    }
+  }
+
+  class index_fill_int_Tensor_Backward extends Node {
+    override get name(): string {
+      return "IndexFillBackward1";
+    }
+    dim!: number;
+    index!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const index = S.unpack(this.index, this) as Tensor;
+      return [
+        this.needs(0) ? grad.indexFill(dim, index, 0) : null,
+        this.needs(1) ? F.indexFillValueBackward(grad, dim, index) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.index = S.drop(this.index);
+    }
+  }
+
+  class index_fill_Backward extends Node {
+    override get name(): string {
+      return "IndexFillBackward0";
+    }
+    dim!: number;
+    index!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const index = S.unpack(this.index, this) as Tensor;
+      return [
+        this.needs(0) ? grad.indexFill(dim, index, 0) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.index = S.drop(this.index);
+    }
+  }
+
+  class gather_Backward extends Node {
+    override get name(): string {
+      return "GatherBackward0";
+    }
+    self!: S.Saved;
+    dim!: number;
+    index!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const index = S.unpack(this.index, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.gatherBackward(grad, self.shape, dim, index) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.index = S.drop(this.index);
+    }
+  }
+
+  class scatter_Backward extends Node {
+    override get name(): string {
+      return "ScatterBackward0";
+    }
+    dim!: number;
+    index!: S.Saved;
+    src!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const index = S.unpack(this.index, this) as Tensor;
+      const src = this.src;
+      return [
+        this.needs(0) ? grad.scatter(dim, index, 0) : null,
+        this.needs(1) ? F.scatterSourceBackward(grad, dim, index, src.shape, "ScatterBackward0") : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.index = S.drop(this.index);
+    }
+  }
+
+  class scatter_value_Backward extends Node {
+    override get name(): string {
+      return "ScatterBackward1";
+    }
+    dim!: number;
+    index!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const index = S.unpack(this.index, this) as Tensor;
+      return [
+        this.needs(0) ? grad.scatter(dim, index, 0) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.index = S.drop(this.index);
+    }
+  }
+
+  class scatter_reduce_Backward extends Node {
+    override get name(): string {
+      return "NotImplemented";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const needs = this.needsList();
+      const all: Gradients = this.nothing();
+      if (needs[0] || needs[1]) {
+        const part: Gradients = F.noScatterReduceGradient();
+        all[0] = part[0] ?? null;
+        all[1] = part[1] ?? null;
+      }
+      return all;
+    }
+  }
+
+  class scatter_value_reduce_Backward extends Node {
+    override get name(): string {
+      return "NotImplemented";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? F.noScatterReduceGradient() : null,
+      ];
+    }
+  }
+
+  class scatter_add_Backward extends Node {
+    override get name(): string {
+      return "ScatterAddBackward0";
+    }
+    dim!: number;
+    index!: S.Saved;
+    src!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const index = S.unpack(this.index, this) as Tensor;
+      const src = this.src;
+      return [
+        this.needs(0) ? grad : null,
+        this.needs(1) ? F.scatterSourceBackward(grad, dim, index, src.shape, "ScatterAddBackward0") : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.index = S.drop(this.index);
+    }
+  }
+
+  class masked_fill_Tensor_Backward extends Node {
+    override get name(): string {
+      return "MaskedFillBackward1";
+    }
+    mask!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const mask = S.unpack(this.mask, this) as Tensor;
+      return [
+        this.needs(0) ? grad.maskedFill(mask, 0) : null,
+        this.needs(1) ? F.maskedFillValueBackward(grad, mask) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.mask = S.drop(this.mask);
+    }
+  }
+
+  class masked_fill_Backward extends Node {
+    override get name(): string {
+      return "MaskedFillBackward0";
+    }
+    mask!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const mask = S.unpack(this.mask, this) as Tensor;
+      return [
+        this.needs(0) ? grad.maskedFill(mask, 0) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.mask = S.drop(this.mask);
+    }
+  }
+
+  class masked_select_Backward extends Node {
+    override get name(): string {
+      return "MaskedSelectBackward0";
+    }
+    mask!: S.Saved;
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const mask = S.unpack(this.mask, this) as Tensor;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.maskedSelectBackward(grad, self.shape, mask) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.mask = S.drop(this.mask);
+    }
+  }
+
+  class masked_scatter_Backward extends Node {
+    override get name(): string {
+      return "MaskedScatterBackward0";
+    }
+    mask!: S.Saved;
+    source!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const mask = S.unpack(this.mask, this) as Tensor;
+      const source = this.source;
+      return [
+        this.needs(0) ? grad.maskedFill(mask, 0) : null,
+        this.needs(1) ? F.maskedScatterBackward(grad, mask, source.shape) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.mask = S.drop(this.mask);
+    }
+  }
+
+  class take_Backward extends Node {
+    override get name(): string {
+      return "TakeBackward0";
+    }
+    index!: S.Saved;
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const index = S.unpack(this.index, this) as Tensor;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.takeBackward(grad, self.shape, index) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.index = S.drop(this.index);
+    }
+  }
+
+  class put_Backward extends Node {
+    override get name(): string {
+      return "PutBackward0";
+    }
+    index!: S.Saved;
+    accumulate!: boolean;
+    source!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const accumulate = this.accumulate;
+      const index = S.unpack(this.index, this) as Tensor;
+      const source = this.source;
+      return [
+        this.needs(0) ? F.putBackward(grad, index, accumulate) : null,
+        this.needs(1) ? grad.take(index).reshape(source.shape) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.index = S.drop(this.index);
+    }
+  }
+
+  class cat_Backward extends Node {
+    override get name(): string {
+      return "CatBackward0";
+    }
+    dim!: number;
+    tensors!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const tensors = this.tensors;
+      return F.catBackward(grad, tensors.shape, dim);
+    }
+  }
+
+  class stack_Backward extends Node {
+    override get name(): string {
+      return "StackBackward0";
+    }
+    dim!: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      return grad.unbind(dim);
+    }
+  }
+
+  class repeat_Backward extends Node {
+    override get name(): string {
+      return "RepeatBackward0";
+    }
+    repeats!: readonly number[];
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const repeats = this.repeats;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.repeatBackward(grad, repeats, self.shape) : null,
+      ];
+    }
+  }
+
+  class _repeat_each_Backward extends Node {
+    override get name(): string {
+      return "ViewBackward0";
+    }
+    count!: number;
+    dim!: number;
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const count = this.count;
+      const dim = this.dim;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.repeatEachBackward(grad, self.shape, count, dim) : null,
+      ];
+    }
+  }
+
+  class flip_Backward extends Node {
+    override get name(): string {
+      return "FlipBackward0";
+    }
+    dims!: readonly number[];
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dims = this.dims;
+      return [
+        this.needs(0) ? grad.flip(dims) : null,
+      ];
+    }
+  }
+
+  class roll_Backward extends Node {
+    override get name(): string {
+      return "RollBackward0";
+    }
+    shifts!: readonly number[];
+    dims!: number | readonly number[] | null;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dims = this.dims;
+      const shifts = this.shifts;
+      return [
+        this.needs(0) ? F.rollBackward(grad, shifts, dims) : null,
+      ];
+    }
+  }
+
+  class rot90_Backward extends Node {
+    override get name(): string {
+      return "Rot90Backward0";
+    }
+    k!: number;
+    dims!: number | readonly number[] | null;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dims = this.dims;
+      const k = this.k;
+      return [
+        this.needs(0) ? grad.rot90(-k, dims) : null,
+      ];
+    }
+  }
+
+  class _mse_loss_Backward extends Node {
+    override get name(): string {
+      return "MseLossBackward0";
+    }
+    self!: S.Saved;
+    target!: S.Saved;
+    reduction!: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const reduction = this.reduction;
+      const self = S.unpack(this.self, this) as Tensor;
+      const target = S.unpack(this.target, this) as Tensor;
+      return [
+        this.needs(0) ? F.mseBackward(grad, self, target, reduction) : null,
+        this.needs(1) ? F.mseBackward(grad, target, self, reduction) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.target = S.drop(this.target);
+    }
+  }
+
+  class _smooth_l1_loss_Backward extends Node {
+    override get name(): string {
+      return "SmoothL1LossBackward0";
+    }
+    self!: S.Saved;
+    target!: S.Saved;
+    reduction!: number;
+    beta!: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const beta = this.beta;
+      const reduction = this.reduction;
+      const self = S.unpack(this.self, this) as Tensor;
+      const target = S.unpack(this.target, this) as Tensor;
+      return [
+        this.needs(0) ? F.smoothL1Backward(grad, self, target, reduction, beta) : null,
+        this.needs(1) ? F.smoothL1Backward(grad, target, self, reduction, beta) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.target = S.drop(this.target);
+    }
+  }
+
+  class _huber_loss_Backward extends Node {
+    override get name(): string {
+      return "HuberLossBackward0";
+    }
+    self!: S.Saved;
+    target!: S.Saved;
+    reduction!: number;
+    delta!: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const delta = this.delta;
+      const reduction = this.reduction;
+      const self = S.unpack(this.self, this) as Tensor;
+      const target = S.unpack(this.target, this) as Tensor;
+      return [
+        this.needs(0) ? F.huberBackward(grad, self, target, reduction, delta) : null,
+        this.needs(1) ? F.huberBackward(grad, target, self, reduction, delta) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.target = S.drop(this.target);
+    }
+  }
+
+  class mm_Backward extends Node {
+    override get name(): string {
+      return "MmBackward0";
+    }
+    self!: S.Saved;
+    mat2!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const mat2 = S.unpack(this.mat2, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.mmSelfBackward(grad, mat2, self._strides, 1) : null,
+        this.needs(1) ? F.mmOtherBackward(grad, self, mat2._strides, 1) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.mat2 = S.drop(this.mat2);
+    }
+  }
+
+  class bmm_Backward extends Node {
+    override get name(): string {
+      return "BmmBackward0";
+    }
+    self!: S.Saved;
+    mat2!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const mat2 = S.unpack(this.mat2, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? grad.bmm(F.conj(mat2.transpose(1, 2))) : null,
+        this.needs(1) ? F.conj(self.transpose(1, 2)).bmm(grad) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.mat2 = S.drop(this.mat2);
+    }
+  }
+
+  class addmm_Backward extends Node {
+    override get name(): string {
+      return "AddmmBackward0";
+    }
+    mat1!: S.Saved;
+    mat2!: S.Saved;
+    beta!: Scalar;
+    alpha!: Scalar;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const alpha = this.alpha;
+      const beta = this.beta;
+      const mat1 = S.unpack(this.mat1, this) as Tensor;
+      const mat2 = S.unpack(this.mat2, this) as Tensor;
+      return [
+        this.needs(0) ? F.scaled(grad, beta) : null,
+        this.needs(1) ? F.mmSelfBackward(grad, mat2, mat1._strides, alpha) : null,
+        this.needs(2) ? F.mmOtherBackward(grad, mat1, mat2._strides, alpha) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.mat1 = S.drop(this.mat1);
+      this.mat2 = S.drop(this.mat2);
+    }
+  }
+
+  class baddbmm_Backward extends Node {
+    override get name(): string {
+      return "BaddbmmBackward0";
+    }
+    batch1!: S.Saved;
+    batch2!: S.Saved;
+    beta!: Scalar;
+    alpha!: Scalar;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const alpha = this.alpha;
+      const batch1 = S.unpack(this.batch1, this) as Tensor;
+      const batch2 = S.unpack(this.batch2, this) as Tensor;
+      const beta = this.beta;
+      return [
+        this.needs(0) ? F.scaled(grad, beta) : null,
+        this.needs(1) ? F.scaled(grad.bmm(F.conj(batch2.transpose(1, 2))), alpha) : null,
+        this.needs(2) ? F.scaled(F.conj(batch1.transpose(1, 2)).bmm(grad), alpha) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.batch1 = S.drop(this.batch1);
+      this.batch2 = S.drop(this.batch2);
+    }
+  }
+
+  class addbmm_Backward extends Node {
+    override get name(): string {
+      return "AddbmmBackward0";
+    }
+    batch1!: S.Saved;
+    batch2!: S.Saved;
+    beta!: Scalar;
+    alpha!: Scalar;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const alpha = this.alpha;
+      const batch1 = S.unpack(this.batch1, this) as Tensor;
+      const batch2 = S.unpack(this.batch2, this) as Tensor;
+      const beta = this.beta;
+      return [
+        this.needs(0) ? F.scaled(grad, beta) : null,
+        this.needs(1) ? F.scaled(F.overBatch(grad, batch2.shape).bmm(F.conj(batch2.transpose(1, 2))), alpha) : null,
+        this.needs(2) ? F.scaled(F.conj(batch1.transpose(1, 2)).bmm(F.overBatch(grad, batch1.shape)), alpha) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.batch1 = S.drop(this.batch1);
+      this.batch2 = S.drop(this.batch2);
+    }
+  }
+
+  class mv_Backward extends Node {
+    override get name(): string {
+      return "MvBackward0";
+    }
+    self!: S.Saved;
+    vec!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      const vec = S.unpack(this.vec, this) as Tensor;
+      return [
+        this.needs(0) ? grad.outer(F.conj(vec)) : null,
+        this.needs(1) ? F.conj(self).t().mv(grad) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.vec = S.drop(this.vec);
+    }
+  }
+
+  class addmv_Backward extends Node {
+    override get name(): string {
+      return "AddmvBackward0";
+    }
+    mat!: S.Saved;
+    vec!: S.Saved;
+    beta!: Scalar;
+    alpha!: Scalar;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const alpha = this.alpha;
+      const beta = this.beta;
+      const mat = S.unpack(this.mat, this) as Tensor;
+      const vec = S.unpack(this.vec, this) as Tensor;
+      return [
+        this.needs(0) ? F.scaled(grad, beta) : null,
+        this.needs(1) ? F.scaled(grad.outer(F.conj(vec)), alpha) : null,
+        this.needs(2) ? F.scaled(F.conj(mat.t()).mv(grad), alpha) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.mat = S.drop(this.mat);
+      this.vec = S.drop(this.vec);
+    }
+  }
+
+  class dot_Backward extends Node {
+    override get name(): string {
+      return "DotBackward0";
+    }
+    self!: S.Saved;
+    tensor!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      const tensor = S.unpack(this.tensor, this) as Tensor;
+      return [
+        this.needs(0) ? grad.mul(F.conj(tensor)) : null,
+        this.needs(1) ? grad.mul(F.conj(self)) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.tensor = S.drop(this.tensor);
+    }
+  }
+
+  class vdot_Backward extends Node {
+    override get name(): string {
+      return "VdotBackward0";
+    }
+    self!: S.Saved;
+    other!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const other = S.unpack(this.other, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.conj(grad).mul(other) : null,
+        this.needs(1) ? grad.mul(self) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.other = S.drop(this.other);
+    }
+  }
+
+  class addr_Backward extends Node {
+    override get name(): string {
+      return "AddrBackward0";
+    }
+    vec1!: S.Saved;
+    vec2!: S.Saved;
+    beta!: Scalar;
+    alpha!: Scalar;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const alpha = this.alpha;
+      const beta = this.beta;
+      const vec1 = S.unpack(this.vec1, this) as Tensor;
+      const vec2 = S.unpack(this.vec2, this) as Tensor;
+      return [
+        this.needs(0) ? F.scaled(grad, beta) : null,
+        this.needs(1) ? F.scaled(grad.mv(F.conj(vec2)), alpha) : null,
+        this.needs(2) ? F.scaled(grad.t().mv(F.conj(vec1)), alpha) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.vec1 = S.drop(this.vec1);
+      this.vec2 = S.drop(this.vec2);
+    }
+  }
+
+  class _softmax_Backward extends Node {
+    override get name(): string {
+      return "SoftmaxBackward0";
+    }
+    dim!: number;
+    self!: S.Geometry;
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const self = this.self;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.softmaxBackward(grad, result, dim, self.dtype) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class _log_softmax_Backward extends Node {
+    override get name(): string {
+      return "LogSoftmaxBackward0";
+    }
+    dim!: number;
+    self!: S.Geometry;
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const self = this.self;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.logSoftmaxBackward(grad, result, dim, self.dtype) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class _softmax_backward_data_Backward extends Node {
+    override get name(): string {
+      return "SoftmaxBackwardDataBackward0";
+    }
+    gradOutput!: S.Saved;
+    output!: S.Saved;
+    dim!: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
+      const output = S.unpack(this.output, this) as Tensor;
+      const needs = this.needsList();
+      const all: Gradients = this.nothing();
+      if (needs[0] || needs[1]) {
+        const part: Gradients = F.softmaxDoubleBackward(grad, gradOutput, output, dim);
+        all[0] = part[0] ?? null;
+        all[1] = part[1] ?? null;
+      }
+      return all;
+    }
+    override release(): void {
+      super.release();
+      this.gradOutput = S.drop(this.gradOutput);
+      this.output = S.drop(this.output);
+    }
+  }
+
+  class _log_softmax_backward_data_Backward extends Node {
+    override get name(): string {
+      return "LogSoftmaxBackwardDataBackward0";
+    }
+    gradOutput!: S.Saved;
+    output!: S.Saved;
+    dim!: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
+      const output = S.unpack(this.output, this) as Tensor;
+      const needs = this.needsList();
+      const all: Gradients = this.nothing();
+      if (needs[0] || needs[1]) {
+        const part: Gradients = F.logSoftmaxDoubleBackward(grad, gradOutput, output, dim);
+        all[0] = part[0] ?? null;
+        all[1] = part[1] ?? null;
+      }
+      return all;
+    }
+    override release(): void {
+      super.release();
+      this.gradOutput = S.drop(this.gradOutput);
+      this.output = S.drop(this.output);
+    }
+  }
+
+  class linalg_vector_norm_Backward extends Node {
+    override get name(): string {
+      return "LinalgVectorNormBackward0";
+    }
+    self!: S.Saved;
+    ord!: Scalar;
+    dim!: number | readonly number[] | null;
+    keepdim!: boolean;
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const ord = this.ord;
+      const self = S.unpack(this.self, this) as Tensor;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.vectorNormBackward(grad, self, ord, result, dim, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class acos_Backward extends Node {
+    override get name(): string {
+      return "AcosBackward0";
+    }
+    self!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? grad.mul(F.conj(F.inverseLeg(self)).neg()) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class asin_Backward extends Node {
+    override get name(): string {
+      return "AsinBackward0";
+    }
+    self!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? grad.mul(F.conj(F.inverseLeg(self))) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class atan_Backward extends Node {
+    override get name(): string {
+      return "AtanBackward0";
+    }
+    self!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? grad.div(F.conj(self.mul(self).add(1))) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class tan_Backward extends Node {
+    override get name(): string {
+      return "TanBackward0";
+    }
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? grad.mul(F.conj(result.pow(2).add(1))) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class sinh_Backward extends Node {
+    override get name(): string {
+      return "SinhBackward0";
+    }
+    self!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? grad.mul(F.conj(self.cosh())) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class cosh_Backward extends Node {
+    override get name(): string {
+      return "CoshBackward0";
+    }
+    self!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? grad.mul(F.conj(self.sinh())) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class acosh_Backward extends Node {
+    override get name(): string {
+      return "AcoshBackward0";
+    }
+    self!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.acoshBackward(grad, self) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class asinh_Backward extends Node {
+    override get name(): string {
+      return "AsinhBackward0";
+    }
+    self!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? grad.mul(F.conj(self.pow(2).add(1).rsqrt())) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class atanh_Backward extends Node {
+    override get name(): string {
+      return "AtanhBackward0";
+    }
+    self!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? grad.div(F.conj(self.pow(2).neg().add(1))) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class log2_Backward extends Node {
+    override get name(): string {
+      return "Log2Backward0";
+    }
+    self!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? grad.div(F.conj(self).mul(Math.LN2)) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class log10_Backward extends Node {
+    override get name(): string {
+      return "Log10Backward0";
+    }
+    self!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? grad.div(F.conj(self).mul(Math.LN10)) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class exp2_Backward extends Node {
+    override get name(): string {
+      return "Exp2Backward0";
+    }
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? grad.mul(F.conj(result)).mul(Math.LN2) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class deg2rad_Backward extends Node {
+    override get name(): string {
+      return "Deg2RadBackward0";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? grad.mul(Math.PI / 180) : null,
+      ];
+    }
+  }
+
+  class rad2deg_Backward extends Node {
+    override get name(): string {
+      return "Rad2DegBackward0";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? grad.mul(180 / Math.PI) : null,
+      ];
+    }
+  }
+
+  class logit_Backward extends Node {
+    override get name(): string {
+      return "LogitBackward0";
+    }
+    self!: S.Saved;
+    eps!: number | null;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const eps = this.eps;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.logitBackward(grad, self, eps) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class clamp_min_Backward extends Node {
+    override get name(): string {
+      return "ClampMinBackward0";
+    }
+    self!: S.Saved;
+    min!: Scalar;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const min = this.min;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.clampBackward(grad, self, min, null) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class clamp_min_Tensor_Backward extends Node {
+    override get name(): string {
+      return "ClampMinBackward1";
+    }
+    self!: S.Saved;
+    min!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const min = S.unpack(this.min, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.clampBackward(grad, self, min, null) : null,
+        this.needs(1) ? F.lowerBoundBackward(grad, self, min) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.min = S.drop(this.min);
+    }
+  }
+
+  class clamp_max_Backward extends Node {
+    override get name(): string {
+      return "ClampMaxBackward0";
+    }
+    self!: S.Saved;
+    max!: Scalar;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const max = this.max;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.clampBackward(grad, self, null, max) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class clamp_max_Tensor_Backward extends Node {
+    override get name(): string {
+      return "ClampMaxBackward1";
+    }
+    self!: S.Saved;
+    max!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const max = S.unpack(this.max, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.clampBackward(grad, self, null, max) : null,
+        this.needs(1) ? F.upperBoundBackward(grad, self, max) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.max = S.drop(this.max);
+    }
+  }
+
+  class logaddexp_Backward extends Node {
+    override get name(): string {
+      return "LogaddexpBackward0";
+    }
+    self!: S.Saved;
+    other!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const other = S.unpack(this.other, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? grad.div(F.conj(other.sub(self).exp().add(1))) : null,
+        this.needs(1) ? grad.div(F.conj(self.sub(other).exp().add(1))) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.other = S.drop(this.other);
+    }
+  }
+
+  class logaddexp2_Backward extends Node {
+    override get name(): string {
+      return "Logaddexp2Backward0";
+    }
+    self!: S.Saved;
+    other!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const other = S.unpack(this.other, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.logaddexp2Backward(grad, self, other) : null,
+        this.needs(1) ? F.logaddexp2Backward(grad, other, self) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.other = S.drop(this.other);
+    }
+  }
+
+  class eq_Backward extends Node {
+    special = false;
+    override get name(): string {
+      return this.special ? "EqBackward1" : "EqBackward0";
+    }
+    self!: S.Geometry;
+    other!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      const other = this.other;
+      return [
+        this.needs(0) ? F.noGradient(grad, self.shape) : null,
+        this.needs(1) ? F.noGradient(grad, other.shape) : null,
+      ];
+    }
+  }
+
+  class ne_Backward extends Node {
+    special = false;
+    override get name(): string {
+      return this.special ? "NeBackward1" : "NeBackward0";
+    }
+    self!: S.Geometry;
+    other!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      const other = this.other;
+      return [
+        this.needs(0) ? F.noGradient(grad, self.shape) : null,
+        this.needs(1) ? F.noGradient(grad, other.shape) : null,
+      ];
+    }
+  }
+
+  class lt_Backward extends Node {
+    special = false;
+    override get name(): string {
+      return this.special ? "LtBackward1" : "LtBackward0";
+    }
+    self!: S.Geometry;
+    other!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      const other = this.other;
+      return [
+        this.needs(0) ? F.noGradient(grad, self.shape) : null,
+        this.needs(1) ? F.noGradient(grad, other.shape) : null,
+      ];
+    }
+  }
+
+  class le_Backward extends Node {
+    special = false;
+    override get name(): string {
+      return this.special ? "LeBackward1" : "LeBackward0";
+    }
+    self!: S.Geometry;
+    other!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      const other = this.other;
+      return [
+        this.needs(0) ? F.noGradient(grad, self.shape) : null,
+        this.needs(1) ? F.noGradient(grad, other.shape) : null,
+      ];
+    }
+  }
+
+  class gt_Backward extends Node {
+    special = false;
+    override get name(): string {
+      return this.special ? "GtBackward1" : "GtBackward0";
+    }
+    self!: S.Geometry;
+    other!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      const other = this.other;
+      return [
+        this.needs(0) ? F.noGradient(grad, self.shape) : null,
+        this.needs(1) ? F.noGradient(grad, other.shape) : null,
+      ];
+    }
+  }
+
+  class ge_Backward extends Node {
+    special = false;
+    override get name(): string {
+      return this.special ? "GeBackward1" : "GeBackward0";
+    }
+    self!: S.Geometry;
+    other!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      const other = this.other;
+      return [
+        this.needs(0) ? F.noGradient(grad, self.shape) : null,
+        this.needs(1) ? F.noGradient(grad, other.shape) : null,
+      ];
+    }
+  }
+
+  class hypot_Backward extends Node {
+    override get name(): string {
+      return "HypotBackward0";
+    }
+    self!: S.Saved;
+    other!: S.Saved;
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const other = S.unpack(this.other, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? grad.mul(self.div(result)) : null,
+        this.needs(1) ? grad.mul(other.div(result)) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.other = S.drop(this.other);
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class nextafter_Backward extends Node {
+    override get name(): string {
+      return "NextafterBackward0";
+    }
+    self!: S.Saved;
+    other!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const other = S.unpack(this.other, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? grad.maskedFill(self.eq(other), 0) : null,
+        this.needs(1) ? F.zerosOf(grad) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.other = S.drop(this.other);
+    }
+  }
+
+  class heaviside_Backward extends Node {
+    override get name(): string {
+      return "NotImplemented";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const needs = this.needsList();
+      const all: Gradients = this.nothing();
+      if (needs[0] || needs[1]) {
+        const part: Gradients = F.noDerivative("heaviside");
+        all[0] = part[0] ?? null;
+        all[1] = part[1] ?? null;
+      }
+      return all;
+    }
+  }
+
+  class fmax_Backward extends Node {
+    override get name(): string {
+      return "FmaxBackward0";
+    }
+    self!: S.Saved;
+    other!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const other = S.unpack(this.other, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.fmaxBackward(grad, self, other) : null,
+        this.needs(1) ? F.fmaxOtherBackward(grad, self, other) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.other = S.drop(this.other);
+    }
+  }
+
+  class fmin_Backward extends Node {
+    override get name(): string {
+      return "FminBackward0";
+    }
+    self!: S.Saved;
+    other!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const other = S.unpack(this.other, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.fminBackward(grad, self, other) : null,
+        this.needs(1) ? F.fminOtherBackward(grad, self, other) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.other = S.drop(this.other);
+    }
+  }
+
+  class ldexp_Backward extends Node {
+    override get name(): string {
+      return "LdexpBackward0";
+    }
+    other!: S.Saved;
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const other = S.unpack(this.other, this) as Tensor;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? grad.mul(F.conj(F.exp2Of(other, grad))) : null,
+        this.needs(1) ? grad.mul(F.conj(result)).mul(Math.LN2) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.other = S.drop(this.other);
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class nan_to_num_Backward extends Node {
+    override get name(): string {
+      return "NanToNumBackward0";
+    }
+    self!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? grad.mul(self.isfinite()) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class reciprocal_Backward extends Node {
+    override get name(): string {
+      return "ReciprocalBackward0";
+    }
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? grad.neg().mul(F.conj(result.mul(result))) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class rsqrt_Backward extends Node {
+    override get name(): string {
+      return "RsqrtBackward0";
+    }
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? grad.mul(F.conj(result.pow(3)).mul(-0.5)) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class expm1_Backward extends Node {
+    override get name(): string {
+      return "Expm1Backward0";
+    }
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? grad.mul(F.conj(result).add(1)) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class sign_Backward extends Node {
+    override get name(): string {
+      return "SignBackward0";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? F.zerosOf(grad) : null,
+      ];
+    }
+  }
+
+  class sgn_Backward extends Node {
+    override get name(): string {
+      return "SgnBackward0";
+    }
+    self!: S.Saved;
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.sgnBackward(grad, self, result) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class abs_Backward extends Node {
+    override get name(): string {
+      return "AbsBackward0";
+    }
+    self!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? grad.mul(F.sgn(self)) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class neg_Backward extends Node {
+    override get name(): string {
+      return "NegBackward0";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? grad.neg() : null,
+      ];
+    }
+  }
+
+  class exp_Backward extends Node {
+    override get name(): string {
+      return "ExpBackward0";
+    }
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? grad.mul(F.conj(result)) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class log_Backward extends Node {
+    override get name(): string {
+      return "LogBackward0";
+    }
+    self!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? grad.div(F.conj(self)) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class log1p_Backward extends Node {
+    override get name(): string {
+      return "Log1PBackward0";
+    }
+    self!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? grad.div(F.conj(self.add(1))) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class sqrt_Backward extends Node {
+    override get name(): string {
+      return "SqrtBackward0";
+    }
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? grad.div(F.conj(result).mul(2)) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class tanh_Backward extends Node {
+    override get name(): string {
+      return "TanhBackward0";
+    }
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.tanhBackward(grad, result) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class sigmoid_Backward extends Node {
+    override get name(): string {
+      return "SigmoidBackward0";
+    }
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.sigmoidBackward(grad, result) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class sin_Backward extends Node {
+    override get name(): string {
+      return "SinBackward0";
+    }
+    self!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? grad.mul(F.conj(self.cos())) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class cos_Backward extends Node {
+    override get name(): string {
+      return "CosBackward0";
+    }
+    self!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? grad.mul(F.conj(self.sin()).neg()) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class relu_Backward extends Node {
+    override get name(): string {
+      return "ReluBackward0";
+    }
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.thresholdBackward(grad, result) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class floor_Backward extends Node {
+    override get name(): string {
+      return "FloorBackward0";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? F.zerosOf(grad) : null,
+      ];
+    }
+  }
+
+  class ceil_Backward extends Node {
+    override get name(): string {
+      return "CeilBackward0";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? F.zerosOf(grad) : null,
+      ];
+    }
+  }
+
+  class trunc_Backward extends Node {
+    override get name(): string {
+      return "TruncBackward0";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? F.zerosOf(grad) : null,
+      ];
+    }
+  }
+
+  class round_Backward extends Node {
+    override get name(): string {
+      return "RoundBackward0";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? F.zerosOf(grad) : null,
+      ];
+    }
+  }
+
+  class round_decimals_Backward extends Node {
+    override get name(): string {
+      return "RoundBackward1";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? F.zerosOf(grad) : null,
+      ];
+    }
+  }
+
+  class frac_Backward extends Node {
+    override get name(): string {
+      return "FracBackward0";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? grad : null,
+      ];
+    }
+  }
+
+  class add_Backward extends Node {
+    override get name(): string {
+      return "AddBackward0";
+    }
+    alpha!: Scalar;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const alpha = this.alpha;
+      return [
+        this.needs(0) ? grad : null,
+        this.needs(1) ? F.scaled(grad, alpha) : null,
+      ];
+    }
+  }
+
+  class sub_Backward extends Node {
+    override get name(): string {
+      return "SubBackward0";
+    }
+    alpha!: Scalar;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const alpha = this.alpha;
+      return [
+        this.needs(0) ? grad : null,
+        this.needs(1) ? F.scaled(grad.neg(), alpha) : null,
+      ];
+    }
+  }
+
+  class rsub_Backward extends Node {
+    special = false;
+    override get name(): string {
+      return this.special ? "RsubBackward0" : "RsubBackward1";
+    }
+    alpha!: Scalar;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const alpha = this.alpha;
+      return [
+        this.needs(0) ? F.scaled(grad.neg(), alpha) : null,
+        this.needs(1) ? grad : null,
+      ];
+    }
+  }
+
+  class mul_Backward extends Node {
+    override get name(): string {
+      return "MulBackward0";
+    }
+    self!: S.Saved;
+    other!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const other = S.unpack(this.other, this) as Tensor | Scalar;
+      const self = S.unpack(this.self, this) as Tensor | Scalar;
+      return [
+        this.needs(0) ? F.mulBackward(grad, other) : null,
+        this.needs(1) ? F.mulBackward(grad, self) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.other = S.drop(this.other);
+    }
+  }
+
+  class div_Backward extends Node {
+    special = false;
+    override get name(): string {
+      return this.special ? "DivBackward2" : "DivBackward0";
+    }
+    self!: S.Saved;
+    other!: S.Saved;
+    roundingMode!: string | null;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const other = S.unpack(this.other, this) as Tensor | Scalar;
+      const roundingMode = this.roundingMode;
+      const self = S.unpack(this.self, this) as Tensor | Scalar;
+      return [
+        this.needs(0) ? F.divSelfBackward(grad, other, roundingMode) : null,
+        this.needs(1) ? F.divOtherBackward(grad, self, other, roundingMode) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.other = S.drop(this.other);
+    }
+  }
+
+  class true_divide_Backward extends Node {
+    override get name(): string {
+      return "DivBackward0";
+    }
+    self!: S.Saved;
+    other!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const other = S.unpack(this.other, this) as Tensor | Scalar;
+      const self = S.unpack(this.self, this) as Tensor | Scalar;
+      return [
+        this.needs(0) ? F.divSelfBackward(grad, other, null) : null,
+        this.needs(1) ? F.divOtherBackward(grad, self, other, null) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.other = S.drop(this.other);
+    }
+  }
+
+  class floor_divide_Backward extends Node {
+    override get name(): string {
+      return "NotImplemented";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const needs = this.needsList();
+      const all: Gradients = this.nothing();
+      if (needs[0] || needs[1]) {
+        const part: Gradients = F.notDerivable("floor_divide");
+        all[0] = part[0] ?? null;
+        all[1] = part[1] ?? null;
+      }
+      return all;
+    }
+  }
+
+  class remainder_Backward extends Node {
+    special = false;
+    override get name(): string {
+      return this.special ? "RemainderBackward1" : "RemainderBackward0";
+    }
+    self!: S.Saved;
+    other!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const other = S.unpack(this.other, this) as Tensor | Scalar;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? grad : null,
+        this.needs(1) ? grad.neg().mul(F.floorQuotient(self, other)) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.other = S.drop(this.other);
+    }
+  }
+
+  class remainder_Scalar_Tensor_Backward extends Node {
+    override get name(): string {
+      return "NotImplemented";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? F.notDerivable("remainder") : null,
+      ];
+    }
+  }
+
+  class fmod_Backward extends Node {
+    special = false;
+    override get name(): string {
+      return this.special ? "FmodBackward1" : "FmodBackward0";
+    }
+    self!: S.Saved;
+    other!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const other = S.unpack(this.other, this) as Tensor | Scalar;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? grad : null,
+        this.needs(1) ? grad.neg().mul(F.truncQuotient(self, other)) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.other = S.drop(this.other);
+    }
+  }
+
+  class pow_Tensor_Backward extends Node {
+    override get name(): string {
+      return "PowBackward1";
+    }
+    self!: S.Saved;
+    exponent!: S.Saved;
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const exponent = S.unpack(this.exponent, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.powBackwardSelf(grad, self, exponent) : null,
+        this.needs(1) ? F.powBackwardExponent(grad, self, exponent, result) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.exponent = S.drop(this.exponent);
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class pow_Backward extends Node {
+    override get name(): string {
+      return "PowBackward0";
+    }
+    self!: S.Saved;
+    exponent!: Scalar;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const exponent = this.exponent;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.powBackward(grad, self, exponent) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class pow_Scalar_Backward extends Node {
+    override get name(): string {
+      return "PowBackward2";
+    }
+    self!: Scalar;
+    exponent!: S.Saved;
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const exponent = S.unpack(this.exponent, this) as Tensor;
+      const self = this.self;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.powBackwardExponent(grad, self, exponent, result) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.exponent = S.drop(this.exponent);
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class maximum_Backward extends Node {
+    override get name(): string {
+      return "MaximumBackward0";
+    }
+    self!: S.Saved;
+    other!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const other = S.unpack(this.other, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.extremumBackward(grad, self, other, self.lt(other)) : null,
+        this.needs(1) ? F.extremumBackward(grad, self, other, self.gt(other)) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.other = S.drop(this.other);
+    }
+  }
+
+  class minimum_Backward extends Node {
+    override get name(): string {
+      return "MinimumBackward0";
+    }
+    self!: S.Saved;
+    other!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const other = S.unpack(this.other, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.extremumBackward(grad, self, other, self.gt(other)) : null,
+        this.needs(1) ? F.extremumBackward(grad, self, other, self.lt(other)) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.other = S.drop(this.other);
+    }
+  }
+
+  class atan2_Backward extends Node {
+    override get name(): string {
+      return "Atan2Backward0";
+    }
+    self!: S.Saved;
+    other!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const other = S.unpack(this.other, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      const needs = this.needsList();
+      const all: Gradients = this.nothing();
+      if (needs[0] || needs[1]) {
+        const part: Gradients = F.atan2Backward(grad, self, other);
+        all[0] = part[0] ?? null;
+        all[1] = part[1] ?? null;
+      }
+      return all;
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.other = S.drop(this.other);
+    }
+  }
+
+  class copysign_Backward extends Node {
+    special = false;
+    override get name(): string {
+      return this.special ? "CopysignBackward0" : "CopysignBackward1";
+    }
+    self!: S.Saved;
+    other!: S.Geometry;
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      const other = this.other;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.copysignBackward(grad, self, result) : null,
+        this.needs(1) ? F.noGradient(grad, other.shape) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class lerp_Backward extends Node {
+    special = false;
+    override get name(): string {
+      return this.special ? "LerpBackward1" : "LerpBackward0";
+    }
+    self!: S.Saved;
+    end!: S.Saved;
+    weight!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const end = S.unpack(this.end, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      const weight = S.unpack(this.weight, this) as Tensor | Scalar;
+      return [
+        this.needs(0) ? grad.mul(F.conj(F.oneMinus(weight))) : null,
+        this.needs(1) ? grad.mul(F.conj(weight)) : null,
+        this.needs(2) ? grad.mul(F.conj(end.sub(self))) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.end = S.drop(this.end);
+      this.weight = S.drop(this.weight, true);
+    }
+  }
+
+  class addcmul_Backward extends Node {
+    override get name(): string {
+      return "AddcmulBackward0";
+    }
+    tensor1!: S.Saved;
+    tensor2!: S.Saved;
+    value!: Scalar;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const tensor1 = S.unpack(this.tensor1, this) as Tensor;
+      const tensor2 = S.unpack(this.tensor2, this) as Tensor;
+      const value = this.value;
+      return [
+        this.needs(0) ? grad : null,
+        this.needs(1) ? grad.mul(F.conj(tensor2.mul(value))) : null,
+        this.needs(2) ? grad.mul(F.conj(tensor1.mul(value))) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.tensor1 = S.drop(this.tensor1);
+      this.tensor2 = S.drop(this.tensor2);
+    }
+  }
+
+  class addcdiv_Backward extends Node {
+    override get name(): string {
+      return "AddcdivBackward0";
+    }
+    tensor1!: S.Saved;
+    tensor2!: S.Saved;
+    value!: Scalar;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const tensor1 = S.unpack(this.tensor1, this) as Tensor;
+      const tensor2 = S.unpack(this.tensor2, this) as Tensor;
+      const value = this.value;
+      return [
+        this.needs(0) ? grad : null,
+        this.needs(1) ? F.scaled(grad.div(F.conj(tensor2)), value) : null,
+        this.needs(2) ? F.scaled(grad.mul(F.conj(tensor1.div(tensor2.mul(tensor2)))).neg(), value) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.tensor1 = S.drop(this.tensor1);
+      this.tensor2 = S.drop(this.tensor2);
+    }
+  }
+
+  class clamp_Tensor_Backward extends Node {
+    override get name(): string {
+      return "ClampBackward0";
+    }
+    self!: S.Saved;
+    min!: S.Saved;
+    max!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const max = S.unpack(this.max, this) as Tensor | null;
+      const min = S.unpack(this.min, this) as Tensor | null;
+      const self = S.unpack(this.self, this) as Tensor;
+      const needs = this.needsList();
+      const all: Gradients = this.nothing();
+      if (needs[0]) {
+        all[0] = F.clampBackward(grad, self, min, max);
+      }
+      if (needs[1] || needs[2]) {
+        const part: Gradients = F.clampBoundsBackward(grad, self, min, max);
+        all[1] = part[0] ?? null;
+        all[2] = part[1] ?? null;
+      }
+      return all;
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.min = S.drop(this.min);
+      this.max = S.drop(this.max);
+    }
+  }
+
+  class clamp_Backward extends Node {
+    override get name(): string {
+      return "ClampBackward1";
+    }
+    self!: S.Saved;
+    min!: Scalar | null;
+    max!: Scalar | null;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const max = this.max;
+      const min = this.min;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.clampBackward(grad, self, min, max) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class where_Backward extends Node {
+    override get name(): string {
+      return "WhereBackward0";
+    }
+    condition!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const condition = S.unpack(this.condition, this) as Tensor;
+      return [
+        this.needs(0) ? F.whereBackward(grad, condition, true) : null,
+        this.needs(1) ? F.whereBackward(grad, condition, false) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.condition = S.drop(this.condition);
+    }
+  }
+
+  class normal_Backward extends Node {
+    override get name(): string {
+      return "NormalBackward3";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? F.zerosOf(grad) : null,
+        this.needs(1) ? F.zerosOf(grad) : null,
+      ];
+    }
+  }
+
+  class normal_Tensor_float_Backward extends Node {
+    override get name(): string {
+      return "NormalBackward1";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? F.zerosOf(grad) : null,
+      ];
+    }
+  }
+
+  class normal_float_Tensor_Backward extends Node {
+    override get name(): string {
+      return "NormalBackward2";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? F.zerosOf(grad) : null,
+      ];
+    }
+  }
+
+  class normal_inplace_Backward extends Node {
+    override get name(): string {
+      return "NormalBackward0";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? F.zerosOf(grad) : null,
+      ];
+    }
+  }
+
+  class uniform_Backward extends Node {
+    override get name(): string {
+      return "UniformBackward0";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? F.zerosOf(grad) : null,
+      ];
+    }
+  }
+
+  class exponential_Backward extends Node {
+    override get name(): string {
+      return "ExponentialBackward0";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? F.zerosOf(grad) : null,
+      ];
+    }
+  }
+
+  class cauchy_Backward extends Node {
+    override get name(): string {
+      return "CauchyBackward0";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? F.zerosOf(grad) : null,
+      ];
+    }
+  }
+
+  class log_normal_Backward extends Node {
+    override get name(): string {
+      return "LogNormalBackward0";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? F.zerosOf(grad) : null,
+      ];
+    }
+  }
+
+  class geometric_Backward extends Node {
+    override get name(): string {
+      return "GeometricBackward0";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? F.zerosOf(grad) : null,
+      ];
+    }
+  }
+
+  class random_Backward extends Node {
+    override get name(): string {
+      return "RandomBackward2";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? F.zerosOf(grad) : null,
+      ];
+    }
+  }
+
+  class random_to_Backward extends Node {
+    override get name(): string {
+      return "RandomBackward1";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? F.zerosOf(grad) : null,
+      ];
+    }
+  }
+
+  class random_from_Backward extends Node {
+    override get name(): string {
+      return "RandomBackward0";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? F.zerosOf(grad) : null,
+      ];
+    }
+  }
+
+  class bernoulli_Tensor_Backward extends Node {
+    override get name(): string {
+      return "BernoulliBackward1";
+    }
+    p!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const p = S.unpack(this.p, this) as Tensor;
+      return [
+        this.needs(0) ? F.zerosOf(grad) : null,
+        this.needs(1) ? F.zerosOf(p) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.p = S.drop(this.p);
+    }
+  }
+
+  class bernoulli_float_Backward extends Node {
+    override get name(): string {
+      return "BernoulliBackward2";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? F.zerosOf(grad) : null,
+      ];
+    }
+  }
+
+  class bernoulli_Backward extends Node {
+    override get name(): string {
+      return "BernoulliBackward0";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? F.zerosOf(grad) : null,
+      ];
+    }
+  }
+
+  class sum_Backward extends Node {
+    override get name(): string {
+      return "SumBackward0";
+    }
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      return [
+        this.needs(0) ? grad.expand(self.shape) : null,
+      ];
+    }
+  }
+
+  class sum_dim_IntList_Backward extends Node {
+    override get name(): string {
+      return "SumBackward1";
+    }
+    dim!: number | readonly number[] | null;
+    keepdim!: boolean;
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.sumBackward(grad, self.shape, dim, keepdim) : null,
+      ];
+    }
+  }
+
+  class mean_Backward extends Node {
+    override get name(): string {
+      return "MeanBackward0";
+    }
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      return [
+        this.needs(0) ? F.meanBackward(grad, self.shape, null, false) : null,
+      ];
+    }
+  }
+
+  class mean_dim_Backward extends Node {
+    override get name(): string {
+      return "MeanBackward1";
+    }
+    dim!: number | readonly number[] | null;
+    keepdim!: boolean;
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.meanBackward(grad, self.shape, dim, keepdim) : null,
+      ];
+    }
+  }
+
+  class prod_Backward extends Node {
+    override get name(): string {
+      return "ProdBackward0";
+    }
+    self!: S.Saved;
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.prodBackward(grad, self, result, null, false) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class prod_dim_int_Backward extends Node {
+    override get name(): string {
+      return "ProdBackward1";
+    }
+    self!: S.Saved;
+    dim!: number;
+    keepdim!: boolean;
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = S.unpack(this.self, this) as Tensor;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.prodBackward(grad, self, result, dim, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class max_Backward extends Node {
+    override get name(): string {
+      return "MaxBackward1";
+    }
+    self!: S.Saved;
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.extremeBackward(grad, self, result) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class max_dim_Backward extends Node {
+    override get name(): string {
+      return "MaxBackward0";
+    }
+    dim!: number;
+    keepdim!: boolean;
+    self!: S.Geometry;
+    result1!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = this.self;
+      const result1 = S.unpack(this.result1, this) as Tensor;
+      return [
+        this.needs(0) ? F.selectedBackward(grad, dim, result1, self.shape, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result1 = S.drop(this.result1);
+    }
+  }
+
+  class min_Backward extends Node {
+    override get name(): string {
+      return "MinBackward1";
+    }
+    self!: S.Saved;
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.extremeBackward(grad, self, result) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class min_dim_Backward extends Node {
+    override get name(): string {
+      return "MinBackward0";
+    }
+    dim!: number;
+    keepdim!: boolean;
+    self!: S.Geometry;
+    result1!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = this.self;
+      const result1 = S.unpack(this.result1, this) as Tensor;
+      return [
+        this.needs(0) ? F.selectedBackward(grad, dim, result1, self.shape, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result1 = S.drop(this.result1);
+    }
+  }
+
+  class amax_Backward extends Node {
+    override get name(): string {
+      return "AmaxBackward0";
+    }
+    self!: S.Saved;
+    dim!: number | readonly number[] | null;
+    keepdim!: boolean;
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = S.unpack(this.self, this) as Tensor;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.amaxBackward(grad, self, result, dim, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class amin_Backward extends Node {
+    override get name(): string {
+      return "AminBackward0";
+    }
+    self!: S.Saved;
+    dim!: number | readonly number[] | null;
+    keepdim!: boolean;
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = S.unpack(this.self, this) as Tensor;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.amaxBackward(grad, self, result, dim, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class cumsum_Backward extends Node {
+    override get name(): string {
+      return "CumsumBackward0";
+    }
+    dim!: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      return [
+        this.needs(0) ? F.cumsumBackward(grad, dim) : null,
+      ];
+    }
+  }
+
+  class cumprod_Backward extends Node {
+    override get name(): string {
+      return "CumprodBackward0";
+    }
+    self!: S.Saved;
+    dim!: number;
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const self = S.unpack(this.self, this) as Tensor;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.cumprodBackward(grad, self, dim, result) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class var_dim_Backward extends Node {
+    override get name(): string {
+      return "VarBackward0";
+    }
+    self!: S.Saved;
+    dim!: number | readonly number[] | null;
+    unbiased!: boolean;
+    keepdim!: boolean;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = S.unpack(this.self, this) as Tensor;
+      const unbiased = this.unbiased;
+      return [
+        this.needs(0) ? F.varBackward(grad, self, dim, unbiased ? 1 : 0, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class var_correction_Backward extends Node {
+    override get name(): string {
+      return "VarBackward0";
+    }
+    self!: S.Saved;
+    dim!: number | readonly number[] | null;
+    correction!: Scalar | null;
+    keepdim!: boolean;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const correction = this.correction;
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.varBackward(grad, self, dim, correction, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class var_unbiased_Backward extends Node {
+    override get name(): string {
+      return "VarBackward0";
+    }
+    self!: S.Saved;
+    unbiased!: boolean;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      const unbiased = this.unbiased;
+      return [
+        this.needs(0) ? F.varBackward(grad, self, null, unbiased ? 1 : 0, false) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class std_dim_Backward extends Node {
+    override get name(): string {
+      return "StdBackward0";
+    }
+    self!: S.Saved;
+    dim!: number | readonly number[] | null;
+    unbiased!: boolean;
+    keepdim!: boolean;
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = S.unpack(this.self, this) as Tensor;
+      const unbiased = this.unbiased;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.stdBackward(grad, self, result, dim, unbiased ? 1 : 0, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class std_correction_Backward extends Node {
+    override get name(): string {
+      return "StdBackward0";
+    }
+    self!: S.Saved;
+    dim!: number | readonly number[] | null;
+    correction!: Scalar | null;
+    keepdim!: boolean;
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const correction = this.correction;
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = S.unpack(this.self, this) as Tensor;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.stdBackward(grad, self, result, dim, correction, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class std_unbiased_Backward extends Node {
+    override get name(): string {
+      return "StdBackward0";
+    }
+    self!: S.Saved;
+    unbiased!: boolean;
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      const unbiased = this.unbiased;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.stdBackward(grad, self, result, null, unbiased ? 1 : 0, false) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class var_mean_dim_Backward extends Node {
+    override get name(): string {
+      return "VarMeanBackward0";
+    }
+    self!: S.Saved;
+    dim!: number | readonly number[] | null;
+    unbiased!: boolean;
+    keepdim!: boolean;
+    override apply(grads: Gradients): Gradients {
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = S.unpack(this.self, this) as Tensor;
+      const unbiased = this.unbiased;
+      return [
+        this.needs(0) ? F.varMeanBackward(grads, self, dim, unbiased ? 1 : 0, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class var_mean_correction_Backward extends Node {
+    override get name(): string {
+      return "VarMeanBackward0";
+    }
+    self!: S.Saved;
+    dim!: number | readonly number[] | null;
+    correction!: Scalar | null;
+    keepdim!: boolean;
+    override apply(grads: Gradients): Gradients {
+      const correction = this.correction;
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.varMeanBackward(grads, self, dim, correction, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class var_mean_unbiased_Backward extends Node {
+    override get name(): string {
+      return "VarMeanBackward0";
+    }
+    self!: S.Saved;
+    unbiased!: boolean;
+    override apply(grads: Gradients): Gradients {
+      const self = S.unpack(this.self, this) as Tensor;
+      const unbiased = this.unbiased;
+      return [
+        this.needs(0) ? F.varMeanBackward(grads, self, null, unbiased ? 1 : 0, false) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class std_mean_dim_Backward extends Node {
+    override get name(): string {
+      return "StdMeanBackward0";
+    }
+    self!: S.Saved;
+    dim!: number | readonly number[] | null;
+    unbiased!: boolean;
+    keepdim!: boolean;
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = S.unpack(this.self, this) as Tensor;
+      const unbiased = this.unbiased;
+      const result0 = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.stdMeanBackward(grads, self, result0, dim, unbiased ? 1 : 0, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class std_mean_correction_Backward extends Node {
+    override get name(): string {
+      return "StdMeanBackward0";
+    }
+    self!: S.Saved;
+    dim!: number | readonly number[] | null;
+    correction!: Scalar | null;
+    keepdim!: boolean;
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const correction = this.correction;
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = S.unpack(this.self, this) as Tensor;
+      const result0 = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.stdMeanBackward(grads, self, result0, dim, correction, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class std_mean_unbiased_Backward extends Node {
+    override get name(): string {
+      return "StdMeanBackward0";
+    }
+    self!: S.Saved;
+    unbiased!: boolean;
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const self = S.unpack(this.self, this) as Tensor;
+      const unbiased = this.unbiased;
+      const result0 = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.stdMeanBackward(grads, self, result0, null, unbiased ? 1 : 0, false) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class cummax_Backward extends Node {
+    override get name(): string {
+      return "CummaxBackward0";
+    }
+    dim!: number;
+    self!: S.Geometry;
+    result1!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const self = this.self;
+      const result1 = S.unpack(this.result1, this) as Tensor;
+      return [
+        this.needs(0) ? F.cumulatedBackward(grad, self.shape, dim, result1) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result1 = S.drop(this.result1);
+    }
+  }
+
+  class cummin_Backward extends Node {
+    override get name(): string {
+      return "CumminBackward0";
+    }
+    dim!: number;
+    self!: S.Geometry;
+    result1!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const self = this.self;
+      const result1 = S.unpack(this.result1, this) as Tensor;
+      return [
+        this.needs(0) ? F.cumulatedBackward(grad, self.shape, dim, result1) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result1 = S.drop(this.result1);
+    }
+  }
+
+  class logcumsumexp_Backward extends Node {
+    override get name(): string {
+      return "LogcumsumexpBackward0";
+    }
+    self!: S.Saved;
+    dim!: number;
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const self = S.unpack(this.self, this) as Tensor;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.logcumsumexpBackward(grad, self, result, dim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class sort_Backward extends Node {
+    override get name(): string {
+      return "SortBackward0";
+    }
+    dim!: number;
+    self!: S.Geometry;
+    result1!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const self = this.self;
+      const result1 = S.unpack(this.result1, this) as Tensor;
+      return [
+        this.needs(0) ? F.sortedBackward(grad, self.shape, dim, result1) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result1 = S.drop(this.result1);
+    }
+  }
+
+  class sort_stable_Backward extends Node {
+    override get name(): string {
+      return "SortBackward1";
+    }
+    dim!: number;
+    self!: S.Geometry;
+    result1!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const self = this.self;
+      const result1 = S.unpack(this.result1, this) as Tensor;
+      return [
+        this.needs(0) ? F.sortedBackward(grad, self.shape, dim, result1) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result1 = S.drop(this.result1);
+    }
+  }
+
+  class topk_Backward extends Node {
+    override get name(): string {
+      return "TopkBackward0";
+    }
+    dim!: number;
+    self!: S.Geometry;
+    result1!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const self = this.self;
+      const result1 = S.unpack(this.result1, this) as Tensor;
+      return [
+        this.needs(0) ? F.sortedBackward(grad, self.shape, dim, result1) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result1 = S.drop(this.result1);
+    }
+  }
+
+  class erf_Backward extends Node {
+    override get name(): string {
+      return "ErfBackward0";
+    }
+    self!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? grad.mul(F.errorSlope(self)) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class erfc_Backward extends Node {
+    override get name(): string {
+      return "ErfcBackward0";
+    }
+    self!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? grad.mul(F.errorSlope(self).neg()) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class erfinv_Backward extends Node {
+    override get name(): string {
+      return "ErfinvBackward0";
+    }
+    self!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? grad.mul(F.inverseErrorSlope(self)) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class lgamma_Backward extends Node {
+    override get name(): string {
+      return "LgammaBackward0";
+    }
+    self!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? grad.mul(self.digamma()) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class digamma_Backward extends Node {
+    override get name(): string {
+      return "DigammaBackward0";
+    }
+    self!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? grad.mul(self.polygamma(1)) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class _polygamma_Backward extends Node {
+    override get name(): string {
+      return "PolygammaBackward0";
+    }
+    self!: S.Saved;
+    n!: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const n = this.n;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? grad.mul(self.polygamma(n + 1)) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class sinc_Backward extends Node {
+    override get name(): string {
+      return "SincBackward0";
+    }
+    self!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.sincBackward(grad, self) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class xlogy_Tensor_Backward extends Node {
+    override get name(): string {
+      return "XlogyBackward0";
+    }
+    self!: S.Saved;
+    other!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const other = S.unpack(this.other, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.xlogyBackward(grad, self, other) : null,
+        this.needs(1) ? grad.mul(self).div(other) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.other = S.drop(this.other);
+    }
+  }
+
+  class xlogy_Scalar_Self_Backward extends Node {
+    override get name(): string {
+      return "XlogyBackward1";
+    }
+    self!: Scalar;
+    other!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const other = S.unpack(this.other, this) as Tensor;
+      const self = this.self;
+      return [
+        this.needs(0) ? grad.mul(self).div(other) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.other = S.drop(this.other);
+    }
+  }
+
+  class xlogy_Scalar_Other_Backward extends Node {
+    override get name(): string {
+      return "XlogyBackward2";
+    }
+    self!: S.Saved;
+    other!: Scalar;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const other = this.other;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.xlogyBackward(grad, self, other) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class logsumexp_Backward extends Node {
+    override get name(): string {
+      return "LogsumexpBackward0";
+    }
+    self!: S.Saved;
+    dim!: number | readonly number[];
+    keepdim!: boolean;
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = S.unpack(this.self, this) as Tensor;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.logsumexpBackward(grad, self, result, dim, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class nansum_Backward extends Node {
+    override get name(): string {
+      return "NansumBackward0";
+    }
+    self!: S.Saved;
+    dim!: number | readonly number[] | null;
+    keepdim!: boolean;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.nansumBackward(grad, self, dim, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  }
+
+  class median_Backward extends Node {
+    override get name(): string {
+      return "MedianBackward0";
+    }
+    self!: S.Saved;
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.extremeBackward(grad, self, result) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class median_dim_Backward extends Node {
+    override get name(): string {
+      return "MedianBackward1";
+    }
+    dim!: number;
+    keepdim!: boolean;
+    self!: S.Geometry;
+    result1!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = this.self;
+      const result1 = S.unpack(this.result1, this) as Tensor;
+      return [
+        this.needs(0) ? F.selectedBackward(grad, dim, result1, self.shape, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result1 = S.drop(this.result1);
+    }
+  }
+
+  class nanmedian_Backward extends Node {
+    override get name(): string {
+      return "NanmedianBackward0";
+    }
+    self!: S.Saved;
+    result0!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.extremeBackward(grad, self, result) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.result0 = S.drop(this.result0);
+    }
+  }
+
+  class nanmedian_dim_Backward extends Node {
+    override get name(): string {
+      return "NanmedianBackward1";
+    }
+    dim!: number;
+    keepdim!: boolean;
+    self!: S.Geometry;
+    result1!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = this.self;
+      const result1 = S.unpack(this.result1, this) as Tensor;
+      return [
+        this.needs(0) ? F.selectedBackward(grad, dim, result1, self.shape, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result1 = S.drop(this.result1);
+    }
+  }
+
+  class mode_Backward extends Node {
+    override get name(): string {
+      return "ModeBackward0";
+    }
+    dim!: number;
+    keepdim!: boolean;
+    self!: S.Geometry;
+    result1!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = this.self;
+      const result1 = S.unpack(this.result1, this) as Tensor;
+      return [
+        this.needs(0) ? F.selectedBackward(grad, dim, result1, self.shape, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result1 = S.drop(this.result1);
+    }
+  }
+
+  class kthvalue_Backward extends Node {
+    override get name(): string {
+      return "KthvalueBackward0";
+    }
+    dim!: number;
+    keepdim!: boolean;
+    self!: S.Geometry;
+    result1!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = this.self;
+      const result1 = S.unpack(this.result1, this) as Tensor;
+      return [
+        this.needs(0) ? F.selectedBackward(grad, dim, result1, self.shape, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result1 = S.drop(this.result1);
+    }
+  }
+
+  class clone_Backward extends Node {
+    override get name(): string {
+      return "CloneBackward0";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? grad : null,
+      ];
+    }
+  }
+
+  class copy_Backward extends Node {
+    override get name(): string {
+      return "CopyBackwards";
+    }
+    override get qualifiedName(): string {
+      return "torch::autograd::CopyBackwards";
+    }
+    override get anyResult(): boolean {
+      return true;
+    }
+    src!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const src = this.src;
+      return [
+        this.needs(0) ? F.zerosOf(grad) : null,
+        this.needs(1) ? grad.to(src.device, src.dtype) : null,
+      ];
+    }
+  }
+
+  class fill_Backward extends Node {
+    inplace = false;
+    override get name(): string {
+      return this.inplace ? "FillBackward2" : "FillBackward0";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? F.zerosOf(grad) : null,
+      ];
+    }
+  }
+
+  class fill_Tensor_Backward extends Node {
+    inplace = false;
+    override get name(): string {
+      return this.inplace ? "FillBackward3" : "FillBackward1";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? F.zerosOf(grad) : null,
+        this.needs(1) ? grad.sum() : null,
+      ];
+    }
+  }
+
+  class zero_Backward extends Node {
+    override get name(): string {
+      return "ZeroBackward0";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? F.zerosOf(grad) : null,
+      ];
+    }
+  }
+
+  class _to_copy_Backward extends Node {
+    override get name(): string {
+      return "ToCopyBackward0";
+    }
+    override get anyResult(): boolean {
+      return true;
+    }
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      return [
+        this.needs(0) ? grad.to(self.device, self.dtype) : null,
+      ];
+    }
+  }
+
+  class view_as_real_Backward extends Node {
+    override get name(): string {
+      return "ViewAsRealBackward0";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? grad.contiguous().viewAsComplex() : null,
+      ];
+    }
+  }
+
+  class view_as_complex_Backward extends Node {
+    override get name(): string {
+      return "ViewAsComplexBackward0";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? grad.contiguous().resolveConj().viewAsReal() : null,
+      ];
+    }
+  }
+
+  class _conj_Backward extends Node {
+    override get name(): string {
+      return "ConjBackward0";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? F.conj(grad) : null,
+      ];
+    }
+  }
+
+  class _neg_view_Backward extends Node {
+    override get name(): string {
+      return "NegViewBackward0";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? grad.neg() : null,
+      ];
+    }
+  }
+
+  class _reshape_alias_Backward extends Node {
+    override get name(): string {
+      return "ReshapeAliasBackward0";
+    }
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      return [
+        this.needs(0) ? grad.reshape(self.shape) : null,
+      ];
+    }
+  }
+
+  class view_Backward extends Node {
+    override get name(): string {
+      return "ViewBackward0";
+    }
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      return [
+        this.needs(0) ? grad.reshape(self.shape) : null,
+      ];
+    }
+  }
+
+  class _unsafe_view_Backward extends Node {
+    override get name(): string {
+      return "UnsafeViewBackward0";
+    }
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      return [
+        this.needs(0) ? grad.reshape(self.shape) : null,
+      ];
+    }
+  }
+
+  class as_strided_Backward extends Node {
+    inplace = false;
+    override get name(): string {
+      return this.inplace ? "AsStridedBackward1" : "AsStridedBackward0";
+    }
+    size!: readonly number[];
+    stride!: readonly number[];
+    storageOffset!: number | null;
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const size = this.size;
+      const storageOffset = this.storageOffset;
+      const stride = this.stride;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.asStridedGrad(grad, self.shape, self.strides, self.offset, size, stride, storageOffset) : null,
+      ];
+    }
+  }
+
+  class expand_Backward extends Node {
+    override get name(): string {
+      return "ExpandBackward0";
+    }
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      return [
+        this.needs(0) ? F.sumTo(grad, self.shape) : null,
+      ];
+    }
+  }
+
+  class t_Backward extends Node {
+    inplace = false;
+    override get name(): string {
+      return this.inplace ? "TBackward1" : "TBackward0";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? grad.t() : null,
+      ];
+    }
+  }
+
+  class transpose_Backward extends Node {
+    inplace = false;
+    override get name(): string {
+      return this.inplace ? "TransposeBackward1" : "TransposeBackward0";
+    }
+    dim0!: number;
+    dim1!: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim0 = this.dim0;
+      const dim1 = this.dim1;
+      return [
+        this.needs(0) ? grad.transpose(dim0, dim1) : null,
+      ];
+    }
+  }
+
+  class permute_Backward extends Node {
+    override get name(): string {
+      return "PermuteBackward0";
+    }
+    dims!: readonly number[];
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dims = this.dims;
+      return [
+        this.needs(0) ? F.permuteBackward(grad, dims) : null,
+      ];
+    }
+  }
+
+  class squeeze_Backward extends Node {
+    inplace = false;
+    override get name(): string {
+      return this.inplace ? "SqueezeBackward3" : "SqueezeBackward0";
+    }
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      return [
+        this.needs(0) ? grad.reshape(self.shape) : null,
+      ];
+    }
+  }
+
+  class squeeze_dim_Backward extends Node {
+    inplace = false;
+    override get name(): string {
+      return this.inplace ? "SqueezeBackward4" : "SqueezeBackward1";
+    }
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      return [
+        this.needs(0) ? grad.reshape(self.shape) : null,
+      ];
+    }
+  }
+
+  class squeeze_dims_Backward extends Node {
+    inplace = false;
+    override get name(): string {
+      return this.inplace ? "SqueezeBackward5" : "SqueezeBackward2";
+    }
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      return [
+        this.needs(0) ? grad.reshape(self.shape) : null,
+      ];
+    }
+  }
+
+  class unsqueeze_Backward extends Node {
+    inplace = false;
+    override get name(): string {
+      return this.inplace ? "UnsqueezeBackward1" : "UnsqueezeBackward0";
+    }
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      return [
+        this.needs(0) ? grad.reshape(self.shape) : null,
+      ];
+    }
+  }
+
+  class select_Backward extends Node {
+    override get name(): string {
+      return "SelectBackward0";
+    }
+    dim!: number;
+    index!: number;
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const index = this.index;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.selectBackward(grad, self.shape, dim, index) : null,
+      ];
+    }
+  }
+
+  class slice_Backward extends Node {
+    override get name(): string {
+      return "SliceBackward0";
+    }
+    dim!: number;
+    start!: number | null;
+    end!: number | null;
+    step!: number;
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const end = this.end;
+      const start = this.start;
+      const step = this.step;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.sliceBackward(grad, self.shape, dim, start, end, step) : null,
+      ];
+    }
+  }
+
+  class diagonal_Backward extends Node {
+    override get name(): string {
+      return "DiagonalBackward0";
+    }
+    offset!: number;
+    dim1!: number;
+    dim2!: number;
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim1 = this.dim1;
+      const dim2 = this.dim2;
+      const offset = this.offset;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.diagonalBackward(grad, self.shape, offset, dim1, dim2) : null,
+      ];
+    }
+  }
+
+  class unbind_Backward extends Node {
+    override get name(): string {
+      return "UnbindBackward0";
+    }
+    dim!: number;
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const dim = this.dim;
+      const self = this.self;
+      return F.unbindBackward(grads, self.shape, dim);
+    }
+  }
+
+  class split_Backward extends Node {
+    override get name(): string {
+      return "SplitBackward0";
+    }
+    splitSize!: number;
+    dim!: number;
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const dim = this.dim;
+      const splitSize = this.splitSize;
+      const self = this.self;
+      return F.splitBackward(grads, self.shape, splitSize, dim);
+    }
+  }
+
+  class split_sizes_Backward extends Node {
+    override get name(): string {
+      return "SplitWithSizesBackward0";
+    }
+    splitSize!: readonly number[];
+    dim!: number;
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const dim = this.dim;
+      const splitSize = this.splitSize;
+      const self = this.self;
+      return F.joinParts(grads, self.shape, dim, splitSize);
+    }
+  }
+
+  class split_with_sizes_Backward extends Node {
+    override get name(): string {
+      return "SplitWithSizesBackward0";
+    }
+    splitSizes!: readonly number[];
+    dim!: number;
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const dim = this.dim;
+      const splitSizes = this.splitSizes;
+      const self = this.self;
+      return F.joinParts(grads, self.shape, dim, splitSizes);
+    }
+  }
+
+  class unfold_Backward extends Node {
+    override get name(): string {
+      return "UnfoldBackward0";
+    }
+    dimension!: number;
+    size!: number;
+    step!: number;
+    self!: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dimension = this.dimension;
+      const size = this.size;
+      const step = this.step;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.unfoldBackward(grad, self.shape, dimension, size, step) : null,
+      ];
+    }
+  }
+
+  class alias_Backward extends Node {
+    override get name(): string {
+      return "AliasBackward0";
+    }
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      return [
+        this.needs(0) ? grad : null,
+      ];
+    }
+  }
+
+  return {
+    index_Backward,
+    index_put_Backward,
+    index_select_Backward,
+    index_add_Backward,
+    index_copy_Backward,
+    index_fill_int_Tensor_Backward,
+    index_fill_Backward,
+    gather_Backward,
+    scatter_Backward,
+    scatter_value_Backward,
+    scatter_reduce_Backward,
+    scatter_value_reduce_Backward,
+    scatter_add_Backward,
+    masked_fill_Tensor_Backward,
+    masked_fill_Backward,
+    masked_select_Backward,
+    masked_scatter_Backward,
+    take_Backward,
+    put_Backward,
+    cat_Backward,
+    stack_Backward,
+    repeat_Backward,
+    _repeat_each_Backward,
+    flip_Backward,
+    roll_Backward,
+    rot90_Backward,
+    _mse_loss_Backward,
+    _smooth_l1_loss_Backward,
+    _huber_loss_Backward,
+    mm_Backward,
+    bmm_Backward,
+    addmm_Backward,
+    baddbmm_Backward,
+    addbmm_Backward,
+    mv_Backward,
+    addmv_Backward,
+    dot_Backward,
+    vdot_Backward,
+    addr_Backward,
+    _softmax_Backward,
+    _log_softmax_Backward,
+    _softmax_backward_data_Backward,
+    _log_softmax_backward_data_Backward,
+    linalg_vector_norm_Backward,
+    acos_Backward,
+    asin_Backward,
+    atan_Backward,
+    tan_Backward,
+    sinh_Backward,
+    cosh_Backward,
+    acosh_Backward,
+    asinh_Backward,
+    atanh_Backward,
+    log2_Backward,
+    log10_Backward,
+    exp2_Backward,
+    deg2rad_Backward,
+    rad2deg_Backward,
+    logit_Backward,
+    clamp_min_Backward,
+    clamp_min_Tensor_Backward,
+    clamp_max_Backward,
+    clamp_max_Tensor_Backward,
+    logaddexp_Backward,
+    logaddexp2_Backward,
+    eq_Backward,
+    ne_Backward,
+    lt_Backward,
+    le_Backward,
+    gt_Backward,
+    ge_Backward,
+    hypot_Backward,
+    nextafter_Backward,
+    heaviside_Backward,
+    fmax_Backward,
+    fmin_Backward,
+    ldexp_Backward,
+    nan_to_num_Backward,
+    reciprocal_Backward,
+    rsqrt_Backward,
+    expm1_Backward,
+    sign_Backward,
+    sgn_Backward,
+    abs_Backward,
+    neg_Backward,
+    exp_Backward,
+    log_Backward,
+    log1p_Backward,
+    sqrt_Backward,
+    tanh_Backward,
+    sigmoid_Backward,
+    sin_Backward,
+    cos_Backward,
+    relu_Backward,
+    floor_Backward,
+    ceil_Backward,
+    trunc_Backward,
+    round_Backward,
+    round_decimals_Backward,
+    frac_Backward,
+    add_Backward,
+    sub_Backward,
+    rsub_Backward,
+    mul_Backward,
+    div_Backward,
+    true_divide_Backward,
+    floor_divide_Backward,
+    remainder_Backward,
+    remainder_Scalar_Tensor_Backward,
+    fmod_Backward,
+    pow_Tensor_Backward,
+    pow_Backward,
+    pow_Scalar_Backward,
+    maximum_Backward,
+    minimum_Backward,
+    atan2_Backward,
+    copysign_Backward,
+    lerp_Backward,
+    addcmul_Backward,
+    addcdiv_Backward,
+    clamp_Tensor_Backward,
+    clamp_Backward,
+    where_Backward,
+    normal_Backward,
+    normal_Tensor_float_Backward,
+    normal_float_Tensor_Backward,
+    normal_inplace_Backward,
+    uniform_Backward,
+    exponential_Backward,
+    cauchy_Backward,
+    log_normal_Backward,
+    geometric_Backward,
+    random_Backward,
+    random_to_Backward,
+    random_from_Backward,
+    bernoulli_Tensor_Backward,
+    bernoulli_float_Backward,
+    bernoulli_Backward,
+    sum_Backward,
+    sum_dim_IntList_Backward,
+    mean_Backward,
+    mean_dim_Backward,
+    prod_Backward,
+    prod_dim_int_Backward,
+    max_Backward,
+    max_dim_Backward,
+    min_Backward,
+    min_dim_Backward,
+    amax_Backward,
+    amin_Backward,
+    cumsum_Backward,
+    cumprod_Backward,
+    var_dim_Backward,
+    var_correction_Backward,
+    var_unbiased_Backward,
+    std_dim_Backward,
+    std_correction_Backward,
+    std_unbiased_Backward,
+    var_mean_dim_Backward,
+    var_mean_correction_Backward,
+    var_mean_unbiased_Backward,
+    std_mean_dim_Backward,
+    std_mean_correction_Backward,
+    std_mean_unbiased_Backward,
+    cummax_Backward,
+    cummin_Backward,
+    logcumsumexp_Backward,
+    sort_Backward,
+    sort_stable_Backward,
+    topk_Backward,
+    erf_Backward,
+    erfc_Backward,
+    erfinv_Backward,
+    lgamma_Backward,
+    digamma_Backward,
+    _polygamma_Backward,
+    sinc_Backward,
+    xlogy_Tensor_Backward,
+    xlogy_Scalar_Self_Backward,
+    xlogy_Scalar_Other_Backward,
+    logsumexp_Backward,
+    nansum_Backward,
+    median_Backward,
+    median_dim_Backward,
+    nanmedian_Backward,
+    nanmedian_dim_Backward,
+    mode_Backward,
+    kthvalue_Backward,
+    clone_Backward,
+    copy_Backward,
+    fill_Backward,
+    fill_Tensor_Backward,
+    zero_Backward,
+    _to_copy_Backward,
+    view_as_real_Backward,
+    view_as_complex_Backward,
+    _conj_Backward,
+    _neg_view_Backward,
+    _reshape_alias_Backward,
+    view_Backward,
+    _unsafe_view_Backward,
+    as_strided_Backward,
+    expand_Backward,
+    t_Backward,
+    transpose_Backward,
+    permute_Backward,
+    squeeze_Backward,
+    squeeze_dim_Backward,
+    squeeze_dims_Backward,
+    unsqueeze_Backward,
+    select_Backward,
+    slice_Backward,
+    diagonal_Backward,
+    unbind_Backward,
+    split_Backward,
+    split_sizes_Backward,
+    split_with_sizes_Backward,
+    unfold_Backward,
+    alias_Backward,
+  };
+}
+
+let made: ReturnType<typeof make> | undefined;
+
+/** The classes. They are made when the first operator is recorded: a program that records none loads faster. */
+export function nodes(): ReturnType<typeof make> {
+  made ??= make();
+  return made;
 }

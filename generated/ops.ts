@@ -47,189 +47,164 @@ import type { UntypedStorage } from "../src/tensor/storage.ts";
 import type { TypedStorageLike } from "../src/tensor/storage-types.ts";
 import type { Tensor } from "../src/tensor/tensor.ts";
 import { K as $K } from "./kernels.ts";
-import * as $N from "./nodes.ts";
+import { nodes as $N } from "./nodes.ts";
 
 // Each function checks and computes what its schema entry says; the arguments follow the entry.
 
-const O_zeros: $A.Operator = { name: "zeros", publicName: "zeros", overload: "", kind: "factory", run: zeros, args: ["size","dtype","device","requiresGrad","out"], devices: null, madeOn: 2 };
 export function zeros(size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_zeros, [size, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().zeros, [size, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($factories.zeros(size, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf($factories.zeros(size, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_ones: $A.Operator = { name: "ones", publicName: "ones", overload: "", kind: "factory", run: ones, args: ["size","dtype","device","requiresGrad","out"], devices: null, madeOn: 2 };
 export function ones(size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_ones, [size, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().ones, [size, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($factories.ones(size, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf($factories.ones(size, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_empty: $A.Operator = { name: "empty", publicName: "empty", overload: "", kind: "factory", run: empty, args: ["size","dtype","device","requiresGrad","memoryFormat","out"], devices: null, madeOn: 2 };
 export function empty(size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_empty, [size, dtype, device, requiresGrad, memoryFormat, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().empty, [size, dtype, device, requiresGrad, memoryFormat, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($factories.empty(size, dtype, device, requiresGrad, memoryFormat, out), out) as Tensor;
   }
   return $T.leaf($factories.empty(size, dtype, device, requiresGrad, memoryFormat, undefined), requiresGrad);
 }
 
-const O_empty_strided: $A.Operator = { name: "empty_strided", publicName: "emptyStrided", overload: "", kind: "factory", run: empty_strided, args: ["size","stride","dtype","device","requiresGrad"], devices: null, madeOn: 3 };
 export function empty_strided(size: readonly number[], stride: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_empty_strided, [size, stride, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().empty_strided, [size, stride, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.emptyStrided(size, stride, dtype, device), requiresGrad);
 }
 
-const O_empty_permuted: $A.Operator = { name: "empty_permuted", publicName: "emptyPermuted", overload: "", kind: "factory", run: empty_permuted, args: ["size","physicalLayout","dtype","device","requiresGrad"], devices: null, madeOn: 3 };
 export function empty_permuted(size: readonly number[], physicalLayout: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_empty_permuted, [size, physicalLayout, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().empty_permuted, [size, physicalLayout, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.emptyPermuted(size, physicalLayout, dtype, device), requiresGrad);
 }
 
-const O_full: $A.Operator = { name: "full", publicName: "full", overload: "", kind: "factory", run: full, args: ["size","fillValue","dtype","device","requiresGrad","out"], devices: null, madeOn: 3 };
 export function full(size: readonly number[], fillValue: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_full, [size, fillValue, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().full, [size, fillValue, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($factories.full(size, fillValue, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf($factories.full(size, fillValue, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_scalar_tensor: $A.Operator = { name: "scalar_tensor", publicName: "scalarTensor", overload: "", kind: "factory", run: scalar_tensor, args: ["s","dtype","device","requiresGrad"], devices: null, madeOn: 2 };
 export function scalar_tensor(s: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_scalar_tensor, [s, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().scalar_tensor, [s, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.scalarTensor(s, dtype, device), requiresGrad);
 }
 
-const O_empty_like: $A.Operator = { name: "empty_like", publicName: "emptyLike", overload: "", kind: "factory", run: empty_like, args: ["self","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 2 };
 export function empty_like(self: Tensor, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_empty_like, [self, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().empty_like, [self, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.emptyLike(self, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
-const O_zeros_like: $A.Operator = { name: "zeros_like", publicName: "zerosLike", overload: "", kind: "factory", run: zeros_like, args: ["self","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 2 };
 export function zeros_like(self: Tensor, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_zeros_like, [self, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().zeros_like, [self, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.zerosLike(self, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
-const O_ones_like: $A.Operator = { name: "ones_like", publicName: "onesLike", overload: "", kind: "factory", run: ones_like, args: ["self","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 2 };
 export function ones_like(self: Tensor, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_ones_like, [self, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().ones_like, [self, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.onesLike(self, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
-const O_full_like: $A.Operator = { name: "full_like", publicName: "fullLike", overload: "", kind: "factory", run: full_like, args: ["self","fillValue","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 3 };
 export function full_like(self: Tensor, fillValue: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_full_like, [self, fillValue, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().full_like, [self, fillValue, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.fullLike(self, fillValue, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
-const O_new_empty: $A.Operator = { name: "new_empty", publicName: "newEmpty", overload: "", kind: "factory", run: new_empty, args: ["self","size","dtype","device","requiresGrad"], devices: null, madeOn: 3 };
 export function new_empty(self: Tensor, size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_new_empty, [self, size, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().new_empty, [self, size, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.newEmpty(self, size, dtype, device), requiresGrad);
 }
 
-const O_new_zeros: $A.Operator = { name: "new_zeros", publicName: "newZeros", overload: "", kind: "factory", run: new_zeros, args: ["self","size","dtype","device","requiresGrad"], devices: null, madeOn: 3 };
 export function new_zeros(self: Tensor, size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_new_zeros, [self, size, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().new_zeros, [self, size, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.newZeros(self, size, dtype, device), requiresGrad);
 }
 
-const O_new_ones: $A.Operator = { name: "new_ones", publicName: "newOnes", overload: "", kind: "factory", run: new_ones, args: ["self","size","dtype","device","requiresGrad"], devices: null, madeOn: 3 };
 export function new_ones(self: Tensor, size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_new_ones, [self, size, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().new_ones, [self, size, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.newOnes(self, size, dtype, device), requiresGrad);
 }
 
-const O_new_full: $A.Operator = { name: "new_full", publicName: "newFull", overload: "", kind: "factory", run: new_full, args: ["self","size","fillValue","dtype","device","requiresGrad"], devices: null, madeOn: 4 };
 export function new_full(self: Tensor, size: readonly number[], fillValue: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_new_full, [self, size, fillValue, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().new_full, [self, size, fillValue, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.newFull(self, size, fillValue, dtype, device), requiresGrad);
 }
 
-const O_new_empty_strided: $A.Operator = { name: "new_empty_strided", publicName: "newEmptyStrided", overload: "", kind: "factory", run: new_empty_strided, args: ["self","size","stride","dtype","device","requiresGrad"], devices: null, madeOn: 4 };
 export function new_empty_strided(self: Tensor, size: readonly number[], stride: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_new_empty_strided, [self, size, stride, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().new_empty_strided, [self, size, stride, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.newEmptyStrided(self, size, stride, dtype, device), requiresGrad);
 }
 
-const O_eye: $A.Operator = { name: "eye", publicName: "eye", overload: "", kind: "factory", run: eye, args: ["n","dtype","device","requiresGrad","out"], devices: null, madeOn: 2 };
 export function eye(n: number, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_eye, [n, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().eye, [n, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($factories.eye(n, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf($factories.eye(n, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_eye_m: $A.Operator = { name: "eye", publicName: "eye", overload: "m", kind: "factory", run: eye_m, args: ["n","m","dtype","device","requiresGrad","out"], devices: null, madeOn: 3 };
 export function eye_m(n: number, m: number, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_eye_m, [n, m, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().eye_m, [n, m, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($factories.eyeOf(n, m, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf($factories.eyeOf(n, m, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_arange: $A.Operator = { name: "arange", publicName: "arange", overload: "", kind: "factory", run: arange, args: ["end","dtype","device","requiresGrad","out"], devices: null, madeOn: 2 };
 export function arange(end: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_arange, [end, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().arange, [end, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($ranges.arange(end, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf($ranges.arange(end, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_arange_start_step: $A.Operator = { name: "arange", publicName: "arange", overload: "start_step", kind: "factory", run: arange_start_step, args: ["start","end","step","dtype","device","requiresGrad","out"], devices: null, madeOn: 4 };
 export function arange_start_step(start: Scalar, end: Scalar, step: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_arange_start_step, [start, end, step, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().arange_start_step, [start, end, step, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($ranges.arangeFrom(start, end, step, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf($ranges.arangeFrom(start, end, step, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_linspace: $A.Operator = { name: "linspace", publicName: "linspace", overload: "", kind: "factory", run: linspace, args: ["start","end","steps","dtype","device","requiresGrad","out"], devices: null, madeOn: 4 };
 export function linspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_linspace, [start, end, steps, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().linspace, [start, end, steps, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($ranges.linspace(start, end, steps, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf($ranges.linspace(start, end, steps, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_logspace: $A.Operator = { name: "logspace", publicName: "logspace", overload: "", kind: "factory", run: logspace, args: ["start","end","steps","base","dtype","device","requiresGrad","out"], devices: null, madeOn: 5 };
 export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, base: number, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_logspace, [start, end, steps, base, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().logspace, [start, end, steps, base, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($ranges.logspace(start, end, steps, base, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf($ranges.logspace(start, end, steps, base, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_tril_indices: $A.Operator = { name: "tril_indices", publicName: "trilIndices", overload: "", kind: "factory", run: tril_indices, args: ["row","col","offset","dtype","device","requiresGrad"], devices: null, madeOn: 4 };
 export function tril_indices(row: number, col: number, offset: number, dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_tril_indices, [row, col, offset, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().tril_indices, [row, col, offset, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($ranges.trilIndices(row, col, offset, dtype, device), requiresGrad);
 }
 
-const O_triu_indices: $A.Operator = { name: "triu_indices", publicName: "triuIndices", overload: "", kind: "factory", run: triu_indices, args: ["row","col","offset","dtype","device","requiresGrad"], devices: null, madeOn: 4 };
 export function triu_indices(row: number, col: number, offset: number, dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_triu_indices, [row, col, offset, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().triu_indices, [row, col, offset, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($ranges.triuIndices(row, col, offset, dtype, device), requiresGrad);
 }
 
-const O_index: $A.Operator = { name: "index", publicName: "index", overload: "", kind: "op", run: index, args: ["self","indices"], devices: [[0],[],[1]], madeOn: null };
 export function index(self: Tensor, indices: readonly (Tensor | null)[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_index, [self, indices]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().index, [self, indices]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.index(self, indices);
-  const node = new $N.index_Backward();
+  const node = new ($N().index_Backward)();
   $T.connect(node, [self]);
   node.indices = $S.save(indices);
   node.self = $S.geometry(self);
@@ -237,11 +212,10 @@ export function index(self: Tensor, indices: readonly (Tensor | null)[]): Tensor
   return $T.record(r, node);
 }
 
-const O_index_put: $A.Operator = { name: "index_put", publicName: "indexPut", overload: "", kind: "op", run: index_put, args: ["self","indices","values","accumulate"], devices: [[0,2],[],[1]], madeOn: null };
 export function index_put(self: Tensor, indices: readonly (Tensor | null)[], values: Tensor, accumulate: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_index_put, [self, indices, values, accumulate]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().index_put, [self, indices, values, accumulate]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(values)))) return $indexing.indexPut(self, indices, values, accumulate, undefined, false);
-  const node = new $N.index_put_Backward();
+  const node = new ($N().index_put_Backward)();
   $T.connect(node, [self, values]);
   node.indices = $S.save(indices);
   node.accumulate = accumulate;
@@ -249,16 +223,15 @@ export function index_put(self: Tensor, indices: readonly (Tensor | null)[], val
   return $T.record(r, node);
 }
 
-const O_index_put_: $A.Operator = { name: "index_put_", publicName: "indexPut", overload: "", kind: "op", run: index_put_, args: ["self","indices","values","accumulate"], devices: [[0,2],[0],[1]], madeOn: null };
 export function index_put_(self: Tensor, indices: readonly (Tensor | null)[], values: Tensor, accumulate: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_index_put_, [self, indices, values, accumulate]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().index_put_, [self, indices, values, accumulate]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(values)))) {
     $indexing.indexPut(self, indices, values, accumulate, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [indices, values]);
-  const node = new $N.index_put_Backward();
+  const node = new ($N().index_put_Backward)();
   $T.connect(node, [self, values]);
   node.indices = $S.save(indices);
   node.accumulate = accumulate;
@@ -268,15 +241,14 @@ export function index_put_(self: Tensor, indices: readonly (Tensor | null)[], va
   return self;
 }
 
-const O_index_select: $A.Operator = { name: "index_select", publicName: "indexSelect", overload: "", kind: "op", run: index_select, args: ["self","dim","index","out"], devices: [[0],[3],[2]], madeOn: null };
 export function index_select(self: Tensor, dim: number, index: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_index_select, [self, dim, index, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().index_select, [self, dim, index, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("index_select", out, [self, index]);
     return $T.finishOut($indexing.indexSelect(self, dim, index, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.indexSelect(self, dim, index, undefined);
-  const node = new $N.index_select_Backward();
+  const node = new ($N().index_select_Backward)();
   $T.connect(node, [self]);
   node.dim = dim;
   node.index = $S.save(index);
@@ -285,15 +257,14 @@ export function index_select(self: Tensor, dim: number, index: Tensor, out?: Ten
   return $T.record(r, node);
 }
 
-const O_index_add: $A.Operator = { name: "index_add", publicName: "indexAdd", overload: "", kind: "op", run: index_add, args: ["self","dim","index","source","alpha","out"], devices: [[0,3],[5],[2]], madeOn: null };
 export function index_add(self: Tensor, dim: number, index: Tensor, source: Tensor, alpha: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_index_add, [self, dim, index, source, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().index_add, [self, dim, index, source, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("index_add", out, [self, index, source]);
     return $T.finishOut($indexing.indexAdd(self, dim, index, source, alpha, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return $indexing.indexAdd(self, dim, index, source, alpha, undefined, false);
-  const node = new $N.index_add_Backward();
+  const node = new ($N().index_add_Backward)();
   $T.connect(node, [self, source]);
   node.dim = dim;
   node.index = node.needs(1) ? $S.save(index) : null;
@@ -303,16 +274,15 @@ export function index_add(self: Tensor, dim: number, index: Tensor, source: Tens
   return $T.record(r, node);
 }
 
-const O_index_add_: $A.Operator = { name: "index_add_", publicName: "indexAdd", overload: "", kind: "op", run: index_add_, args: ["self","dim","index","source","alpha"], devices: [[0,3],[0],[2]], madeOn: null };
 export function index_add_(self: Tensor, dim: number, index: Tensor, source: Tensor, alpha: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_index_add_, [self, dim, index, source, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().index_add_, [self, dim, index, source, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) {
     $indexing.indexAdd(self, dim, index, source, alpha, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [index, source]);
-  const node = new $N.index_add_Backward();
+  const node = new ($N().index_add_Backward)();
   $T.connect(node, [self, source]);
   node.dim = dim;
   node.index = node.needs(1) ? $S.save(index) : null;
@@ -324,15 +294,14 @@ export function index_add_(self: Tensor, dim: number, index: Tensor, source: Ten
   return self;
 }
 
-const O_index_copy: $A.Operator = { name: "index_copy", publicName: "indexCopy", overload: "", kind: "op", run: index_copy, args: ["self","dim","index","source","out"], devices: [[0,3],[4],[2]], madeOn: null };
 export function index_copy(self: Tensor, dim: number, index: Tensor, source: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_index_copy, [self, dim, index, source, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().index_copy, [self, dim, index, source, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("index_copy", out, [self, index, source]);
     return $T.finishOut($indexing.indexCopy(self, dim, index, source, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return $indexing.indexCopy(self, dim, index, source, undefined, false);
-  const node = new $N.index_copy_Backward();
+  const node = new ($N().index_copy_Backward)();
   $T.connect(node, [self, source]);
   node.dim = dim;
   node.index = $S.save(index);
@@ -341,16 +310,15 @@ export function index_copy(self: Tensor, dim: number, index: Tensor, source: Ten
   return $T.record(r, node);
 }
 
-const O_index_copy_: $A.Operator = { name: "index_copy_", publicName: "indexCopy", overload: "", kind: "op", run: index_copy_, args: ["self","dim","index","source"], devices: [[0,3],[0],[2]], madeOn: null };
 export function index_copy_(self: Tensor, dim: number, index: Tensor, source: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_index_copy_, [self, dim, index, source]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().index_copy_, [self, dim, index, source]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) {
     $indexing.indexCopy(self, dim, index, source, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [index, source]);
-  const node = new $N.index_copy_Backward();
+  const node = new ($N().index_copy_Backward)();
   $T.connect(node, [self, source]);
   node.dim = dim;
   node.index = $S.save(index);
@@ -361,11 +329,10 @@ export function index_copy_(self: Tensor, dim: number, index: Tensor, source: Te
   return self;
 }
 
-const O_index_fill_int_Tensor: $A.Operator = { name: "index_fill", publicName: "indexFill", overload: "int_Tensor", kind: "op", run: index_fill_int_Tensor, args: ["self","dim","index","value"], devices: [[0,3],[],[2]], madeOn: null };
 export function index_fill_int_Tensor(self: Tensor, dim: number, index: Tensor, value: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_index_fill_int_Tensor, [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().index_fill_int_Tensor, [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) return $indexing.indexFillTensor(self, dim, index, value, undefined, false);
-  const node = new $N.index_fill_int_Tensor_Backward();
+  const node = new ($N().index_fill_int_Tensor_Backward)();
   $T.connect(node, [self, value]);
   node.dim = dim;
   node.index = $S.save(index);
@@ -373,16 +340,15 @@ export function index_fill_int_Tensor(self: Tensor, dim: number, index: Tensor, 
   return $T.record(r, node);
 }
 
-const O_index_fill_int_Tensor_: $A.Operator = { name: "index_fill_", publicName: "indexFill", overload: "int_Tensor", kind: "op", run: index_fill_int_Tensor_, args: ["self","dim","index","value"], devices: [[0,3],[0],[2]], madeOn: null };
 export function index_fill_int_Tensor_(self: Tensor, dim: number, index: Tensor, value: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_index_fill_int_Tensor_, [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().index_fill_int_Tensor_, [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) {
     $indexing.indexFillTensor(self, dim, index, value, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [index, value]);
-  const node = new $N.index_fill_int_Tensor_Backward();
+  const node = new ($N().index_fill_int_Tensor_Backward)();
   $T.connect(node, [self, value]);
   node.dim = dim;
   node.index = $S.save(index);
@@ -392,11 +358,10 @@ export function index_fill_int_Tensor_(self: Tensor, dim: number, index: Tensor,
   return self;
 }
 
-const O_index_fill: $A.Operator = { name: "index_fill", publicName: "indexFill", overload: "", kind: "op", run: index_fill, args: ["self","dim","index","value"], devices: [[0],[],[2]], madeOn: null };
 export function index_fill(self: Tensor, dim: number, index: Tensor, value: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_index_fill, [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().index_fill, [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.indexFill(self, dim, index, value, undefined, false);
-  const node = new $N.index_fill_Backward();
+  const node = new ($N().index_fill_Backward)();
   $T.connect(node, [self]);
   node.dim = dim;
   node.index = $S.save(index);
@@ -404,16 +369,15 @@ export function index_fill(self: Tensor, dim: number, index: Tensor, value: Scal
   return $T.record(r, node);
 }
 
-const O_index_fill_: $A.Operator = { name: "index_fill_", publicName: "indexFill", overload: "", kind: "op", run: index_fill_, args: ["self","dim","index","value"], devices: [[0],[0],[2]], madeOn: null };
 export function index_fill_(self: Tensor, dim: number, index: Tensor, value: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_index_fill_, [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().index_fill_, [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $indexing.indexFill(self, dim, index, value, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [index]);
-  const node = new $N.index_fill_Backward();
+  const node = new ($N().index_fill_Backward)();
   $T.connect(node, [self]);
   node.dim = dim;
   node.index = $S.save(index);
@@ -423,15 +387,14 @@ export function index_fill_(self: Tensor, dim: number, index: Tensor, value: Sca
   return self;
 }
 
-const O_gather: $A.Operator = { name: "gather", publicName: "gather", overload: "", kind: "op", run: gather, args: ["self","dim","index","sparseGrad","out"], devices: [[0],[4],[2]], madeOn: null };
 export function gather(self: Tensor, dim: number, index: Tensor, sparseGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_gather, [self, dim, index, sparseGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().gather, [self, dim, index, sparseGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("gather", out, [self, index]);
     return $T.finishOut($indexing.gather(self, dim, index, sparseGrad, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.gather(self, dim, index, sparseGrad, undefined);
-  const node = new $N.gather_Backward();
+  const node = new ($N().gather_Backward)();
   $T.connect(node, [self]);
   node.self = node.needs(0) ? $S.save(self) : null;
   node.dim = dim;
@@ -440,15 +403,14 @@ export function gather(self: Tensor, dim: number, index: Tensor, sparseGrad: boo
   return $T.record(r, node);
 }
 
-const O_scatter: $A.Operator = { name: "scatter", publicName: "scatter", overload: "", kind: "op", run: scatter, args: ["self","dim","index","src","out"], devices: [[0,3],[4],[2]], madeOn: null };
 export function scatter(self: Tensor, dim: number, index: Tensor, src: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter, [self, dim, index, src, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().scatter, [self, dim, index, src, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("scatter", out, [self, index, src]);
     return $T.finishOut($indexing.scatter(self, dim, index, src, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) return $indexing.scatter(self, dim, index, src, undefined, false);
-  const node = new $N.scatter_Backward();
+  const node = new ($N().scatter_Backward)();
   $T.connect(node, [self, src]);
   node.dim = dim;
   node.index = $S.save(index);
@@ -457,16 +419,15 @@ export function scatter(self: Tensor, dim: number, index: Tensor, src: Tensor, o
   return $T.record(r, node);
 }
 
-const O_scatter_: $A.Operator = { name: "scatter_", publicName: "scatter", overload: "", kind: "op", run: scatter_, args: ["self","dim","index","src"], devices: [[0,3],[0],[2]], madeOn: null };
 export function scatter_(self: Tensor, dim: number, index: Tensor, src: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter_, [self, dim, index, src]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().scatter_, [self, dim, index, src]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) {
     $indexing.scatter(self, dim, index, src, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [index, src]);
-  const node = new $N.scatter_Backward();
+  const node = new ($N().scatter_Backward)();
   $T.connect(node, [self, src]);
   node.dim = dim;
   node.index = $S.save(index);
@@ -477,15 +438,14 @@ export function scatter_(self: Tensor, dim: number, index: Tensor, src: Tensor):
   return self;
 }
 
-const O_scatter_value: $A.Operator = { name: "scatter", publicName: "scatter", overload: "value", kind: "op", run: scatter_value, args: ["self","dim","index","value","out"], devices: [[0],[4],[2]], madeOn: null };
 export function scatter_value(self: Tensor, dim: number, index: Tensor, value: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter_value, [self, dim, index, value, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().scatter_value, [self, dim, index, value, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("scatter", out, [self, index]);
     return $T.finishOut($indexing.scatterValue(self, dim, index, value, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.scatterValue(self, dim, index, value, undefined, false);
-  const node = new $N.scatter_value_Backward();
+  const node = new ($N().scatter_value_Backward)();
   $T.connect(node, [self]);
   node.dim = dim;
   node.index = $S.save(index);
@@ -493,16 +453,15 @@ export function scatter_value(self: Tensor, dim: number, index: Tensor, value: S
   return $T.record(r, node);
 }
 
-const O_scatter_value_: $A.Operator = { name: "scatter_", publicName: "scatter", overload: "value", kind: "op", run: scatter_value_, args: ["self","dim","index","value"], devices: [[0],[0],[2]], madeOn: null };
 export function scatter_value_(self: Tensor, dim: number, index: Tensor, value: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter_value_, [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().scatter_value_, [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $indexing.scatterValue(self, dim, index, value, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [index]);
-  const node = new $N.scatter_value_Backward();
+  const node = new ($N().scatter_value_Backward)();
   $T.connect(node, [self]);
   node.dim = dim;
   node.index = $S.save(index);
@@ -512,29 +471,27 @@ export function scatter_value_(self: Tensor, dim: number, index: Tensor, value: 
   return self;
 }
 
-const O_scatter_reduce: $A.Operator = { name: "scatter", publicName: "scatter", overload: "reduce", kind: "op", run: scatter_reduce, args: ["self","dim","index","src","reduce","out"], devices: [[0,3],[5],[2]], madeOn: null };
 export function scatter_reduce(self: Tensor, dim: number, index: Tensor, src: Tensor, reduce: string, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter_reduce, [self, dim, index, src, reduce, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().scatter_reduce, [self, dim, index, src, reduce, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($indexing.scatterReduceSrc(self, dim, index, src, reduce, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) return $indexing.scatterReduceSrc(self, dim, index, src, reduce, undefined, false);
-  const node = new $N.scatter_reduce_Backward();
+  const node = new ($N().scatter_reduce_Backward)();
   $T.connect(node, [self, src]);
   const r = $indexing.scatterReduceSrc(self, dim, index, src, reduce, undefined, false);
   return $T.record(r, node);
 }
 
-const O_scatter_reduce_: $A.Operator = { name: "scatter_", publicName: "scatter", overload: "reduce", kind: "op", run: scatter_reduce_, args: ["self","dim","index","src","reduce"], devices: [[0,3],[0],[2]], madeOn: null };
 export function scatter_reduce_(self: Tensor, dim: number, index: Tensor, src: Tensor, reduce: string): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter_reduce_, [self, dim, index, src, reduce]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().scatter_reduce_, [self, dim, index, src, reduce]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) {
     $indexing.scatterReduceSrc(self, dim, index, src, reduce, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [index, src]);
-  const node = new $N.scatter_reduce_Backward();
+  const node = new ($N().scatter_reduce_Backward)();
   $T.connect(node, [self, src]);
   $indexing.scatterReduceSrc(self, dim, index, src, reduce, self, true);
   self._version.value++;
@@ -542,29 +499,27 @@ export function scatter_reduce_(self: Tensor, dim: number, index: Tensor, src: T
   return self;
 }
 
-const O_scatter_value_reduce: $A.Operator = { name: "scatter", publicName: "scatter", overload: "value_reduce", kind: "op", run: scatter_value_reduce, args: ["self","dim","index","value","reduce","out"], devices: [[0],[5],[2]], madeOn: null };
 export function scatter_value_reduce(self: Tensor, dim: number, index: Tensor, value: Scalar, reduce: string, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter_value_reduce, [self, dim, index, value, reduce, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().scatter_value_reduce, [self, dim, index, value, reduce, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($indexing.scatterReduceValue(self, dim, index, value, reduce, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.scatterReduceValue(self, dim, index, value, reduce, undefined, false);
-  const node = new $N.scatter_value_reduce_Backward();
+  const node = new ($N().scatter_value_reduce_Backward)();
   $T.connect(node, [self]);
   const r = $indexing.scatterReduceValue(self, dim, index, value, reduce, undefined, false);
   return $T.record(r, node);
 }
 
-const O_scatter_value_reduce_: $A.Operator = { name: "scatter_", publicName: "scatter", overload: "value_reduce", kind: "op", run: scatter_value_reduce_, args: ["self","dim","index","value","reduce"], devices: [[0],[0],[2]], madeOn: null };
 export function scatter_value_reduce_(self: Tensor, dim: number, index: Tensor, value: Scalar, reduce: string): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter_value_reduce_, [self, dim, index, value, reduce]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().scatter_value_reduce_, [self, dim, index, value, reduce]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $indexing.scatterReduceValue(self, dim, index, value, reduce, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [index]);
-  const node = new $N.scatter_value_reduce_Backward();
+  const node = new ($N().scatter_value_reduce_Backward)();
   $T.connect(node, [self]);
   $indexing.scatterReduceValue(self, dim, index, value, reduce, self, true);
   self._version.value++;
@@ -572,15 +527,14 @@ export function scatter_value_reduce_(self: Tensor, dim: number, index: Tensor, 
   return self;
 }
 
-const O_scatter_add: $A.Operator = { name: "scatter_add", publicName: "scatterAdd", overload: "", kind: "op", run: scatter_add, args: ["self","dim","index","src","out"], devices: [[0,3],[4],[2]], madeOn: null };
 export function scatter_add(self: Tensor, dim: number, index: Tensor, src: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter_add, [self, dim, index, src, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().scatter_add, [self, dim, index, src, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("scatter_add", out, [self, index, src]);
     return $T.finishOut($indexing.scatterAdd(self, dim, index, src, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) return $indexing.scatterAdd(self, dim, index, src, undefined, false);
-  const node = new $N.scatter_add_Backward();
+  const node = new ($N().scatter_add_Backward)();
   $T.connect(node, [self, src]);
   node.dim = dim;
   node.index = node.needs(1) ? $S.save(index) : null;
@@ -589,16 +543,15 @@ export function scatter_add(self: Tensor, dim: number, index: Tensor, src: Tenso
   return $T.record(r, node);
 }
 
-const O_scatter_add_: $A.Operator = { name: "scatter_add_", publicName: "scatterAdd", overload: "", kind: "op", run: scatter_add_, args: ["self","dim","index","src"], devices: [[0,3],[0],[2]], madeOn: null };
 export function scatter_add_(self: Tensor, dim: number, index: Tensor, src: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter_add_, [self, dim, index, src]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().scatter_add_, [self, dim, index, src]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) {
     $indexing.scatterAdd(self, dim, index, src, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [index, src]);
-  const node = new $N.scatter_add_Backward();
+  const node = new ($N().scatter_add_Backward)();
   $T.connect(node, [self, src]);
   node.dim = dim;
   node.index = node.needs(1) ? $S.save(index) : null;
@@ -609,27 +562,25 @@ export function scatter_add_(self: Tensor, dim: number, index: Tensor, src: Tens
   return self;
 }
 
-const O_masked_fill_Tensor: $A.Operator = { name: "masked_fill", publicName: "maskedFill", overload: "Tensor", kind: "op", run: masked_fill_Tensor, args: ["self","mask","value"], devices: [[0,1,2],[],[]], madeOn: null };
 export function masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_masked_fill_Tensor, [self, mask, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().masked_fill_Tensor, [self, mask, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) return $indexing.maskedFillTensor(self, mask, value, undefined, false);
-  const node = new $N.masked_fill_Tensor_Backward();
+  const node = new ($N().masked_fill_Tensor_Backward)();
   $T.connect(node, [self, value]);
   node.mask = $S.save(mask);
   const r = $indexing.maskedFillTensor(self, mask, value, undefined, false);
   return $T.record(r, node);
 }
 
-const O_masked_fill_Tensor_: $A.Operator = { name: "masked_fill_", publicName: "maskedFill", overload: "Tensor", kind: "op", run: masked_fill_Tensor_, args: ["self","mask","value"], devices: [[0,1,2],[0],[]], madeOn: null };
 export function masked_fill_Tensor_(self: Tensor, mask: Tensor, value: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_masked_fill_Tensor_, [self, mask, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().masked_fill_Tensor_, [self, mask, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) {
     $indexing.maskedFillTensor(self, mask, value, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [mask, value]);
-  const node = new $N.masked_fill_Tensor_Backward();
+  const node = new ($N().masked_fill_Tensor_Backward)();
   $T.connect(node, [self, value]);
   node.mask = $S.save(mask);
   $indexing.maskedFillTensor(self, mask, value, self, true);
@@ -638,27 +589,25 @@ export function masked_fill_Tensor_(self: Tensor, mask: Tensor, value: Tensor): 
   return self;
 }
 
-const O_masked_fill: $A.Operator = { name: "masked_fill", publicName: "maskedFill", overload: "", kind: "op", run: masked_fill, args: ["self","mask","value"], devices: [[0,1],[],[]], madeOn: null };
 export function masked_fill(self: Tensor, mask: Tensor, value: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_masked_fill, [self, mask, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().masked_fill, [self, mask, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.maskedFill(self, mask, value, undefined, false);
-  const node = new $N.masked_fill_Backward();
+  const node = new ($N().masked_fill_Backward)();
   $T.connect(node, [self]);
   node.mask = $S.save(mask);
   const r = $indexing.maskedFill(self, mask, value, undefined, false);
   return $T.record(r, node);
 }
 
-const O_masked_fill_: $A.Operator = { name: "masked_fill_", publicName: "maskedFill", overload: "", kind: "op", run: masked_fill_, args: ["self","mask","value"], devices: [[0,1],[0],[]], madeOn: null };
 export function masked_fill_(self: Tensor, mask: Tensor, value: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_masked_fill_, [self, mask, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().masked_fill_, [self, mask, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $indexing.maskedFill(self, mask, value, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [mask]);
-  const node = new $N.masked_fill_Backward();
+  const node = new ($N().masked_fill_Backward)();
   $T.connect(node, [self]);
   node.mask = $S.save(mask);
   $indexing.maskedFill(self, mask, value, self, true);
@@ -667,15 +616,14 @@ export function masked_fill_(self: Tensor, mask: Tensor, value: Scalar): Tensor 
   return self;
 }
 
-const O_masked_select: $A.Operator = { name: "masked_select", publicName: "maskedSelect", overload: "", kind: "op", run: masked_select, args: ["self","mask","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function masked_select(self: Tensor, mask: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_masked_select, [self, mask, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().masked_select, [self, mask, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("masked_select", out, [self, mask]);
     return $T.finishOut($indexing.maskedSelect(self, mask, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.maskedSelect(self, mask, undefined);
-  const node = new $N.masked_select_Backward();
+  const node = new ($N().masked_select_Backward)();
   $T.connect(node, [self]);
   node.mask = $S.save(mask);
   node.self = $S.geometry(self);
@@ -683,11 +631,10 @@ export function masked_select(self: Tensor, mask: Tensor, out?: Tensor): Tensor 
   return $T.record(r, node);
 }
 
-const O_masked_scatter: $A.Operator = { name: "masked_scatter", publicName: "maskedScatter", overload: "", kind: "op", run: masked_scatter, args: ["self","mask","source"], devices: [[0,1,2],[],[]], madeOn: null };
 export function masked_scatter(self: Tensor, mask: Tensor, source: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_masked_scatter, [self, mask, source]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().masked_scatter, [self, mask, source]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return $indexing.maskedScatter(self, mask, source, undefined, false);
-  const node = new $N.masked_scatter_Backward();
+  const node = new ($N().masked_scatter_Backward)();
   $T.connect(node, [self, source]);
   node.mask = $S.save(mask);
   node.source = $S.geometry(source);
@@ -695,16 +642,15 @@ export function masked_scatter(self: Tensor, mask: Tensor, source: Tensor): Tens
   return $T.record(r, node);
 }
 
-const O_masked_scatter_: $A.Operator = { name: "masked_scatter_", publicName: "maskedScatter", overload: "", kind: "op", run: masked_scatter_, args: ["self","mask","source"], devices: [[0,1,2],[0],[]], madeOn: null };
 export function masked_scatter_(self: Tensor, mask: Tensor, source: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_masked_scatter_, [self, mask, source]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().masked_scatter_, [self, mask, source]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) {
     $indexing.maskedScatter(self, mask, source, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [mask, source]);
-  const node = new $N.masked_scatter_Backward();
+  const node = new ($N().masked_scatter_Backward)();
   $T.connect(node, [self, source]);
   node.mask = $S.save(mask);
   node.source = $S.geometry(source);
@@ -714,15 +660,14 @@ export function masked_scatter_(self: Tensor, mask: Tensor, source: Tensor): Ten
   return self;
 }
 
-const O_take: $A.Operator = { name: "take", publicName: "take", overload: "", kind: "op", run: take, args: ["self","index","out"], devices: [[0],[2],[1]], madeOn: null };
 export function take(self: Tensor, index: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_take, [self, index, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().take, [self, index, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("take", out, [self, index]);
     return $T.finishOut($indexing.take(self, index, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.take(self, index, undefined);
-  const node = new $N.take_Backward();
+  const node = new ($N().take_Backward)();
   $T.connect(node, [self]);
   node.index = $S.save(index);
   node.self = $S.geometry(self);
@@ -730,11 +675,10 @@ export function take(self: Tensor, index: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_put: $A.Operator = { name: "put", publicName: "put", overload: "", kind: "op", run: put, args: ["self","index","source","accumulate"], devices: [[0,2],[],[1]], madeOn: null };
 export function put(self: Tensor, index: Tensor, source: Tensor, accumulate: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_put, [self, index, source, accumulate]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().put, [self, index, source, accumulate]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return $indexing.put(self, index, source, accumulate, undefined, false);
-  const node = new $N.put_Backward();
+  const node = new ($N().put_Backward)();
   $T.connect(node, [self, source]);
   node.index = $S.save(index);
   node.accumulate = accumulate;
@@ -743,16 +687,15 @@ export function put(self: Tensor, index: Tensor, source: Tensor, accumulate: boo
   return $T.record(r, node);
 }
 
-const O_put_: $A.Operator = { name: "put_", publicName: "put", overload: "", kind: "op", run: put_, args: ["self","index","source","accumulate"], devices: [[0,2],[0],[1]], madeOn: null };
 export function put_(self: Tensor, index: Tensor, source: Tensor, accumulate: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_put_, [self, index, source, accumulate]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().put_, [self, index, source, accumulate]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) {
     $indexing.put(self, index, source, accumulate, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [index, source]);
-  const node = new $N.put_Backward();
+  const node = new ($N().put_Backward)();
   $T.connect(node, [self, source]);
   node.index = $S.save(index);
   node.accumulate = accumulate;
@@ -763,48 +706,42 @@ export function put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bo
   return self;
 }
 
-const O_nonzero: $A.Operator = { name: "nonzero", publicName: "nonzero", overload: "", kind: "op", run: nonzero, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function nonzero(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_nonzero, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().nonzero, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($indexing.nonzero(self, out), out) as Tensor;
   }
   return $indexing.nonzero(self, undefined);
 }
 
-const O_nonzero_as_tuple: $A.Operator = { name: "nonzero", publicName: "nonzero", overload: "as_tuple", kind: "composite", run: nonzero_as_tuple, args: ["self","asTuple"], devices: null, madeOn: null };
 export function nonzero_as_tuple(self: Tensor, asTuple: boolean): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_nonzero_as_tuple, [self, asTuple]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().nonzero_as_tuple, [self, asTuple]); if (r !== $A.PROCEED) return r as Tensor[]; }
   return $C.nonzeroAsTuple(self, asTuple);
 }
 
-const O_where_condition: $A.Operator = { name: "where", publicName: "where", overload: "condition", kind: "composite", run: where_condition, args: ["condition"], devices: null, madeOn: null };
 export function where_condition(condition: Tensor): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_where_condition, [condition]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().where_condition, [condition]); if (r !== $A.PROCEED) return r as Tensor[]; }
   return $C.whereNonzero(condition);
 }
 
-const O_argwhere: $A.Operator = { name: "argwhere", publicName: "argwhere", overload: "", kind: "composite", run: argwhere, args: ["self"], devices: null, madeOn: null };
 export function argwhere(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_argwhere, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().argwhere, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.argwhere(self);
 }
 
-const O_take_along_dim: $A.Operator = { name: "take_along_dim", publicName: "takeAlongDim", overload: "", kind: "composite", run: take_along_dim, args: ["self","indices","dim","out"], devices: null, madeOn: null };
 export function take_along_dim(self: Tensor, indices: Tensor, dim: number | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_take_along_dim, [self, indices, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().take_along_dim, [self, indices, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.takeAlongDim(self, indices, dim, out);
 }
 
-const O_cat: $A.Operator = { name: "cat", publicName: "cat", overload: "", kind: "op", run: cat, args: ["tensors","dim","out"], devices: [[0],[2],[]], madeOn: null };
 export function cat(tensors: readonly Tensor[], dim: number, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_cat, [tensors, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().cat, [tensors, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("cat", out, [tensors]);
     return $T.finishOut($joining.cat(tensors, dim, out), out) as Tensor;
   }
   if (!(gradMode.enabled && ($T.tracks(tensors)))) return $joining.cat(tensors, dim, undefined);
-  const node = new $N.cat_Backward();
+  const node = new ($N().cat_Backward)();
   $T.connect(node, [tensors]);
   node.dim = dim;
   node.tensors = $S.geometry(tensors);
@@ -812,50 +749,44 @@ export function cat(tensors: readonly Tensor[], dim: number, out?: Tensor): Tens
   return $T.record(r, node);
 }
 
-const O_stack: $A.Operator = { name: "stack", publicName: "stack", overload: "", kind: "op", run: stack, args: ["tensors","dim","out"], devices: [[0],[2],[]], madeOn: null };
 export function stack(tensors: readonly Tensor[], dim: number, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_stack, [tensors, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().stack, [tensors, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("stack", out, [tensors]);
     return $T.finishOut($joining.stack(tensors, dim, out), out) as Tensor;
   }
   if (!(gradMode.enabled && ($T.tracks(tensors)))) return $joining.stack(tensors, dim, undefined);
-  const node = new $N.stack_Backward();
+  const node = new ($N().stack_Backward)();
   $T.connect(node, [tensors]);
   node.dim = dim;
   const r = $joining.stack(tensors, dim, undefined);
   return $T.record(r, node);
 }
 
-const O_hstack: $A.Operator = { name: "hstack", publicName: "hstack", overload: "", kind: "composite", run: hstack, args: ["tensors","out"], devices: null, madeOn: null };
 export function hstack(tensors: readonly Tensor[], out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_hstack, [tensors, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().hstack, [tensors, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.hstack(tensors, out);
 }
 
-const O_vstack: $A.Operator = { name: "vstack", publicName: "vstack", overload: "", kind: "composite", run: vstack, args: ["tensors","out"], devices: null, madeOn: null };
 export function vstack(tensors: readonly Tensor[], out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_vstack, [tensors, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().vstack, [tensors, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.vstack(tensors, out);
 }
 
-const O_dstack: $A.Operator = { name: "dstack", publicName: "dstack", overload: "", kind: "composite", run: dstack, args: ["tensors","out"], devices: null, madeOn: null };
 export function dstack(tensors: readonly Tensor[], out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_dstack, [tensors, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().dstack, [tensors, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.dstack(tensors, out);
 }
 
-const O_column_stack: $A.Operator = { name: "column_stack", publicName: "columnStack", overload: "", kind: "composite", run: column_stack, args: ["tensors","out"], devices: null, madeOn: null };
 export function column_stack(tensors: readonly Tensor[], out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_column_stack, [tensors, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().column_stack, [tensors, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.columnStack(tensors, out);
 }
 
-const O_repeat: $A.Operator = { name: "repeat", publicName: "repeat", overload: "", kind: "op", run: repeat, args: ["self","repeats"], devices: null, madeOn: null };
 export function repeat(self: Tensor, repeats: readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_repeat, [self, repeats]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().repeat, [self, repeats]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $joining.repeat(self, repeats);
-  const node = new $N.repeat_Backward();
+  const node = new ($N().repeat_Backward)();
   $T.connect(node, [self]);
   node.repeats = repeats;
   node.self = $S.geometry(self);
@@ -863,17 +794,15 @@ export function repeat(self: Tensor, repeats: readonly number[]): Tensor {
   return $T.record(r, node);
 }
 
-const O_tile: $A.Operator = { name: "tile", publicName: "tile", overload: "", kind: "composite", run: tile, args: ["self","dims"], devices: null, madeOn: null };
 export function tile(self: Tensor, dims: readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_tile, [self, dims]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().tile, [self, dims]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.tile(self, dims);
 }
 
-const O__repeat_each: $A.Operator = { name: "_repeat_each", publicName: "_repeatEach", overload: "", kind: "op", run: _repeat_each, args: ["self","count","dim"], devices: null, madeOn: null };
 export function _repeat_each(self: Tensor, count: number, dim: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O__repeat_each, [self, count, dim]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O()._repeat_each, [self, count, dim]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $joining.repeatEach(self, count, dim);
-  const node = new $N._repeat_each_Backward();
+  const node = new ($N()._repeat_each_Backward)();
   $T.connect(node, [self]);
   node.count = count;
   node.dim = dim;
@@ -882,40 +811,35 @@ export function _repeat_each(self: Tensor, count: number, dim: number): Tensor {
   return $T.record(r, node);
 }
 
-const O_repeat_interleave_self_int: $A.Operator = { name: "repeat_interleave", publicName: "repeatInterleave", overload: "self_int", kind: "composite", run: repeat_interleave_self_int, args: ["self","repeats","dim","outputSize"], devices: null, madeOn: null };
 export function repeat_interleave_self_int(self: Tensor, repeats: number, dim: number | null, outputSize: number | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_repeat_interleave_self_int, [self, repeats, dim, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().repeat_interleave_self_int, [self, repeats, dim, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.repeatInterleave(self, repeats, dim, outputSize);
 }
 
-const O_repeat_interleave_self_Tensor: $A.Operator = { name: "repeat_interleave", publicName: "repeatInterleave", overload: "self_Tensor", kind: "composite", run: repeat_interleave_self_Tensor, args: ["self","repeats","dim","outputSize"], devices: null, madeOn: null };
 export function repeat_interleave_self_Tensor(self: Tensor, repeats: Tensor, dim: number | null, outputSize: number | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_repeat_interleave_self_Tensor, [self, repeats, dim, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().repeat_interleave_self_Tensor, [self, repeats, dim, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.repeatInterleaveTensor(self, repeats, dim, outputSize);
 }
 
-const O_repeat_interleave_Tensor: $A.Operator = { name: "repeat_interleave", publicName: "repeatInterleave", overload: "Tensor", kind: "composite", run: repeat_interleave_Tensor, args: ["repeats","outputSize"], devices: null, madeOn: null };
 export function repeat_interleave_Tensor(repeats: Tensor, outputSize: number | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_repeat_interleave_Tensor, [repeats, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().repeat_interleave_Tensor, [repeats, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.repeatInterleavePositions(repeats, outputSize);
 }
 
-const O_flip: $A.Operator = { name: "flip", publicName: "flip", overload: "", kind: "op", run: flip, args: ["self","dims"], devices: null, madeOn: null };
 export function flip(self: Tensor, dims: readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_flip, [self, dims]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().flip, [self, dims]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $flip.flip(self, dims);
-  const node = new $N.flip_Backward();
+  const node = new ($N().flip_Backward)();
   $T.connect(node, [self]);
   node.dims = dims;
   const r = $flip.flip(self, dims);
   return $T.record(r, node);
 }
 
-const O_roll: $A.Operator = { name: "roll", publicName: "roll", overload: "", kind: "op", run: roll, args: ["self","shifts","dims"], devices: null, madeOn: null };
 export function roll(self: Tensor, shifts: readonly number[], dims: number | readonly number[] | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_roll, [self, shifts, dims]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().roll, [self, shifts, dims]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $flip.roll(self, shifts, dims);
-  const node = new $N.roll_Backward();
+  const node = new ($N().roll_Backward)();
   $T.connect(node, [self]);
   node.shifts = shifts;
   node.dims = dims;
@@ -923,11 +847,10 @@ export function roll(self: Tensor, shifts: readonly number[], dims: number | rea
   return $T.record(r, node);
 }
 
-const O_rot90: $A.Operator = { name: "rot90", publicName: "rot90", overload: "", kind: "op", run: rot90, args: ["self","k","dims"], devices: null, madeOn: null };
 export function rot90(self: Tensor, k: number, dims: number | readonly number[] | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_rot90, [self, k, dims]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().rot90, [self, k, dims]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $flip.rot90(self, k, dims);
-  const node = new $N.rot90_Backward();
+  const node = new ($N().rot90_Backward)();
   $T.connect(node, [self]);
   node.k = k;
   node.dims = dims;
@@ -935,23 +858,20 @@ export function rot90(self: Tensor, k: number, dims: number | readonly number[] 
   return $T.record(r, node);
 }
 
-const O_fliplr: $A.Operator = { name: "fliplr", publicName: "fliplr", overload: "", kind: "composite", run: fliplr, args: ["self"], devices: null, madeOn: null };
 export function fliplr(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_fliplr, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().fliplr, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.fliplr(self);
 }
 
-const O_flipud: $A.Operator = { name: "flipud", publicName: "flipud", overload: "", kind: "composite", run: flipud, args: ["self"], devices: null, madeOn: null };
 export function flipud(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_flipud, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().flipud, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.flipud(self);
 }
 
-const O__mse_loss: $A.Operator = { name: "_mse_loss", publicName: "_mseLoss", overload: "", kind: "op", run: _mse_loss, args: ["self","target","reduction"], devices: [[0,1],[],[]], madeOn: null };
 export function _mse_loss(self: Tensor, target: Tensor, reduction: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O__mse_loss, [self, target, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O()._mse_loss, [self, target, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target)))) return $losses.mseLoss(self, target, reduction);
-  const node = new $N._mse_loss_Backward();
+  const node = new ($N()._mse_loss_Backward)();
   $T.connect(node, [self, target]);
   node.self = $S.save(self);
   node.target = $S.save(target);
@@ -960,23 +880,20 @@ export function _mse_loss(self: Tensor, target: Tensor, reduction: number): Tens
   return $T.record(r, node);
 }
 
-const O_nn_functional_mse_loss: $A.Operator = { name: "mse_loss", publicName: "mseLoss", overload: "", kind: "composite", run: nn_functional_mse_loss, args: ["input","target","sizeAverage","reduce","reduction","weight"], devices: null, madeOn: null };
 export function nn_functional_mse_loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, weight: Tensor | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_mse_loss, [input, target, sizeAverage, reduce, reduction, weight]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().nn_functional_mse_loss, [input, target, sizeAverage, reduce, reduction, weight]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.mseLoss(input, target, sizeAverage, reduce, reduction, weight);
 }
 
-const O_nn_functional_l1_loss: $A.Operator = { name: "l1_loss", publicName: "l1Loss", overload: "", kind: "composite", run: nn_functional_l1_loss, args: ["input","target","sizeAverage","reduce","reduction","weight"], devices: null, madeOn: null };
 export function nn_functional_l1_loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, weight: Tensor | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_l1_loss, [input, target, sizeAverage, reduce, reduction, weight]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().nn_functional_l1_loss, [input, target, sizeAverage, reduce, reduction, weight]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.l1Loss(input, target, sizeAverage, reduce, reduction, weight);
 }
 
-const O__smooth_l1_loss: $A.Operator = { name: "_smooth_l1_loss", publicName: "_smoothL1Loss", overload: "", kind: "op", run: _smooth_l1_loss, args: ["self","target","reduction","beta"], devices: [[0,1],[],[]], madeOn: null };
 export function _smooth_l1_loss(self: Tensor, target: Tensor, reduction: number, beta: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O__smooth_l1_loss, [self, target, reduction, beta]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O()._smooth_l1_loss, [self, target, reduction, beta]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target)))) return $losses.smoothL1Loss(self, target, reduction, beta);
-  const node = new $N._smooth_l1_loss_Backward();
+  const node = new ($N()._smooth_l1_loss_Backward)();
   $T.connect(node, [self, target]);
   node.self = $S.save(self);
   node.target = $S.save(target);
@@ -986,17 +903,15 @@ export function _smooth_l1_loss(self: Tensor, target: Tensor, reduction: number,
   return $T.record(r, node);
 }
 
-const O_nn_functional_smooth_l1_loss: $A.Operator = { name: "smooth_l1_loss", publicName: "smoothL1Loss", overload: "", kind: "composite", run: nn_functional_smooth_l1_loss, args: ["input","target","sizeAverage","reduce","reduction","beta"], devices: null, madeOn: null };
 export function nn_functional_smooth_l1_loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, beta: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_smooth_l1_loss, [input, target, sizeAverage, reduce, reduction, beta]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().nn_functional_smooth_l1_loss, [input, target, sizeAverage, reduce, reduction, beta]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.smoothL1Loss(input, target, sizeAverage, reduce, reduction, beta);
 }
 
-const O__huber_loss: $A.Operator = { name: "_huber_loss", publicName: "_huberLoss", overload: "", kind: "op", run: _huber_loss, args: ["self","target","reduction","delta"], devices: [[0,1],[],[]], madeOn: null };
 export function _huber_loss(self: Tensor, target: Tensor, reduction: number, delta: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O__huber_loss, [self, target, reduction, delta]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O()._huber_loss, [self, target, reduction, delta]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target)))) return $losses.huberLoss(self, target, reduction, delta);
-  const node = new $N._huber_loss_Backward();
+  const node = new ($N()._huber_loss_Backward)();
   $T.connect(node, [self, target]);
   node.self = $S.save(self);
   node.target = $S.save(target);
@@ -1006,21 +921,19 @@ export function _huber_loss(self: Tensor, target: Tensor, reduction: number, del
   return $T.record(r, node);
 }
 
-const O_nn_functional_huber_loss: $A.Operator = { name: "huber_loss", publicName: "huberLoss", overload: "", kind: "composite", run: nn_functional_huber_loss, args: ["input","target","reduction","delta","weight"], devices: null, madeOn: null };
 export function nn_functional_huber_loss(input: Tensor, target: Tensor, reduction: string, delta: number, weight: Tensor | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_huber_loss, [input, target, reduction, delta, weight]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().nn_functional_huber_loss, [input, target, reduction, delta, weight]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.huberLoss(input, target, reduction, delta, weight);
 }
 
-const O_mm: $A.Operator = { name: "mm", publicName: "mm", overload: "", kind: "op", run: mm, args: ["self","mat2","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function mm(self: Tensor, mat2: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_mm, [self, mat2, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().mm, [self, mat2, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("mm", out, [self, mat2]);
     return $T.finishOut($matrix.mm(self, mat2, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat2)))) return $matrix.mm(self, mat2, undefined);
-  const node = new $N.mm_Backward();
+  const node = new ($N().mm_Backward)();
   $T.connect(node, [self, mat2]);
   node.self = $S.save(self);
   node.mat2 = $S.save(mat2);
@@ -1028,15 +941,14 @@ export function mm(self: Tensor, mat2: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_bmm: $A.Operator = { name: "bmm", publicName: "bmm", overload: "", kind: "op", run: bmm, args: ["self","mat2","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function bmm(self: Tensor, mat2: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_bmm, [self, mat2, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().bmm, [self, mat2, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("bmm", out, [self, mat2]);
     return $T.finishOut($matrix.bmm(self, mat2, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat2)))) return $matrix.bmm(self, mat2, undefined);
-  const node = new $N.bmm_Backward();
+  const node = new ($N().bmm_Backward)();
   $T.connect(node, [self, mat2]);
   node.self = node.needs(1) ? $S.save(self) : null;
   node.mat2 = node.needs(0) ? $S.save(mat2) : null;
@@ -1044,15 +956,14 @@ export function bmm(self: Tensor, mat2: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_addmm: $A.Operator = { name: "addmm", publicName: "addmm", overload: "", kind: "op", run: addmm, args: ["self","mat1","mat2","beta","alpha","out"], devices: [[0,1,2],[5],[]], madeOn: null };
 export function addmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_addmm, [self, mat1, mat2, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().addmm, [self, mat1, mat2, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("addmm", out, [self, mat1, mat2]);
     return $T.finishOut($matrix.addmm(self, mat1, mat2, beta, alpha, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat1) || requiresGrad(mat2)))) return $matrix.addmm(self, mat1, mat2, beta, alpha, undefined, false);
-  const node = new $N.addmm_Backward();
+  const node = new ($N().addmm_Backward)();
   $T.connect(node, [self, mat1, mat2]);
   node.mat1 = node.needs(1) || node.needs(2) ? $S.save(mat1) : null;
   node.mat2 = node.needs(1) || node.needs(2) ? $S.save(mat2) : null;
@@ -1062,16 +973,15 @@ export function addmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, al
   return $T.record(r, node);
 }
 
-const O_addmm_: $A.Operator = { name: "addmm_", publicName: "addmm", overload: "", kind: "op", run: addmm_, args: ["self","mat1","mat2","beta","alpha"], devices: [[0,1,2],[0],[]], madeOn: null };
 export function addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_addmm_, [self, mat1, mat2, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().addmm_, [self, mat1, mat2, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat1) || requiresGrad(mat2)))) {
     $matrix.addmm(self, mat1, mat2, beta, alpha, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [mat1, mat2]);
-  const node = new $N.addmm_Backward();
+  const node = new ($N().addmm_Backward)();
   $T.connect(node, [self, mat1, mat2]);
   node.mat1 = node.needs(1) || node.needs(2) ? $S.save(mat1) : null;
   node.mat2 = node.needs(1) || node.needs(2) ? $S.save(mat2) : null;
@@ -1083,15 +993,14 @@ export function addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, a
   return self;
 }
 
-const O_baddbmm: $A.Operator = { name: "baddbmm", publicName: "baddbmm", overload: "", kind: "op", run: baddbmm, args: ["self","batch1","batch2","beta","alpha","out"], devices: [[0,1,2],[5],[]], madeOn: null };
 export function baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_baddbmm, [self, batch1, batch2, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().baddbmm, [self, batch1, batch2, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("baddbmm", out, [self, batch1, batch2]);
     return $T.finishOut($matrix.baddbmm(self, batch1, batch2, beta, alpha, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) return $matrix.baddbmm(self, batch1, batch2, beta, alpha, undefined, false);
-  const node = new $N.baddbmm_Backward();
+  const node = new ($N().baddbmm_Backward)();
   $T.connect(node, [self, batch1, batch2]);
   node.batch1 = node.needs(2) ? $S.save(batch1) : null;
   node.batch2 = node.needs(1) ? $S.save(batch2) : null;
@@ -1101,16 +1010,15 @@ export function baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scal
   return $T.record(r, node);
 }
 
-const O_baddbmm_: $A.Operator = { name: "baddbmm_", publicName: "baddbmm", overload: "", kind: "op", run: baddbmm_, args: ["self","batch1","batch2","beta","alpha"], devices: [[0,1,2],[0],[]], madeOn: null };
 export function baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_baddbmm_, [self, batch1, batch2, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().baddbmm_, [self, batch1, batch2, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) {
     $matrix.baddbmm(self, batch1, batch2, beta, alpha, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [batch1, batch2]);
-  const node = new $N.baddbmm_Backward();
+  const node = new ($N().baddbmm_Backward)();
   $T.connect(node, [self, batch1, batch2]);
   node.batch1 = node.needs(2) ? $S.save(batch1) : null;
   node.batch2 = node.needs(1) ? $S.save(batch2) : null;
@@ -1122,15 +1030,14 @@ export function baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Sca
   return self;
 }
 
-const O_addbmm: $A.Operator = { name: "addbmm", publicName: "addbmm", overload: "", kind: "op", run: addbmm, args: ["self","batch1","batch2","beta","alpha","out"], devices: [[0,1,2],[5],[]], madeOn: null };
 export function addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_addbmm, [self, batch1, batch2, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().addbmm, [self, batch1, batch2, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("addbmm", out, [self, batch1, batch2]);
     return $T.finishOut($matrix.addbmm(self, batch1, batch2, beta, alpha, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) return $matrix.addbmm(self, batch1, batch2, beta, alpha, undefined, false);
-  const node = new $N.addbmm_Backward();
+  const node = new ($N().addbmm_Backward)();
   $T.connect(node, [self, batch1, batch2]);
   node.batch1 = node.needs(2) ? $S.save(batch1) : null;
   node.batch2 = node.needs(1) ? $S.save(batch2) : null;
@@ -1140,16 +1047,15 @@ export function addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scala
   return $T.record(r, node);
 }
 
-const O_addbmm_: $A.Operator = { name: "addbmm_", publicName: "addbmm", overload: "", kind: "op", run: addbmm_, args: ["self","batch1","batch2","beta","alpha"], devices: [[0,1,2],[0],[]], madeOn: null };
 export function addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_addbmm_, [self, batch1, batch2, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().addbmm_, [self, batch1, batch2, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) {
     $matrix.addbmm(self, batch1, batch2, beta, alpha, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [batch1, batch2]);
-  const node = new $N.addbmm_Backward();
+  const node = new ($N().addbmm_Backward)();
   $T.connect(node, [self, batch1, batch2]);
   node.batch1 = node.needs(2) ? $S.save(batch1) : null;
   node.batch2 = node.needs(1) ? $S.save(batch2) : null;
@@ -1161,15 +1067,14 @@ export function addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scal
   return self;
 }
 
-const O_mv: $A.Operator = { name: "mv", publicName: "mv", overload: "", kind: "op", run: mv, args: ["self","vec","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function mv(self: Tensor, vec: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_mv, [self, vec, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().mv, [self, vec, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("mv", out, [self, vec]);
     return $T.finishOut($matrix_vector.mv(self, vec, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(vec)))) return $matrix_vector.mv(self, vec, undefined);
-  const node = new $N.mv_Backward();
+  const node = new ($N().mv_Backward)();
   $T.connect(node, [self, vec]);
   node.self = node.needs(1) ? $S.save(self) : null;
   node.vec = node.needs(0) ? $S.save(vec) : null;
@@ -1177,15 +1082,14 @@ export function mv(self: Tensor, vec: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_addmv: $A.Operator = { name: "addmv", publicName: "addmv", overload: "", kind: "op", run: addmv, args: ["self","mat","vec","beta","alpha","out"], devices: [[0,1,2],[5],[]], madeOn: null };
 export function addmv(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_addmv, [self, mat, vec, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().addmv, [self, mat, vec, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("addmv", out, [self, mat, vec]);
     return $T.finishOut($matrix_vector.addmv(self, mat, vec, beta, alpha, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat) || requiresGrad(vec)))) return $matrix_vector.addmv(self, mat, vec, beta, alpha, undefined, false);
-  const node = new $N.addmv_Backward();
+  const node = new ($N().addmv_Backward)();
   $T.connect(node, [self, mat, vec]);
   node.mat = node.needs(2) ? $S.save(mat) : null;
   node.vec = node.needs(1) ? $S.save(vec) : null;
@@ -1195,16 +1099,15 @@ export function addmv(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alph
   return $T.record(r, node);
 }
 
-const O_addmv_: $A.Operator = { name: "addmv_", publicName: "addmv", overload: "", kind: "op", run: addmv_, args: ["self","mat","vec","beta","alpha"], devices: [[0,1,2],[0],[]], madeOn: null };
 export function addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_addmv_, [self, mat, vec, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().addmv_, [self, mat, vec, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat) || requiresGrad(vec)))) {
     $matrix_vector.addmv(self, mat, vec, beta, alpha, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [mat, vec]);
-  const node = new $N.addmv_Backward();
+  const node = new ($N().addmv_Backward)();
   $T.connect(node, [self, mat, vec]);
   node.mat = node.needs(2) ? $S.save(mat) : null;
   node.vec = node.needs(1) ? $S.save(vec) : null;
@@ -1216,15 +1119,14 @@ export function addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alp
   return self;
 }
 
-const O_dot: $A.Operator = { name: "dot", publicName: "dot", overload: "", kind: "op", run: dot, args: ["self","tensor","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function dot(self: Tensor, tensor: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_dot, [self, tensor, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().dot, [self, tensor, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("dot", out, [self, tensor]);
     return $T.finishOut($matrix_vector.dot(self, tensor, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor)))) return $matrix_vector.dot(self, tensor, undefined);
-  const node = new $N.dot_Backward();
+  const node = new ($N().dot_Backward)();
   $T.connect(node, [self, tensor]);
   node.self = node.needs(1) ? $S.save(self) : null;
   node.tensor = node.needs(0) ? $S.save(tensor) : null;
@@ -1232,15 +1134,14 @@ export function dot(self: Tensor, tensor: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_vdot: $A.Operator = { name: "vdot", publicName: "vdot", overload: "", kind: "op", run: vdot, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function vdot(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_vdot, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().vdot, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("vdot", out, [self, other]);
     return $T.finishOut($matrix_vector.vdot(self, other, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $matrix_vector.vdot(self, other, undefined);
-  const node = new $N.vdot_Backward();
+  const node = new ($N().vdot_Backward)();
   $T.connect(node, [self, other]);
   node.self = node.needs(1) ? $S.save(self) : null;
   node.other = node.needs(0) ? $S.save(other) : null;
@@ -1248,15 +1149,14 @@ export function vdot(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_addr: $A.Operator = { name: "addr", publicName: "addr", overload: "", kind: "op", run: addr, args: ["self","vec1","vec2","beta","alpha","out"], devices: [[0,1,2],[5],[]], madeOn: null };
 export function addr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_addr, [self, vec1, vec2, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().addr, [self, vec1, vec2, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("addr", out, [self, vec1, vec2]);
     return $T.finishOut($matrix_vector.addr(self, vec1, vec2, beta, alpha, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(vec1) || requiresGrad(vec2)))) return $matrix_vector.addr(self, vec1, vec2, beta, alpha, undefined, false);
-  const node = new $N.addr_Backward();
+  const node = new ($N().addr_Backward)();
   $T.connect(node, [self, vec1, vec2]);
   node.vec1 = node.needs(2) ? $S.save(vec1) : null;
   node.vec2 = node.needs(1) ? $S.save(vec2) : null;
@@ -1266,16 +1166,15 @@ export function addr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alp
   return $T.record(r, node);
 }
 
-const O_addr_: $A.Operator = { name: "addr_", publicName: "addr", overload: "", kind: "op", run: addr_, args: ["self","vec1","vec2","beta","alpha"], devices: [[0,1,2],[0],[]], madeOn: null };
 export function addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_addr_, [self, vec1, vec2, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().addr_, [self, vec1, vec2, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(vec1) || requiresGrad(vec2)))) {
     $matrix_vector.addr(self, vec1, vec2, beta, alpha, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [vec1, vec2]);
-  const node = new $N.addr_Backward();
+  const node = new ($N().addr_Backward)();
   $T.connect(node, [self, vec1, vec2]);
   node.vec1 = node.needs(2) ? $S.save(vec1) : null;
   node.vec2 = node.needs(1) ? $S.save(vec2) : null;
@@ -1287,33 +1186,29 @@ export function addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, al
   return self;
 }
 
-const O_matmul: $A.Operator = { name: "matmul", publicName: "matmul", overload: "", kind: "composite", run: matmul, args: ["self","other","out"], devices: null, madeOn: null };
 export function matmul(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_matmul, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().matmul, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.matmul(self, other, out);
 }
 
-const O_outer: $A.Operator = { name: "outer", publicName: "outer", overload: "", kind: "composite", run: outer, args: ["self","vec2","out"], devices: null, madeOn: null };
 export function outer(self: Tensor, vec2: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_outer, [self, vec2, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().outer, [self, vec2, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.outer(self, vec2, out);
 }
 
-const O_inner: $A.Operator = { name: "inner", publicName: "inner", overload: "", kind: "composite", run: inner, args: ["self","other","out"], devices: null, madeOn: null };
 export function inner(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_inner, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().inner, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.inner(self, other, out);
 }
 
-const O__softmax: $A.Operator = { name: "_softmax", publicName: "_softmax", overload: "", kind: "op", run: _softmax, args: ["self","dim","out"], devices: [[0],[2],[]], madeOn: null };
 export function _softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O__softmax, [self, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O()._softmax, [self, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("_softmax", out, [self]);
     return $T.finishOut($softmax.softmax(self, dim, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $softmax.softmax(self, dim, undefined);
-  const node = new $N._softmax_Backward();
+  const node = new ($N()._softmax_Backward)();
   $T.connect(node, [self]);
   node.dim = dim;
   node.self = $S.geometry(self);
@@ -1322,15 +1217,14 @@ export function _softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O__log_softmax: $A.Operator = { name: "_log_softmax", publicName: "_logSoftmax", overload: "", kind: "op", run: _log_softmax, args: ["self","dim","out"], devices: [[0],[2],[]], madeOn: null };
 export function _log_softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O__log_softmax, [self, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O()._log_softmax, [self, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("_log_softmax", out, [self]);
     return $T.finishOut($softmax.logSoftmax(self, dim, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $softmax.logSoftmax(self, dim, undefined);
-  const node = new $N._log_softmax_Backward();
+  const node = new ($N()._log_softmax_Backward)();
   $T.connect(node, [self]);
   node.dim = dim;
   node.self = $S.geometry(self);
@@ -1339,11 +1233,10 @@ export function _log_softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O__softmax_backward_data: $A.Operator = { name: "_softmax_backward_data", publicName: "_softmaxBackwardData", overload: "", kind: "op", run: _softmax_backward_data, args: ["gradOutput","output","dim","inputDtype"], devices: [[0,1],[],[]], madeOn: null };
 export function _softmax_backward_data(gradOutput: Tensor, output: Tensor, dim: number, inputDtype: DType): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O__softmax_backward_data, [gradOutput, output, dim, inputDtype]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O()._softmax_backward_data, [gradOutput, output, dim, inputDtype]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(output)))) return $softmax.softmaxBackward(gradOutput, output, dim, inputDtype);
-  const node = new $N._softmax_backward_data_Backward();
+  const node = new ($N()._softmax_backward_data_Backward)();
   $T.connect(node, [gradOutput, output]);
   node.gradOutput = $S.save(gradOutput);
   node.output = $S.save(output);
@@ -1352,11 +1245,10 @@ export function _softmax_backward_data(gradOutput: Tensor, output: Tensor, dim: 
   return $T.record(r, node);
 }
 
-const O__log_softmax_backward_data: $A.Operator = { name: "_log_softmax_backward_data", publicName: "_logSoftmaxBackwardData", overload: "", kind: "op", run: _log_softmax_backward_data, args: ["gradOutput","output","dim","inputDtype"], devices: [[0,1],[],[]], madeOn: null };
 export function _log_softmax_backward_data(gradOutput: Tensor, output: Tensor, dim: number, inputDtype: DType): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O__log_softmax_backward_data, [gradOutput, output, dim, inputDtype]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O()._log_softmax_backward_data, [gradOutput, output, dim, inputDtype]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(output)))) return $softmax.logSoftmaxBackward(gradOutput, output, dim, inputDtype);
-  const node = new $N._log_softmax_backward_data_Backward();
+  const node = new ($N()._log_softmax_backward_data_Backward)();
   $T.connect(node, [gradOutput, output]);
   node.gradOutput = $S.save(gradOutput);
   node.output = $S.save(output);
@@ -1365,75 +1257,64 @@ export function _log_softmax_backward_data(gradOutput: Tensor, output: Tensor, d
   return $T.record(r, node);
 }
 
-const O_softmax: $A.Operator = { name: "softmax", publicName: "softmax", overload: "", kind: "composite", run: softmax, args: ["self","dim","dtype","out"], devices: null, madeOn: null };
 export function softmax(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_softmax, [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().softmax, [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.softmax(self, dim, dtype, out);
 }
 
-const O_log_softmax: $A.Operator = { name: "log_softmax", publicName: "logSoftmax", overload: "", kind: "composite", run: log_softmax, args: ["self","dim","dtype","out"], devices: null, madeOn: null };
 export function log_softmax(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_log_softmax, [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().log_softmax, [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.logSoftmax(self, dim, dtype, out);
 }
 
-const O_nn_functional_softmax: $A.Operator = { name: "softmax", publicName: "softmax", overload: "", kind: "composite", run: nn_functional_softmax, args: ["input","dim","dtype"], devices: null, madeOn: null };
 export function nn_functional_softmax(input: Tensor, dim: number | null, dtype: DType | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_softmax, [input, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().nn_functional_softmax, [input, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.functionalSoftmax(input, dim, dtype);
 }
 
-const O_nn_functional_log_softmax: $A.Operator = { name: "log_softmax", publicName: "logSoftmax", overload: "", kind: "composite", run: nn_functional_log_softmax, args: ["input","dim","dtype"], devices: null, madeOn: null };
 export function nn_functional_log_softmax(input: Tensor, dim: number | null, dtype: DType | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_log_softmax, [input, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().nn_functional_log_softmax, [input, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.functionalLogSoftmax(input, dim, dtype);
 }
 
-const O_nn_functional_softmin: $A.Operator = { name: "softmin", publicName: "softmin", overload: "", kind: "composite", run: nn_functional_softmin, args: ["input","dim","dtype"], devices: null, madeOn: null };
 export function nn_functional_softmin(input: Tensor, dim: number | null, dtype: DType | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_softmin, [input, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().nn_functional_softmin, [input, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.softmin(input, dim, dtype);
 }
 
-const O_nn_functional_linear: $A.Operator = { name: "linear", publicName: "linear", overload: "", kind: "composite", run: nn_functional_linear, args: ["input","weight","bias"], devices: null, madeOn: null };
 export function nn_functional_linear(input: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_linear, [input, weight, bias]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().nn_functional_linear, [input, weight, bias]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.linear(input, weight, bias);
 }
 
-const O_nn_functional_dropout: $A.Operator = { name: "dropout", publicName: "dropout", overload: "", kind: "composite", run: nn_functional_dropout, args: ["input","p","training","inplace"], devices: null, madeOn: null };
 export function nn_functional_dropout(input: Tensor, p: number, training: boolean, inplace: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_dropout, [input, p, training, inplace]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().nn_functional_dropout, [input, p, training, inplace]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.dropout(input, p, training, inplace);
 }
 
-const O_nn_functional_relu: $A.Operator = { name: "relu", publicName: "relu", overload: "", kind: "composite", run: nn_functional_relu, args: ["input","inplace"], devices: null, madeOn: null };
 export function nn_functional_relu(input: Tensor, inplace: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_relu, [input, inplace]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().nn_functional_relu, [input, inplace]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.functionalRelu(input, inplace);
 }
 
-const O_nn_functional_relu_: $A.Operator = { name: "relu_", publicName: "relu_", overload: "", kind: "composite", run: nn_functional_relu_, args: ["input"], devices: null, madeOn: null };
 export function nn_functional_relu_(input: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_relu_, [input]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().nn_functional_relu_, [input]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.functionalReluInplace(input);
 }
 
-const O_nn_functional_layer_norm: $A.Operator = { name: "layer_norm", publicName: "layerNorm", overload: "", kind: "composite", run: nn_functional_layer_norm, args: ["input","normalizedShape","weight","bias","eps"], devices: null, madeOn: null };
 export function nn_functional_layer_norm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | null, eps: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_layer_norm, [input, normalizedShape, weight, bias, eps]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().nn_functional_layer_norm, [input, normalizedShape, weight, bias, eps]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.layerNorm(input, normalizedShape, weight, bias, eps);
 }
 
-const O_linalg_vector_norm: $A.Operator = { name: "vector_norm", publicName: "vectorNorm", overload: "", kind: "op", run: linalg_vector_norm, args: ["self","ord","dim","keepdim","dtype","out"], devices: [[0],[5],[]], madeOn: null };
 export function linalg_vector_norm(self: Tensor, ord: Scalar, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_linalg_vector_norm, [self, ord, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().linalg_vector_norm, [self, ord, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("vector_norm", out, [self]);
     return $T.finishOut($norms.vectorNorm(self, ord, dim, keepdim, dtype, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $norms.vectorNorm(self, ord, dim, keepdim, dtype, undefined);
-  const node = new $N.linalg_vector_norm_Backward();
+  const node = new ($N().linalg_vector_norm_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.ord = ord;
@@ -1444,38 +1325,34 @@ export function linalg_vector_norm(self: Tensor, ord: Scalar, dim: number | read
   return $T.record(r, node);
 }
 
-const O_norm: $A.Operator = { name: "norm", publicName: "norm", overload: "", kind: "composite", run: norm, args: ["self","p","dim","keepdim","dtype","out"], devices: null, madeOn: null };
 export function norm(self: Tensor, p: Scalar | null, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_norm, [self, p, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().norm, [self, p, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.norm(self, p, dim, keepdim, dtype, out);
 }
 
-const O_norm_String: $A.Operator = { name: "norm", publicName: "norm", overload: "String", kind: "composite", run: norm_String, args: ["self","p","dim","keepdim","dtype","out"], devices: null, madeOn: null };
 export function norm_String(self: Tensor, p: string, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_norm_String, [self, p, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().norm_String, [self, p, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.normByName(self, p, dim, keepdim, dtype, out);
 }
 
 export const P_acos = { name: "acos", kernel: $K.unary_acos, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"acos_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_acos: $A.Operator = { name: "acos", publicName: "acos", overload: "", kind: "pointwise", run: acos, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function acos(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_acos, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().acos, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("acos", out, [self]);
     return $T.finishOut($pointwise.unary(P_acos, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_acos, self, undefined, false);
-  const node = new $N.acos_Backward();
+  const node = new ($N().acos_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_acos, self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_acos_: $A.Operator = { name: "acos_", publicName: "acos", overload: "", kind: "pointwise", run: acos_, args: ["self"], devices: null, madeOn: null };
 export function acos_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_acos_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().acos_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -1485,7 +1362,7 @@ export function acos_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.acos_Backward();
+  const node = new ($N().acos_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -1499,24 +1376,22 @@ export function acos_(self: Tensor): Tensor {
 
 export const P_asin = { name: "asin", kernel: $K.unary_asin, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"asin_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_asin: $A.Operator = { name: "asin", publicName: "asin", overload: "", kind: "pointwise", run: asin, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function asin(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_asin, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().asin, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("asin", out, [self]);
     return $T.finishOut($pointwise.unary(P_asin, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_asin, self, undefined, false);
-  const node = new $N.asin_Backward();
+  const node = new ($N().asin_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_asin, self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_asin_: $A.Operator = { name: "asin_", publicName: "asin", overload: "", kind: "pointwise", run: asin_, args: ["self"], devices: null, madeOn: null };
 export function asin_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_asin_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().asin_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -1526,7 +1401,7 @@ export function asin_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.asin_Backward();
+  const node = new ($N().asin_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -1540,24 +1415,22 @@ export function asin_(self: Tensor): Tensor {
 
 export const P_atan = { name: "atan", kernel: $K.unary_atan, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"atan_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_atan: $A.Operator = { name: "atan", publicName: "atan", overload: "", kind: "pointwise", run: atan, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function atan(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_atan, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().atan, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("atan", out, [self]);
     return $T.finishOut($pointwise.unary(P_atan, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_atan, self, undefined, false);
-  const node = new $N.atan_Backward();
+  const node = new ($N().atan_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_atan, self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_atan_: $A.Operator = { name: "atan_", publicName: "atan", overload: "", kind: "pointwise", run: atan_, args: ["self"], devices: null, madeOn: null };
 export function atan_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_atan_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().atan_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -1567,7 +1440,7 @@ export function atan_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.atan_Backward();
+  const node = new ($N().atan_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -1581,24 +1454,22 @@ export function atan_(self: Tensor): Tensor {
 
 export const P_tan = { name: "tan", kernel: $K.unary_tan, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"tan_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_tan: $A.Operator = { name: "tan", publicName: "tan", overload: "", kind: "pointwise", run: tan, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function tan(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_tan, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().tan, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("tan", out, [self]);
     return $T.finishOut($pointwise.unary(P_tan, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_tan, self, undefined, false);
-  const node = new $N.tan_Backward();
+  const node = new ($N().tan_Backward)();
   $T.connect(node, [self]);
   const r = $pointwise.unary(P_tan, self, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
 
-const O_tan_: $A.Operator = { name: "tan_", publicName: "tan", overload: "", kind: "pointwise", run: tan_, args: ["self"], devices: null, madeOn: null };
 export function tan_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_tan_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().tan_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -1608,7 +1479,7 @@ export function tan_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.tan_Backward();
+  const node = new ($N().tan_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -1622,24 +1493,22 @@ export function tan_(self: Tensor): Tensor {
 
 export const P_sinh = { name: "sinh", kernel: $K.unary_sinh, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"sinh_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_sinh: $A.Operator = { name: "sinh", publicName: "sinh", overload: "", kind: "pointwise", run: sinh, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function sinh(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_sinh, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().sinh, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("sinh", out, [self]);
     return $T.finishOut($pointwise.unary(P_sinh, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_sinh, self, undefined, false);
-  const node = new $N.sinh_Backward();
+  const node = new ($N().sinh_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_sinh, self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_sinh_: $A.Operator = { name: "sinh_", publicName: "sinh", overload: "", kind: "pointwise", run: sinh_, args: ["self"], devices: null, madeOn: null };
 export function sinh_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_sinh_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().sinh_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -1649,7 +1518,7 @@ export function sinh_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.sinh_Backward();
+  const node = new ($N().sinh_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -1663,24 +1532,22 @@ export function sinh_(self: Tensor): Tensor {
 
 export const P_cosh = { name: "cosh", kernel: $K.unary_cosh, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"cosh_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_cosh: $A.Operator = { name: "cosh", publicName: "cosh", overload: "", kind: "pointwise", run: cosh, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function cosh(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_cosh, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().cosh, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("cosh", out, [self]);
     return $T.finishOut($pointwise.unary(P_cosh, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_cosh, self, undefined, false);
-  const node = new $N.cosh_Backward();
+  const node = new ($N().cosh_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_cosh, self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_cosh_: $A.Operator = { name: "cosh_", publicName: "cosh", overload: "", kind: "pointwise", run: cosh_, args: ["self"], devices: null, madeOn: null };
 export function cosh_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_cosh_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().cosh_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -1690,7 +1557,7 @@ export function cosh_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.cosh_Backward();
+  const node = new ($N().cosh_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -1704,24 +1571,22 @@ export function cosh_(self: Tensor): Tensor {
 
 export const P_acosh = { name: "acosh", kernel: $K.unary_acosh, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"acosh_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_acosh: $A.Operator = { name: "acosh", publicName: "acosh", overload: "", kind: "pointwise", run: acosh, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function acosh(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_acosh, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().acosh, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("acosh", out, [self]);
     return $T.finishOut($pointwise.unary(P_acosh, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_acosh, self, undefined, false);
-  const node = new $N.acosh_Backward();
+  const node = new ($N().acosh_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_acosh, self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_acosh_: $A.Operator = { name: "acosh_", publicName: "acosh", overload: "", kind: "pointwise", run: acosh_, args: ["self"], devices: null, madeOn: null };
 export function acosh_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_acosh_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().acosh_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -1731,7 +1596,7 @@ export function acosh_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.acosh_Backward();
+  const node = new ($N().acosh_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -1745,24 +1610,22 @@ export function acosh_(self: Tensor): Tensor {
 
 export const P_asinh = { name: "asinh", kernel: $K.unary_asinh, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"asinh_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_asinh: $A.Operator = { name: "asinh", publicName: "asinh", overload: "", kind: "pointwise", run: asinh, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function asinh(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_asinh, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().asinh, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("asinh", out, [self]);
     return $T.finishOut($pointwise.unary(P_asinh, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_asinh, self, undefined, false);
-  const node = new $N.asinh_Backward();
+  const node = new ($N().asinh_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_asinh, self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_asinh_: $A.Operator = { name: "asinh_", publicName: "asinh", overload: "", kind: "pointwise", run: asinh_, args: ["self"], devices: null, madeOn: null };
 export function asinh_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_asinh_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().asinh_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -1772,7 +1635,7 @@ export function asinh_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.asinh_Backward();
+  const node = new ($N().asinh_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -1786,24 +1649,22 @@ export function asinh_(self: Tensor): Tensor {
 
 export const P_atanh = { name: "atanh", kernel: $K.unary_atanh, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"atanh_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_atanh: $A.Operator = { name: "atanh", publicName: "atanh", overload: "", kind: "pointwise", run: atanh, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function atanh(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_atanh, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().atanh, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("atanh", out, [self]);
     return $T.finishOut($pointwise.unary(P_atanh, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_atanh, self, undefined, false);
-  const node = new $N.atanh_Backward();
+  const node = new ($N().atanh_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_atanh, self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_atanh_: $A.Operator = { name: "atanh_", publicName: "atanh", overload: "", kind: "pointwise", run: atanh_, args: ["self"], devices: null, madeOn: null };
 export function atanh_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_atanh_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().atanh_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -1813,7 +1674,7 @@ export function atanh_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.atanh_Backward();
+  const node = new ($N().atanh_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -1827,24 +1688,22 @@ export function atanh_(self: Tensor): Tensor {
 
 export const P_log2 = { name: "log2", kernel: $K.unary_log2, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"log2_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_log2: $A.Operator = { name: "log2", publicName: "log2", overload: "", kind: "pointwise", run: log2, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function log2(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_log2, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().log2, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("log2", out, [self]);
     return $T.finishOut($pointwise.unary(P_log2, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_log2, self, undefined, false);
-  const node = new $N.log2_Backward();
+  const node = new ($N().log2_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_log2, self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_log2_: $A.Operator = { name: "log2_", publicName: "log2", overload: "", kind: "pointwise", run: log2_, args: ["self"], devices: null, madeOn: null };
 export function log2_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_log2_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().log2_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -1854,7 +1713,7 @@ export function log2_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.log2_Backward();
+  const node = new ($N().log2_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -1868,24 +1727,22 @@ export function log2_(self: Tensor): Tensor {
 
 export const P_log10 = { name: "log10", kernel: $K.unary_log10, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"log10_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_log10: $A.Operator = { name: "log10", publicName: "log10", overload: "", kind: "pointwise", run: log10, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function log10(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_log10, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().log10, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("log10", out, [self]);
     return $T.finishOut($pointwise.unary(P_log10, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_log10, self, undefined, false);
-  const node = new $N.log10_Backward();
+  const node = new ($N().log10_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_log10, self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_log10_: $A.Operator = { name: "log10_", publicName: "log10", overload: "", kind: "pointwise", run: log10_, args: ["self"], devices: null, madeOn: null };
 export function log10_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_log10_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().log10_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -1895,7 +1752,7 @@ export function log10_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.log10_Backward();
+  const node = new ($N().log10_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -1909,24 +1766,22 @@ export function log10_(self: Tensor): Tensor {
 
 export const P_exp2 = { name: "exp2", kernel: $K.unary_exp2, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"exp2","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_exp2: $A.Operator = { name: "exp2", publicName: "exp2", overload: "", kind: "pointwise", run: exp2, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function exp2(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_exp2, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().exp2, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("exp2", out, [self]);
     return $T.finishOut($pointwise.unary(P_exp2, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_exp2, self, undefined, false);
-  const node = new $N.exp2_Backward();
+  const node = new ($N().exp2_Backward)();
   $T.connect(node, [self]);
   const r = $pointwise.unary(P_exp2, self, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
 
-const O_exp2_: $A.Operator = { name: "exp2_", publicName: "exp2", overload: "", kind: "pointwise", run: exp2_, args: ["self"], devices: null, madeOn: null };
 export function exp2_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_exp2_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().exp2_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -1936,7 +1791,7 @@ export function exp2_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.exp2_Backward();
+  const node = new ($N().exp2_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -1948,30 +1803,28 @@ export function exp2_(self: Tensor): Tensor {
   return self;
 }
 
-const O_deg2rad: $A.Operator = { name: "deg2rad", publicName: "deg2rad", overload: "", kind: "pointwise", run: deg2rad, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function deg2rad(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_deg2rad, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().deg2rad, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("deg2rad", out, [self]);
     return $T.finishOut($numbers.deg2rad(self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $numbers.deg2rad(self, undefined, false);
-  const node = new $N.deg2rad_Backward();
+  const node = new ($N().deg2rad_Backward)();
   $T.connect(node, [self]);
   const r = $numbers.deg2rad(self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_deg2rad_: $A.Operator = { name: "deg2rad_", publicName: "deg2rad", overload: "", kind: "pointwise", run: deg2rad_, args: ["self"], devices: null, madeOn: null };
 export function deg2rad_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_deg2rad_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().deg2rad_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $numbers.deg2rad(self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.deg2rad_Backward();
+  const node = new ($N().deg2rad_Backward)();
   $T.connect(node, [self]);
   $numbers.deg2rad(self, self, true);
   self._version.value++;
@@ -1979,30 +1832,28 @@ export function deg2rad_(self: Tensor): Tensor {
   return self;
 }
 
-const O_rad2deg: $A.Operator = { name: "rad2deg", publicName: "rad2deg", overload: "", kind: "pointwise", run: rad2deg, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function rad2deg(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_rad2deg, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().rad2deg, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("rad2deg", out, [self]);
     return $T.finishOut($numbers.rad2deg(self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $numbers.rad2deg(self, undefined, false);
-  const node = new $N.rad2deg_Backward();
+  const node = new ($N().rad2deg_Backward)();
   $T.connect(node, [self]);
   const r = $numbers.rad2deg(self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_rad2deg_: $A.Operator = { name: "rad2deg_", publicName: "rad2deg", overload: "", kind: "pointwise", run: rad2deg_, args: ["self"], devices: null, madeOn: null };
 export function rad2deg_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_rad2deg_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().rad2deg_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $numbers.rad2deg(self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.rad2deg_Backward();
+  const node = new ($N().rad2deg_Backward)();
   $T.connect(node, [self]);
   $numbers.rad2deg(self, self, true);
   self._version.value++;
@@ -2010,15 +1861,14 @@ export function rad2deg_(self: Tensor): Tensor {
   return self;
 }
 
-const O_logit: $A.Operator = { name: "logit", publicName: "logit", overload: "", kind: "pointwise", run: logit, args: ["self","eps","out"], devices: [[0],[2],[]], madeOn: null };
 export function logit(self: Tensor, eps: number | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_logit, [self, eps, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().logit, [self, eps, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("logit", out, [self]);
     return $T.finishOut($numbers.logit(self, eps, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $numbers.logit(self, eps, undefined, false);
-  const node = new $N.logit_Backward();
+  const node = new ($N().logit_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.eps = eps;
@@ -2026,9 +1876,8 @@ export function logit(self: Tensor, eps: number | null, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_logit_: $A.Operator = { name: "logit_", publicName: "logit", overload: "", kind: "pointwise", run: logit_, args: ["self","eps"], devices: null, madeOn: null };
 export function logit_(self: Tensor, eps: number | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_logit_, [self, eps]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().logit_, [self, eps]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -2038,7 +1887,7 @@ export function logit_(self: Tensor, eps: number | null): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.logit_Backward();
+  const node = new ($N().logit_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -2051,15 +1900,14 @@ export function logit_(self: Tensor, eps: number | null): Tensor {
   return self;
 }
 
-const O_clamp_min: $A.Operator = { name: "clamp_min", publicName: "clampMin", overload: "", kind: "pointwise", run: clamp_min, args: ["self","min","out"], devices: [[0],[2],[]], madeOn: null };
 export function clamp_min(self: Tensor, min: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp_min, [self, min, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().clamp_min, [self, min, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("clamp_min", out, [self]);
     return $T.finishOut($arith.clampMin(self, min, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $arith.clampMin(self, min, undefined, false);
-  const node = new $N.clamp_min_Backward();
+  const node = new ($N().clamp_min_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.min = min;
@@ -2067,16 +1915,15 @@ export function clamp_min(self: Tensor, min: Scalar, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_clamp_min_: $A.Operator = { name: "clamp_min_", publicName: "clampMin", overload: "", kind: "pointwise", run: clamp_min_, args: ["self","min"], devices: null, madeOn: null };
 export function clamp_min_(self: Tensor, min: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp_min_, [self, min]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().clamp_min_, [self, min]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $arith.clampMin(self, min, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.clamp_min_Backward();
+  const node = new ($N().clamp_min_Backward)();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
   node.min = min;
@@ -2086,15 +1933,14 @@ export function clamp_min_(self: Tensor, min: Scalar): Tensor {
   return self;
 }
 
-const O_clamp_min_Tensor: $A.Operator = { name: "clamp_min", publicName: "clampMin", overload: "Tensor", kind: "pointwise", run: clamp_min_Tensor, args: ["self","min","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function clamp_min_Tensor(self: Tensor, min: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp_min_Tensor, [self, min, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().clamp_min_Tensor, [self, min, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("clamp_min", out, [self, min]);
     return $T.finishOut($arith.clampMin(self, min, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(min)))) return $arith.clampMin(self, min, undefined, false);
-  const node = new $N.clamp_min_Tensor_Backward();
+  const node = new ($N().clamp_min_Tensor_Backward)();
   $T.connect(node, [self, min]);
   node.self = $S.save(self);
   node.min = $S.save(min);
@@ -2102,16 +1948,15 @@ export function clamp_min_Tensor(self: Tensor, min: Tensor, out?: Tensor): Tenso
   return $T.record(r, node);
 }
 
-const O_clamp_min_Tensor_: $A.Operator = { name: "clamp_min_", publicName: "clampMin", overload: "Tensor", kind: "pointwise", run: clamp_min_Tensor_, args: ["self","min"], devices: [[0,1],[0],[]], madeOn: null };
 export function clamp_min_Tensor_(self: Tensor, min: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp_min_Tensor_, [self, min]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().clamp_min_Tensor_, [self, min]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(min)))) {
     $arith.clampMin(self, min, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [min]);
-  const node = new $N.clamp_min_Tensor_Backward();
+  const node = new ($N().clamp_min_Tensor_Backward)();
   $T.connect(node, [self, min]);
   node.self = $T.saveOriginal(self);
   node.min = $S.save(min);
@@ -2121,15 +1966,14 @@ export function clamp_min_Tensor_(self: Tensor, min: Tensor): Tensor {
   return self;
 }
 
-const O_clamp_max: $A.Operator = { name: "clamp_max", publicName: "clampMax", overload: "", kind: "pointwise", run: clamp_max, args: ["self","max","out"], devices: [[0],[2],[]], madeOn: null };
 export function clamp_max(self: Tensor, max: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp_max, [self, max, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().clamp_max, [self, max, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("clamp_max", out, [self]);
     return $T.finishOut($arith.clampMax(self, max, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $arith.clampMax(self, max, undefined, false);
-  const node = new $N.clamp_max_Backward();
+  const node = new ($N().clamp_max_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.max = max;
@@ -2137,16 +1981,15 @@ export function clamp_max(self: Tensor, max: Scalar, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_clamp_max_: $A.Operator = { name: "clamp_max_", publicName: "clampMax", overload: "", kind: "pointwise", run: clamp_max_, args: ["self","max"], devices: null, madeOn: null };
 export function clamp_max_(self: Tensor, max: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp_max_, [self, max]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().clamp_max_, [self, max]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $arith.clampMax(self, max, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.clamp_max_Backward();
+  const node = new ($N().clamp_max_Backward)();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
   node.max = max;
@@ -2156,15 +1999,14 @@ export function clamp_max_(self: Tensor, max: Scalar): Tensor {
   return self;
 }
 
-const O_clamp_max_Tensor: $A.Operator = { name: "clamp_max", publicName: "clampMax", overload: "Tensor", kind: "pointwise", run: clamp_max_Tensor, args: ["self","max","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function clamp_max_Tensor(self: Tensor, max: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp_max_Tensor, [self, max, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().clamp_max_Tensor, [self, max, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("clamp_max", out, [self, max]);
     return $T.finishOut($arith.clampMax(self, max, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(max)))) return $arith.clampMax(self, max, undefined, false);
-  const node = new $N.clamp_max_Tensor_Backward();
+  const node = new ($N().clamp_max_Tensor_Backward)();
   $T.connect(node, [self, max]);
   node.self = $S.save(self);
   node.max = $S.save(max);
@@ -2172,16 +2014,15 @@ export function clamp_max_Tensor(self: Tensor, max: Tensor, out?: Tensor): Tenso
   return $T.record(r, node);
 }
 
-const O_clamp_max_Tensor_: $A.Operator = { name: "clamp_max_", publicName: "clampMax", overload: "Tensor", kind: "pointwise", run: clamp_max_Tensor_, args: ["self","max"], devices: [[0,1],[0],[]], madeOn: null };
 export function clamp_max_Tensor_(self: Tensor, max: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp_max_Tensor_, [self, max]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().clamp_max_Tensor_, [self, max]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(max)))) {
     $arith.clampMax(self, max, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [max]);
-  const node = new $N.clamp_max_Tensor_Backward();
+  const node = new ($N().clamp_max_Tensor_Backward)();
   $T.connect(node, [self, max]);
   node.self = $T.saveOriginal(self);
   node.max = $S.save(max);
@@ -2193,15 +2034,14 @@ export function clamp_max_Tensor_(self: Tensor, max: Tensor): Tensor {
 
 export const P_logaddexp = { name: "logaddexp", kernel: $K.binary_logaddexp, rule: $pointwise.RULES.arith, refuses: [{"dtypes":127039,"kernel":"logaddexp_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_logaddexp: $A.Operator = { name: "logaddexp", publicName: "logaddexp", overload: "", kind: "pointwise", run: logaddexp, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function logaddexp(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_logaddexp, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().logaddexp, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("logaddexp", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_logaddexp, self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $pointwise.binary(P_logaddexp, self, other, undefined, false);
-  const node = new $N.logaddexp_Backward();
+  const node = new ($N().logaddexp_Backward)();
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
@@ -2211,15 +2051,14 @@ export function logaddexp(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 
 export const P_logaddexp2 = { name: "logaddexp2", kernel: $K.binary_logaddexp2, rule: $pointwise.RULES.arith, refuses: [{"dtypes":130111,"kernel":"logaddexp2_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_logaddexp2: $A.Operator = { name: "logaddexp2", publicName: "logaddexp2", overload: "", kind: "pointwise", run: logaddexp2, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function logaddexp2(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_logaddexp2, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().logaddexp2, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("logaddexp2", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_logaddexp2, self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $pointwise.binary(P_logaddexp2, self, other, undefined, false);
-  const node = new $N.logaddexp2_Backward();
+  const node = new ($N().logaddexp2_Backward)();
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
@@ -2229,18 +2068,16 @@ export function logaddexp2(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 
 export const P_eq = { name: "eq", kernel: $K.binary_eq, rule: $pointwise.RULES.compare, refuses: null } as const;
 
-const O_eq: $A.Operator = { name: "eq", publicName: "eq", overload: "", kind: "pointwise", run: eq, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function eq(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_eq, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().eq, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_eq, self, other, out, false), out) as Tensor;
   }
   return $pointwise.binary(P_eq, self, other, undefined, false);
 }
 
-const O_eq_: $A.Operator = { name: "eq_", publicName: "eq", overload: "", kind: "pointwise", run: eq_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function eq_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_eq_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().eq_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -2250,7 +2087,7 @@ export function eq_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new $N.eq_Backward();
+  const node = new ($N().eq_Backward)();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
@@ -2266,18 +2103,16 @@ export function eq_(self: Tensor, other: Tensor | Scalar): Tensor {
 
 export const P_ne = { name: "ne", kernel: $K.binary_ne, rule: $pointwise.RULES.compare, refuses: null } as const;
 
-const O_ne: $A.Operator = { name: "ne", publicName: "ne", overload: "", kind: "pointwise", run: ne, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function ne(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_ne, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().ne, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_ne, self, other, out, false), out) as Tensor;
   }
   return $pointwise.binary(P_ne, self, other, undefined, false);
 }
 
-const O_ne_: $A.Operator = { name: "ne_", publicName: "ne", overload: "", kind: "pointwise", run: ne_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function ne_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_ne_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().ne_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -2287,7 +2122,7 @@ export function ne_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new $N.ne_Backward();
+  const node = new ($N().ne_Backward)();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
@@ -2303,18 +2138,16 @@ export function ne_(self: Tensor, other: Tensor | Scalar): Tensor {
 
 export const P_lt = { name: "lt", kernel: $K.binary_lt, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"lt_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_lt: $A.Operator = { name: "lt", publicName: "lt", overload: "", kind: "pointwise", run: lt, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function lt(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_lt, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().lt, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_lt, self, other, out, false), out) as Tensor;
   }
   return $pointwise.binary(P_lt, self, other, undefined, false);
 }
 
-const O_lt_: $A.Operator = { name: "lt_", publicName: "lt", overload: "", kind: "pointwise", run: lt_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function lt_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_lt_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().lt_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -2324,7 +2157,7 @@ export function lt_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new $N.lt_Backward();
+  const node = new ($N().lt_Backward)();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
@@ -2340,18 +2173,16 @@ export function lt_(self: Tensor, other: Tensor | Scalar): Tensor {
 
 export const P_le = { name: "le", kernel: $K.binary_le, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"le_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_le: $A.Operator = { name: "le", publicName: "le", overload: "", kind: "pointwise", run: le, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function le(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_le, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().le, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_le, self, other, out, false), out) as Tensor;
   }
   return $pointwise.binary(P_le, self, other, undefined, false);
 }
 
-const O_le_: $A.Operator = { name: "le_", publicName: "le", overload: "", kind: "pointwise", run: le_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function le_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_le_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().le_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -2361,7 +2192,7 @@ export function le_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new $N.le_Backward();
+  const node = new ($N().le_Backward)();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
@@ -2377,18 +2208,16 @@ export function le_(self: Tensor, other: Tensor | Scalar): Tensor {
 
 export const P_gt = { name: "gt", kernel: $K.binary_gt, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"gt_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_gt: $A.Operator = { name: "gt", publicName: "gt", overload: "", kind: "pointwise", run: gt, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function gt(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_gt, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().gt, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_gt, self, other, out, false), out) as Tensor;
   }
   return $pointwise.binary(P_gt, self, other, undefined, false);
 }
 
-const O_gt_: $A.Operator = { name: "gt_", publicName: "gt", overload: "", kind: "pointwise", run: gt_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function gt_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_gt_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().gt_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -2398,7 +2227,7 @@ export function gt_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new $N.gt_Backward();
+  const node = new ($N().gt_Backward)();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
@@ -2414,18 +2243,16 @@ export function gt_(self: Tensor, other: Tensor | Scalar): Tensor {
 
 export const P_ge = { name: "ge", kernel: $K.binary_ge, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"ge_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_ge: $A.Operator = { name: "ge", publicName: "ge", overload: "", kind: "pointwise", run: ge, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function ge(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_ge, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().ge, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_ge, self, other, out, false), out) as Tensor;
   }
   return $pointwise.binary(P_ge, self, other, undefined, false);
 }
 
-const O_ge_: $A.Operator = { name: "ge_", publicName: "ge", overload: "", kind: "pointwise", run: ge_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function ge_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_ge_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().ge_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -2435,7 +2262,7 @@ export function ge_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new $N.ge_Backward();
+  const node = new ($N().ge_Backward)();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
@@ -2451,18 +2278,16 @@ export function ge_(self: Tensor, other: Tensor | Scalar): Tensor {
 
 export const P_logical_and = { name: "logicalAnd", kernel: $K.binary_logical_and, rule: $pointwise.RULES.bool, refuses: null } as const;
 
-const O_logical_and: $A.Operator = { name: "logical_and", publicName: "logicalAnd", overload: "", kind: "pointwise", run: logical_and, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function logical_and(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_logical_and, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().logical_and, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_logical_and, self, other, out, false), out) as Tensor;
   }
   return $pointwise.binary(P_logical_and, self, other, undefined, false);
 }
 
-const O_logical_and_: $A.Operator = { name: "logical_and_", publicName: "logicalAnd", overload: "", kind: "pointwise", run: logical_and_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function logical_and_(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_logical_and_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().logical_and_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
@@ -2473,18 +2298,16 @@ export function logical_and_(self: Tensor, other: Tensor): Tensor {
 
 export const P_logical_or = { name: "logicalOr", kernel: $K.binary_logical_or, rule: $pointwise.RULES.bool, refuses: null } as const;
 
-const O_logical_or: $A.Operator = { name: "logical_or", publicName: "logicalOr", overload: "", kind: "pointwise", run: logical_or, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function logical_or(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_logical_or, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().logical_or, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_logical_or, self, other, out, false), out) as Tensor;
   }
   return $pointwise.binary(P_logical_or, self, other, undefined, false);
 }
 
-const O_logical_or_: $A.Operator = { name: "logical_or_", publicName: "logicalOr", overload: "", kind: "pointwise", run: logical_or_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function logical_or_(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_logical_or_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().logical_or_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
@@ -2495,18 +2318,16 @@ export function logical_or_(self: Tensor, other: Tensor): Tensor {
 
 export const P_bitwise_and = { name: "bitwiseAnd", kernel: $K.binary_bitwise_and, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102336,"kernel":"bitwise_and_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_bitwise_and: $A.Operator = { name: "bitwise_and", publicName: "bitwiseAnd", overload: "", kind: "pointwise", run: bitwise_and, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function bitwise_and(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_bitwise_and, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().bitwise_and, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_bitwise_and, self, other, out, false), out) as Tensor;
   }
   return $pointwise.binary(P_bitwise_and, self, other, undefined, false);
 }
 
-const O_bitwise_and_: $A.Operator = { name: "bitwise_and_", publicName: "bitwiseAnd", overload: "", kind: "pointwise", run: bitwise_and_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function bitwise_and_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_bitwise_and_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().bitwise_and_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -2518,18 +2339,16 @@ export function bitwise_and_(self: Tensor, other: Tensor | Scalar): Tensor {
 
 export const P_bitwise_or = { name: "bitwiseOr", kernel: $K.binary_bitwise_or, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102336,"kernel":"bitwise_or_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_bitwise_or: $A.Operator = { name: "bitwise_or", publicName: "bitwiseOr", overload: "", kind: "pointwise", run: bitwise_or, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function bitwise_or(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_bitwise_or, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().bitwise_or, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_bitwise_or, self, other, out, false), out) as Tensor;
   }
   return $pointwise.binary(P_bitwise_or, self, other, undefined, false);
 }
 
-const O_bitwise_or_: $A.Operator = { name: "bitwise_or_", publicName: "bitwiseOr", overload: "", kind: "pointwise", run: bitwise_or_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function bitwise_or_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_bitwise_or_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().bitwise_or_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -2541,18 +2360,16 @@ export function bitwise_or_(self: Tensor, other: Tensor | Scalar): Tensor {
 
 export const P_bitwise_xor = { name: "bitwiseXor", kernel: $K.binary_bitwise_xor, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102336,"kernel":"bitwise_xor_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_bitwise_xor: $A.Operator = { name: "bitwise_xor", publicName: "bitwiseXor", overload: "", kind: "pointwise", run: bitwise_xor, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function bitwise_xor(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_bitwise_xor, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().bitwise_xor, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_bitwise_xor, self, other, out, false), out) as Tensor;
   }
   return $pointwise.binary(P_bitwise_xor, self, other, undefined, false);
 }
 
-const O_bitwise_xor_: $A.Operator = { name: "bitwise_xor_", publicName: "bitwiseXor", overload: "", kind: "pointwise", run: bitwise_xor_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function bitwise_xor_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_bitwise_xor_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().bitwise_xor_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -2564,15 +2381,14 @@ export function bitwise_xor_(self: Tensor, other: Tensor | Scalar): Tensor {
 
 export const P_hypot = { name: "hypot", kernel: $K.binary_hypot, rule: $pointwise.RULES.arith, refuses: [{"dtypes":130111,"kernel":"hypot_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_hypot: $A.Operator = { name: "hypot", publicName: "hypot", overload: "", kind: "pointwise", run: hypot, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function hypot(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_hypot, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().hypot, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("hypot", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_hypot, self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $pointwise.binary(P_hypot, self, other, undefined, false);
-  const node = new $N.hypot_Backward();
+  const node = new ($N().hypot_Backward)();
   $T.connect(node, [self, other]);
   node.self = node.needs(0) ? $S.save(self) : null;
   node.other = node.needs(1) ? $S.save(other) : null;
@@ -2581,9 +2397,8 @@ export function hypot(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_hypot_: $A.Operator = { name: "hypot_", publicName: "hypot", overload: "", kind: "pointwise", run: hypot_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function hypot_(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_hypot_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().hypot_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -2593,7 +2408,7 @@ export function hypot_(self: Tensor, other: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new $N.hypot_Backward();
+  const node = new ($N().hypot_Backward)();
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -2607,15 +2422,14 @@ export function hypot_(self: Tensor, other: Tensor): Tensor {
   return self;
 }
 
-const O_nextafter: $A.Operator = { name: "nextafter", publicName: "nextafter", overload: "", kind: "pointwise", run: nextafter, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function nextafter(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_nextafter, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().nextafter, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("nextafter", out, [self, other]);
     return $T.finishOut($numbers.nextafter(self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $numbers.nextafter(self, other, undefined, false);
-  const node = new $N.nextafter_Backward();
+  const node = new ($N().nextafter_Backward)();
   $T.connect(node, [self, other]);
   node.self = node.needs(0) ? $S.save(self) : null;
   node.other = node.needs(0) ? $S.save(other) : null;
@@ -2623,9 +2437,8 @@ export function nextafter(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_nextafter_: $A.Operator = { name: "nextafter_", publicName: "nextafter", overload: "", kind: "pointwise", run: nextafter_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function nextafter_(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_nextafter_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().nextafter_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -2635,7 +2448,7 @@ export function nextafter_(self: Tensor, other: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new $N.nextafter_Backward();
+  const node = new ($N().nextafter_Backward)();
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -2648,29 +2461,27 @@ export function nextafter_(self: Tensor, other: Tensor): Tensor {
   return self;
 }
 
-const O_heaviside: $A.Operator = { name: "heaviside", publicName: "heaviside", overload: "", kind: "pointwise", run: heaviside, args: ["self","values","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function heaviside(self: Tensor, values: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_heaviside, [self, values, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().heaviside, [self, values, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($numbers.heaviside(self, values, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(values)))) return $numbers.heaviside(self, values, undefined, false);
-  const node = new $N.heaviside_Backward();
+  const node = new ($N().heaviside_Backward)();
   $T.connect(node, [self, values]);
   const r = $numbers.heaviside(self, values, undefined, false);
   return $T.record(r, node);
 }
 
-const O_heaviside_: $A.Operator = { name: "heaviside_", publicName: "heaviside", overload: "", kind: "pointwise", run: heaviside_, args: ["self","values"], devices: [[0,1],[0],[]], madeOn: null };
 export function heaviside_(self: Tensor, values: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_heaviside_, [self, values]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().heaviside_, [self, values]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(values)))) {
     $numbers.heaviside(self, values, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [values]);
-  const node = new $N.heaviside_Backward();
+  const node = new ($N().heaviside_Backward)();
   $T.connect(node, [self, values]);
   $numbers.heaviside(self, values, self, true);
   self._version.value++;
@@ -2678,18 +2489,16 @@ export function heaviside_(self: Tensor, values: Tensor): Tensor {
   return self;
 }
 
-const O_gcd: $A.Operator = { name: "gcd", publicName: "gcd", overload: "", kind: "pointwise", run: gcd, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function gcd(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_gcd, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().gcd, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($numbers.gcd(self, other, out, false), out) as Tensor;
   }
   return $numbers.gcd(self, other, undefined, false);
 }
 
-const O_gcd_: $A.Operator = { name: "gcd_", publicName: "gcd", overload: "", kind: "pointwise", run: gcd_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function gcd_(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_gcd_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().gcd_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -2699,18 +2508,16 @@ export function gcd_(self: Tensor, other: Tensor): Tensor {
   return self;
 }
 
-const O_lcm: $A.Operator = { name: "lcm", publicName: "lcm", overload: "", kind: "pointwise", run: lcm, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function lcm(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_lcm, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().lcm, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($numbers.lcm(self, other, out, false), out) as Tensor;
   }
   return $numbers.lcm(self, other, undefined, false);
 }
 
-const O_lcm_: $A.Operator = { name: "lcm_", publicName: "lcm", overload: "", kind: "pointwise", run: lcm_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function lcm_(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_lcm_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().lcm_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -2722,15 +2529,14 @@ export function lcm_(self: Tensor, other: Tensor): Tensor {
 
 export const P_fmax = { name: "fmax", kernel: $K.binary_fmax, rule: $pointwise.RULES.arith, refuses: [{"dtypes":3072,"kernel":null,"text":"fmax not implemented for complex tensors.","error":"TypeError","all":null},{"dtypes":98304,"kernel":"fmax_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_fmax: $A.Operator = { name: "fmax", publicName: "fmax", overload: "", kind: "pointwise", run: fmax, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function fmax(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_fmax, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().fmax, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("fmax", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_fmax, self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $pointwise.binary(P_fmax, self, other, undefined, false);
-  const node = new $N.fmax_Backward();
+  const node = new ($N().fmax_Backward)();
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
@@ -2740,15 +2546,14 @@ export function fmax(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 
 export const P_fmin = { name: "fmin", kernel: $K.binary_fmin, rule: $pointwise.RULES.arith, refuses: [{"dtypes":3072,"kernel":null,"text":"fmin not implemented for complex tensors.","error":"TypeError","all":null},{"dtypes":98304,"kernel":"fmin_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_fmin: $A.Operator = { name: "fmin", publicName: "fmin", overload: "", kind: "pointwise", run: fmin, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function fmin(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_fmin, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().fmin, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("fmin", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_fmin, self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $pointwise.binary(P_fmin, self, other, undefined, false);
-  const node = new $N.fmin_Backward();
+  const node = new ($N().fmin_Backward)();
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
@@ -2756,15 +2561,14 @@ export function fmin(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_ldexp: $A.Operator = { name: "ldexp", publicName: "ldexp", overload: "", kind: "pointwise", run: ldexp, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function ldexp(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_ldexp, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().ldexp, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("ldexp", out, [self, other]);
     return $T.finishOut($numbers.ldexp(self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $numbers.ldexp(self, other, undefined, false);
-  const node = new $N.ldexp_Backward();
+  const node = new ($N().ldexp_Backward)();
   $T.connect(node, [self, other]);
   node.other = node.needs(0) ? $S.save(other) : null;
   const r = $numbers.ldexp(self, other, undefined, false);
@@ -2772,16 +2576,15 @@ export function ldexp(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_ldexp_: $A.Operator = { name: "ldexp_", publicName: "ldexp", overload: "", kind: "pointwise", run: ldexp_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function ldexp_(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_ldexp_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().ldexp_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) {
     $numbers.ldexp(self, other, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new $N.ldexp_Backward();
+  const node = new ($N().ldexp_Backward)();
   $T.connect(node, [self, other]);
   node.other = node.needs(0) ? $S.save(other) : null;
   $numbers.ldexp(self, other, self, true);
@@ -2793,18 +2596,16 @@ export function ldexp_(self: Tensor, other: Tensor): Tensor {
 
 export const P_logical_xor = { name: "logicalXor", kernel: $K.binary_logical_xor, rule: $pointwise.RULES.bool, refuses: [{"dtypes":126976,"kernel":"logical_xor_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_logical_xor: $A.Operator = { name: "logical_xor", publicName: "logicalXor", overload: "", kind: "pointwise", run: logical_xor, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function logical_xor(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_logical_xor, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().logical_xor, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_logical_xor, self, other, out, false), out) as Tensor;
   }
   return $pointwise.binary(P_logical_xor, self, other, undefined, false);
 }
 
-const O_logical_xor_: $A.Operator = { name: "logical_xor_", publicName: "logicalXor", overload: "", kind: "pointwise", run: logical_xor_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function logical_xor_(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_logical_xor_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().logical_xor_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
@@ -2813,70 +2614,63 @@ export function logical_xor_(self: Tensor, other: Tensor): Tensor {
   return self;
 }
 
-const O_isinf: $A.Operator = { name: "isinf", publicName: "isinf", overload: "", kind: "pointwise", run: isinf, args: ["self"], devices: null, madeOn: null };
 export function isinf(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_isinf, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().isinf, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $numbers.isinf(self);
 }
 
-const O_isfinite: $A.Operator = { name: "isfinite", publicName: "isfinite", overload: "", kind: "pointwise", run: isfinite, args: ["self"], devices: null, madeOn: null };
 export function isfinite(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_isfinite, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().isfinite, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $numbers.isfinite(self);
 }
 
-const O_isposinf: $A.Operator = { name: "isposinf", publicName: "isposinf", overload: "", kind: "pointwise", run: isposinf, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function isposinf(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_isposinf, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().isposinf, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($numbers.isposinf(self, out), out) as Tensor;
   }
   return $numbers.isposinf(self, undefined);
 }
 
-const O_isneginf: $A.Operator = { name: "isneginf", publicName: "isneginf", overload: "", kind: "pointwise", run: isneginf, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function isneginf(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_isneginf, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().isneginf, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($numbers.isneginf(self, out), out) as Tensor;
   }
   return $numbers.isneginf(self, undefined);
 }
 
-const O_signbit: $A.Operator = { name: "signbit", publicName: "signbit", overload: "", kind: "pointwise", run: signbit, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function signbit(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_signbit, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().signbit, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($numbers.signbit(self, out), out) as Tensor;
   }
   return $numbers.signbit(self, undefined);
 }
 
-const O_nan_to_num: $A.Operator = { name: "nan_to_num", publicName: "nanToNum", overload: "", kind: "pointwise", run: nan_to_num, args: ["self","nan","posinf","neginf","out"], devices: [[0],[4],[]], madeOn: null };
 export function nan_to_num(self: Tensor, nan: number | null, posinf: number | null, neginf: number | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_nan_to_num, [self, nan, posinf, neginf, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().nan_to_num, [self, nan, posinf, neginf, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("nan_to_num", out, [self]);
     return $T.finishOut($numbers.nanToNum(self, nan, posinf, neginf, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $numbers.nanToNum(self, nan, posinf, neginf, undefined, false);
-  const node = new $N.nan_to_num_Backward();
+  const node = new ($N().nan_to_num_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $numbers.nanToNum(self, nan, posinf, neginf, undefined, false);
   return $T.record(r, node);
 }
 
-const O_nan_to_num_: $A.Operator = { name: "nan_to_num_", publicName: "nanToNum", overload: "", kind: "pointwise", run: nan_to_num_, args: ["self","nan","posinf","neginf"], devices: null, madeOn: null };
 export function nan_to_num_(self: Tensor, nan: number | null, posinf: number | null, neginf: number | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_nan_to_num_, [self, nan, posinf, neginf]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().nan_to_num_, [self, nan, posinf, neginf]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $numbers.nanToNum(self, nan, posinf, neginf, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.nan_to_num_Backward();
+  const node = new ($N().nan_to_num_Backward)();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
   $numbers.nanToNum(self, nan, posinf, neginf, self, true);
@@ -2887,32 +2681,29 @@ export function nan_to_num_(self: Tensor, nan: number | null, posinf: number | n
 
 export const P_cube = { name: "cube", kernel: $K.unary_cube, rule: $pointwise.RULES.same, refuses: null } as const;
 
-const O_cube: $A.Operator = { name: "cube", publicName: "cube", overload: "", kind: "pointwise", run: cube, args: ["self"], devices: null, madeOn: null };
 export function cube(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_cube, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().cube, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $pointwise.unary(P_cube, self, undefined, false);
 }
 
 export const P_reciprocal = { name: "reciprocal", kernel: $K.unary_reciprocal, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"reciprocal_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_reciprocal: $A.Operator = { name: "reciprocal", publicName: "reciprocal", overload: "", kind: "pointwise", run: reciprocal, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function reciprocal(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_reciprocal, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().reciprocal, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("reciprocal", out, [self]);
     return $T.finishOut($pointwise.unary(P_reciprocal, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_reciprocal, self, undefined, false);
-  const node = new $N.reciprocal_Backward();
+  const node = new ($N().reciprocal_Backward)();
   $T.connect(node, [self]);
   const r = $pointwise.unary(P_reciprocal, self, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
 
-const O_reciprocal_: $A.Operator = { name: "reciprocal_", publicName: "reciprocal", overload: "", kind: "pointwise", run: reciprocal_, args: ["self"], devices: null, madeOn: null };
 export function reciprocal_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_reciprocal_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().reciprocal_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -2922,7 +2713,7 @@ export function reciprocal_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.reciprocal_Backward();
+  const node = new ($N().reciprocal_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -2936,24 +2727,22 @@ export function reciprocal_(self: Tensor): Tensor {
 
 export const P_rsqrt = { name: "rsqrt", kernel: $K.unary_rsqrt, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"rsqrt_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_rsqrt: $A.Operator = { name: "rsqrt", publicName: "rsqrt", overload: "", kind: "pointwise", run: rsqrt, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function rsqrt(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_rsqrt, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().rsqrt, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("rsqrt", out, [self]);
     return $T.finishOut($pointwise.unary(P_rsqrt, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_rsqrt, self, undefined, false);
-  const node = new $N.rsqrt_Backward();
+  const node = new ($N().rsqrt_Backward)();
   $T.connect(node, [self]);
   const r = $pointwise.unary(P_rsqrt, self, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
 
-const O_rsqrt_: $A.Operator = { name: "rsqrt_", publicName: "rsqrt", overload: "", kind: "pointwise", run: rsqrt_, args: ["self"], devices: null, madeOn: null };
 export function rsqrt_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_rsqrt_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().rsqrt_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -2963,7 +2752,7 @@ export function rsqrt_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.rsqrt_Backward();
+  const node = new ($N().rsqrt_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -2977,24 +2766,22 @@ export function rsqrt_(self: Tensor): Tensor {
 
 export const P_expm1 = { name: "expm1", kernel: $K.unary_expm1, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"expm1_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_expm1: $A.Operator = { name: "expm1", publicName: "expm1", overload: "", kind: "pointwise", run: expm1, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function expm1(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_expm1, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().expm1, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("expm1", out, [self]);
     return $T.finishOut($pointwise.unary(P_expm1, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_expm1, self, undefined, false);
-  const node = new $N.expm1_Backward();
+  const node = new ($N().expm1_Backward)();
   $T.connect(node, [self]);
   const r = $pointwise.unary(P_expm1, self, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
 
-const O_expm1_: $A.Operator = { name: "expm1_", publicName: "expm1", overload: "", kind: "pointwise", run: expm1_, args: ["self"], devices: null, madeOn: null };
 export function expm1_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_expm1_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().expm1_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -3004,7 +2791,7 @@ export function expm1_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.expm1_Backward();
+  const node = new ($N().expm1_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -3018,30 +2805,28 @@ export function expm1_(self: Tensor): Tensor {
 
 export const P_sign = { name: "sign", kernel: $K.unary_sign, rule: $pointwise.RULES.same, refuses: [{"dtypes":3072,"kernel":null,"text":"Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.","error":"NotImplementedError","all":null},{"dtypes":98304,"kernel":"sign_cpu","text":null,"error":"NotImplementedError","all":null}], exactOut: true } as const;
 
-const O_sign: $A.Operator = { name: "sign", publicName: "sign", overload: "", kind: "pointwise", run: sign, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function sign(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_sign, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().sign, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("sign", out, [self]);
     return $T.finishOut($pointwise.unary(P_sign, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_sign, self, undefined, false);
-  const node = new $N.sign_Backward();
+  const node = new ($N().sign_Backward)();
   $T.connect(node, [self]);
   const r = $pointwise.unary(P_sign, self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_sign_: $A.Operator = { name: "sign_", publicName: "sign", overload: "", kind: "pointwise", run: sign_, args: ["self"], devices: null, madeOn: null };
 export function sign_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_sign_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().sign_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $pointwise.unary(P_sign, self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.sign_Backward();
+  const node = new ($N().sign_Backward)();
   $T.connect(node, [self]);
   $pointwise.unary(P_sign, self, self, true);
   self._version.value++;
@@ -3051,15 +2836,14 @@ export function sign_(self: Tensor): Tensor {
 
 export const P_sgn = { name: "sgn", kernel: $K.unary_sign, rule: $pointwise.RULES.same, refuses: [{"dtypes":98304,"kernel":"sign_cpu","text":null,"error":"NotImplementedError","all":null}], exactOut: true } as const;
 
-const O_sgn: $A.Operator = { name: "sgn", publicName: "sgn", overload: "", kind: "pointwise", run: sgn, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function sgn(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_sgn, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().sgn, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("sgn", out, [self]);
     return $T.finishOut($pointwise.unary(P_sgn, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_sgn, self, undefined, false);
-  const node = new $N.sgn_Backward();
+  const node = new ($N().sgn_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_sgn, self, undefined, false);
@@ -3067,9 +2851,8 @@ export function sgn(self: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_sgn_: $A.Operator = { name: "sgn_", publicName: "sgn", overload: "", kind: "pointwise", run: sgn_, args: ["self"], devices: null, madeOn: null };
 export function sgn_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_sgn_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().sgn_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -3079,7 +2862,7 @@ export function sgn_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.sgn_Backward();
+  const node = new ($N().sgn_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -3092,31 +2875,29 @@ export function sgn_(self: Tensor): Tensor {
   return self;
 }
 
-const O_abs: $A.Operator = { name: "abs", publicName: "abs", overload: "", kind: "pointwise", run: abs, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function abs(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_abs, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().abs, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("abs", out, [self]);
     return $T.finishOut($arith.abs(self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $arith.abs(self, undefined, false);
-  const node = new $N.abs_Backward();
+  const node = new ($N().abs_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $arith.abs(self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_abs_: $A.Operator = { name: "abs_", publicName: "abs", overload: "", kind: "pointwise", run: abs_, args: ["self"], devices: null, madeOn: null };
 export function abs_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_abs_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().abs_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $arith.abs(self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.abs_Backward();
+  const node = new ($N().abs_Backward)();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
   $arith.abs(self, self, true);
@@ -3127,23 +2908,21 @@ export function abs_(self: Tensor): Tensor {
 
 export const P_neg = { name: "neg", kernel: $K.unary_neg, rule: $pointwise.RULES.arith, refuses: [{"dtypes":1,"kernel":null,"text":"Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.","error":"NotImplementedError","all":null}], exactOut: true } as const;
 
-const O_neg: $A.Operator = { name: "neg", publicName: "neg", overload: "", kind: "pointwise", run: neg, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function neg(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_neg, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().neg, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("neg", out, [self]);
     return $T.finishOut($pointwise.unary(P_neg, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_neg, self, undefined, false);
-  const node = new $N.neg_Backward();
+  const node = new ($N().neg_Backward)();
   $T.connect(node, [self]);
   const r = $pointwise.unary(P_neg, self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_neg_: $A.Operator = { name: "neg_", publicName: "neg", overload: "", kind: "pointwise", run: neg_, args: ["self"], devices: null, madeOn: null };
 export function neg_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_neg_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().neg_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -3153,7 +2932,7 @@ export function neg_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.neg_Backward();
+  const node = new ($N().neg_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -3166,24 +2945,22 @@ export function neg_(self: Tensor): Tensor {
 
 export const P_exp = { name: "exp", kernel: $K.unary_exp, rule: $pointwise.RULES.float, refuses: null } as const;
 
-const O_exp: $A.Operator = { name: "exp", publicName: "exp", overload: "", kind: "pointwise", run: exp, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function exp(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_exp, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().exp, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("exp", out, [self]);
     return $T.finishOut($pointwise.unary(P_exp, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_exp, self, undefined, false);
-  const node = new $N.exp_Backward();
+  const node = new ($N().exp_Backward)();
   $T.connect(node, [self]);
   const r = $pointwise.unary(P_exp, self, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
 
-const O_exp_: $A.Operator = { name: "exp_", publicName: "exp", overload: "", kind: "pointwise", run: exp_, args: ["self"], devices: null, madeOn: null };
 export function exp_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_exp_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().exp_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -3193,7 +2970,7 @@ export function exp_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.exp_Backward();
+  const node = new ($N().exp_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -3207,24 +2984,22 @@ export function exp_(self: Tensor): Tensor {
 
 export const P_log = { name: "log", kernel: $K.unary_log, rule: $pointwise.RULES.float, refuses: null } as const;
 
-const O_log: $A.Operator = { name: "log", publicName: "log", overload: "", kind: "pointwise", run: log, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function log(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_log, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().log, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("log", out, [self]);
     return $T.finishOut($pointwise.unary(P_log, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_log, self, undefined, false);
-  const node = new $N.log_Backward();
+  const node = new ($N().log_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_log, self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_log_: $A.Operator = { name: "log_", publicName: "log", overload: "", kind: "pointwise", run: log_, args: ["self"], devices: null, madeOn: null };
 export function log_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_log_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().log_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -3234,7 +3009,7 @@ export function log_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.log_Backward();
+  const node = new ($N().log_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -3248,24 +3023,22 @@ export function log_(self: Tensor): Tensor {
 
 export const P_log1p = { name: "log1p", kernel: $K.unary_log1p, rule: $pointwise.RULES.float, refuses: null } as const;
 
-const O_log1p: $A.Operator = { name: "log1p", publicName: "log1p", overload: "", kind: "pointwise", run: log1p, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function log1p(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_log1p, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().log1p, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("log1p", out, [self]);
     return $T.finishOut($pointwise.unary(P_log1p, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_log1p, self, undefined, false);
-  const node = new $N.log1p_Backward();
+  const node = new ($N().log1p_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_log1p, self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_log1p_: $A.Operator = { name: "log1p_", publicName: "log1p", overload: "", kind: "pointwise", run: log1p_, args: ["self"], devices: null, madeOn: null };
 export function log1p_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_log1p_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().log1p_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -3275,7 +3048,7 @@ export function log1p_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.log1p_Backward();
+  const node = new ($N().log1p_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -3289,24 +3062,22 @@ export function log1p_(self: Tensor): Tensor {
 
 export const P_sqrt = { name: "sqrt", kernel: $K.unary_sqrt, rule: $pointwise.RULES.float, refuses: null } as const;
 
-const O_sqrt: $A.Operator = { name: "sqrt", publicName: "sqrt", overload: "", kind: "pointwise", run: sqrt, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function sqrt(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_sqrt, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().sqrt, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("sqrt", out, [self]);
     return $T.finishOut($pointwise.unary(P_sqrt, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_sqrt, self, undefined, false);
-  const node = new $N.sqrt_Backward();
+  const node = new ($N().sqrt_Backward)();
   $T.connect(node, [self]);
   const r = $pointwise.unary(P_sqrt, self, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
 
-const O_sqrt_: $A.Operator = { name: "sqrt_", publicName: "sqrt", overload: "", kind: "pointwise", run: sqrt_, args: ["self"], devices: null, madeOn: null };
 export function sqrt_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_sqrt_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().sqrt_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -3316,7 +3087,7 @@ export function sqrt_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.sqrt_Backward();
+  const node = new ($N().sqrt_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -3330,24 +3101,22 @@ export function sqrt_(self: Tensor): Tensor {
 
 export const P_tanh = { name: "tanh", kernel: $K.unary_tanh, rule: $pointwise.RULES.float, refuses: null } as const;
 
-const O_tanh: $A.Operator = { name: "tanh", publicName: "tanh", overload: "", kind: "pointwise", run: tanh, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function tanh(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_tanh, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().tanh, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("tanh", out, [self]);
     return $T.finishOut($pointwise.unary(P_tanh, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_tanh, self, undefined, false);
-  const node = new $N.tanh_Backward();
+  const node = new ($N().tanh_Backward)();
   $T.connect(node, [self]);
   const r = $pointwise.unary(P_tanh, self, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
 
-const O_tanh_: $A.Operator = { name: "tanh_", publicName: "tanh", overload: "", kind: "pointwise", run: tanh_, args: ["self"], devices: null, madeOn: null };
 export function tanh_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_tanh_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().tanh_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -3357,7 +3126,7 @@ export function tanh_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.tanh_Backward();
+  const node = new ($N().tanh_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -3371,24 +3140,22 @@ export function tanh_(self: Tensor): Tensor {
 
 export const P_sigmoid = { name: "sigmoid", kernel: $K.unary_sigmoid, rule: $pointwise.RULES.float, refuses: null } as const;
 
-const O_sigmoid: $A.Operator = { name: "sigmoid", publicName: "sigmoid", overload: "", kind: "pointwise", run: sigmoid, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function sigmoid(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_sigmoid, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().sigmoid, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("sigmoid", out, [self]);
     return $T.finishOut($pointwise.unary(P_sigmoid, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_sigmoid, self, undefined, false);
-  const node = new $N.sigmoid_Backward();
+  const node = new ($N().sigmoid_Backward)();
   $T.connect(node, [self]);
   const r = $pointwise.unary(P_sigmoid, self, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
 
-const O_sigmoid_: $A.Operator = { name: "sigmoid_", publicName: "sigmoid", overload: "", kind: "pointwise", run: sigmoid_, args: ["self"], devices: null, madeOn: null };
 export function sigmoid_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_sigmoid_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().sigmoid_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -3398,7 +3165,7 @@ export function sigmoid_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.sigmoid_Backward();
+  const node = new ($N().sigmoid_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -3412,24 +3179,22 @@ export function sigmoid_(self: Tensor): Tensor {
 
 export const P_sin = { name: "sin", kernel: $K.unary_sin, rule: $pointwise.RULES.float, refuses: null } as const;
 
-const O_sin: $A.Operator = { name: "sin", publicName: "sin", overload: "", kind: "pointwise", run: sin, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function sin(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_sin, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().sin, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("sin", out, [self]);
     return $T.finishOut($pointwise.unary(P_sin, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_sin, self, undefined, false);
-  const node = new $N.sin_Backward();
+  const node = new ($N().sin_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_sin, self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_sin_: $A.Operator = { name: "sin_", publicName: "sin", overload: "", kind: "pointwise", run: sin_, args: ["self"], devices: null, madeOn: null };
 export function sin_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_sin_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().sin_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -3439,7 +3204,7 @@ export function sin_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.sin_Backward();
+  const node = new ($N().sin_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -3453,24 +3218,22 @@ export function sin_(self: Tensor): Tensor {
 
 export const P_cos = { name: "cos", kernel: $K.unary_cos, rule: $pointwise.RULES.float, refuses: null } as const;
 
-const O_cos: $A.Operator = { name: "cos", publicName: "cos", overload: "", kind: "pointwise", run: cos, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function cos(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_cos, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().cos, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("cos", out, [self]);
     return $T.finishOut($pointwise.unary(P_cos, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_cos, self, undefined, false);
-  const node = new $N.cos_Backward();
+  const node = new ($N().cos_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_cos, self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_cos_: $A.Operator = { name: "cos_", publicName: "cos", overload: "", kind: "pointwise", run: cos_, args: ["self"], devices: null, madeOn: null };
 export function cos_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_cos_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().cos_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -3480,7 +3243,7 @@ export function cos_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.cos_Backward();
+  const node = new ($N().cos_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -3494,31 +3257,29 @@ export function cos_(self: Tensor): Tensor {
 
 export const P_relu = { name: "relu", kernel: $K.unary_relu, rule: $pointwise.RULES.arith, refuses: [{"dtypes":1,"kernel":null,"text":"Boolean inputs not supported for relu","error":"NotImplementedError","all":null},{"dtypes":3072,"kernel":null,"text":"clamp is not supported for complex types","error":"NotImplementedError","all":null}] } as const;
 
-const O_relu: $A.Operator = { name: "relu", publicName: "relu", overload: "", kind: "pointwise", run: relu, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function relu(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_relu, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().relu, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("relu", out, [self]);
     return $T.finishOut($pointwise.unary(P_relu, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_relu, self, undefined, false);
-  const node = new $N.relu_Backward();
+  const node = new ($N().relu_Backward)();
   $T.connect(node, [self]);
   const r = $pointwise.unary(P_relu, self, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
 
-const O_relu_: $A.Operator = { name: "relu_", publicName: "relu", overload: "", kind: "pointwise", run: relu_, args: ["self"], devices: null, madeOn: null };
 export function relu_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_relu_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().relu_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $pointwise.unary(P_relu, self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.relu_Backward();
+  const node = new ($N().relu_Backward)();
   $T.connect(node, [self]);
   $pointwise.unary(P_relu, self, self, true);
   self._version.value++;
@@ -3527,26 +3288,23 @@ export function relu_(self: Tensor): Tensor {
   return self;
 }
 
-const O_isnan: $A.Operator = { name: "isnan", publicName: "isnan", overload: "", kind: "pointwise", run: isnan, args: ["self"], devices: null, madeOn: null };
 export function isnan(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_isnan, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().isnan, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $arith.isnan(self);
 }
 
 export const P_bitwise_not = { name: "bitwiseNot", kernel: $K.unary_bitwise_not, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102336,"kernel":"bitwise_not_cpu","text":null,"error":"NotImplementedError","all":null}], exactOut: true } as const;
 
-const O_bitwise_not: $A.Operator = { name: "bitwise_not", publicName: "bitwiseNot", overload: "", kind: "pointwise", run: bitwise_not, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function bitwise_not(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_bitwise_not, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().bitwise_not, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.unary(P_bitwise_not, self, out, false), out) as Tensor;
   }
   return $pointwise.unary(P_bitwise_not, self, undefined, false);
 }
 
-const O_bitwise_not_: $A.Operator = { name: "bitwise_not_", publicName: "bitwiseNot", overload: "", kind: "pointwise", run: bitwise_not_, args: ["self"], devices: null, madeOn: null };
 export function bitwise_not_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_bitwise_not_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().bitwise_not_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   $T.checkInplace(self);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -3558,18 +3316,16 @@ export function bitwise_not_(self: Tensor): Tensor {
 
 export const P_logical_not = { name: "logicalNot", kernel: $K.unary_logical_not, rule: $pointwise.RULES.bool, refuses: null } as const;
 
-const O_logical_not: $A.Operator = { name: "logical_not", publicName: "logicalNot", overload: "", kind: "pointwise", run: logical_not, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function logical_not(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_logical_not, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().logical_not, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.unary(P_logical_not, self, out, false), out) as Tensor;
   }
   return $pointwise.unary(P_logical_not, self, undefined, false);
 }
 
-const O_logical_not_: $A.Operator = { name: "logical_not_", publicName: "logicalNot", overload: "", kind: "pointwise", run: logical_not_, args: ["self"], devices: null, madeOn: null };
 export function logical_not_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_logical_not_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().logical_not_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
   }
@@ -3578,30 +3334,28 @@ export function logical_not_(self: Tensor): Tensor {
   return self;
 }
 
-const O_floor: $A.Operator = { name: "floor", publicName: "floor", overload: "", kind: "pointwise", run: floor, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function floor(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_floor, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().floor, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("floor", out, [self]);
     return $T.finishOut($rounding.floor(self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $rounding.floor(self, undefined, false);
-  const node = new $N.floor_Backward();
+  const node = new ($N().floor_Backward)();
   $T.connect(node, [self]);
   const r = $rounding.floor(self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_floor_: $A.Operator = { name: "floor_", publicName: "floor", overload: "", kind: "pointwise", run: floor_, args: ["self"], devices: null, madeOn: null };
 export function floor_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_floor_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().floor_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $rounding.floor(self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.floor_Backward();
+  const node = new ($N().floor_Backward)();
   $T.connect(node, [self]);
   $rounding.floor(self, self, true);
   self._version.value++;
@@ -3609,30 +3363,28 @@ export function floor_(self: Tensor): Tensor {
   return self;
 }
 
-const O_ceil: $A.Operator = { name: "ceil", publicName: "ceil", overload: "", kind: "pointwise", run: ceil, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function ceil(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_ceil, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().ceil, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("ceil", out, [self]);
     return $T.finishOut($rounding.ceil(self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $rounding.ceil(self, undefined, false);
-  const node = new $N.ceil_Backward();
+  const node = new ($N().ceil_Backward)();
   $T.connect(node, [self]);
   const r = $rounding.ceil(self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_ceil_: $A.Operator = { name: "ceil_", publicName: "ceil", overload: "", kind: "pointwise", run: ceil_, args: ["self"], devices: null, madeOn: null };
 export function ceil_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_ceil_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().ceil_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $rounding.ceil(self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.ceil_Backward();
+  const node = new ($N().ceil_Backward)();
   $T.connect(node, [self]);
   $rounding.ceil(self, self, true);
   self._version.value++;
@@ -3640,30 +3392,28 @@ export function ceil_(self: Tensor): Tensor {
   return self;
 }
 
-const O_trunc: $A.Operator = { name: "trunc", publicName: "trunc", overload: "", kind: "pointwise", run: trunc, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function trunc(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_trunc, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().trunc, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("trunc", out, [self]);
     return $T.finishOut($rounding.trunc(self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $rounding.trunc(self, undefined, false);
-  const node = new $N.trunc_Backward();
+  const node = new ($N().trunc_Backward)();
   $T.connect(node, [self]);
   const r = $rounding.trunc(self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_trunc_: $A.Operator = { name: "trunc_", publicName: "trunc", overload: "", kind: "pointwise", run: trunc_, args: ["self"], devices: null, madeOn: null };
 export function trunc_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_trunc_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().trunc_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $rounding.trunc(self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.trunc_Backward();
+  const node = new ($N().trunc_Backward)();
   $T.connect(node, [self]);
   $rounding.trunc(self, self, true);
   self._version.value++;
@@ -3671,30 +3421,28 @@ export function trunc_(self: Tensor): Tensor {
   return self;
 }
 
-const O_round: $A.Operator = { name: "round", publicName: "round", overload: "", kind: "pointwise", run: round, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function round(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_round, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().round, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("round", out, [self]);
     return $T.finishOut($rounding.round(self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $rounding.round(self, undefined, false);
-  const node = new $N.round_Backward();
+  const node = new ($N().round_Backward)();
   $T.connect(node, [self]);
   const r = $rounding.round(self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_round_: $A.Operator = { name: "round_", publicName: "round", overload: "", kind: "pointwise", run: round_, args: ["self"], devices: null, madeOn: null };
 export function round_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_round_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().round_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $rounding.round(self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.round_Backward();
+  const node = new ($N().round_Backward)();
   $T.connect(node, [self]);
   $rounding.round(self, self, true);
   self._version.value++;
@@ -3702,30 +3450,28 @@ export function round_(self: Tensor): Tensor {
   return self;
 }
 
-const O_round_decimals: $A.Operator = { name: "round", publicName: "round", overload: "decimals", kind: "pointwise", run: round_decimals, args: ["self","decimals","out"], devices: [[0],[2],[]], madeOn: null };
 export function round_decimals(self: Tensor, decimals: number, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_round_decimals, [self, decimals, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().round_decimals, [self, decimals, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("round", out, [self]);
     return $T.finishOut($rounding.roundDecimals(self, decimals, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $rounding.roundDecimals(self, decimals, undefined, false);
-  const node = new $N.round_decimals_Backward();
+  const node = new ($N().round_decimals_Backward)();
   $T.connect(node, [self]);
   const r = $rounding.roundDecimals(self, decimals, undefined, false);
   return $T.record(r, node);
 }
 
-const O_round_decimals_: $A.Operator = { name: "round_", publicName: "round", overload: "decimals", kind: "pointwise", run: round_decimals_, args: ["self","decimals"], devices: null, madeOn: null };
 export function round_decimals_(self: Tensor, decimals: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_round_decimals_, [self, decimals]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().round_decimals_, [self, decimals]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $rounding.roundDecimals(self, decimals, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.round_decimals_Backward();
+  const node = new ($N().round_decimals_Backward)();
   $T.connect(node, [self]);
   $rounding.roundDecimals(self, decimals, self, true);
   self._version.value++;
@@ -3735,23 +3481,21 @@ export function round_decimals_(self: Tensor, decimals: number): Tensor {
 
 export const P_frac = { name: "frac", kernel: $K.unary_frac, rule: $pointwise.RULES.same, refuses: [{"dtypes":130111,"kernel":"frac_cpu","text":null,"error":"NotImplementedError","all":null}], exactOut: true } as const;
 
-const O_frac: $A.Operator = { name: "frac", publicName: "frac", overload: "", kind: "pointwise", run: frac, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function frac(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_frac, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().frac, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("frac", out, [self]);
     return $T.finishOut($pointwise.unary(P_frac, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_frac, self, undefined, false);
-  const node = new $N.frac_Backward();
+  const node = new ($N().frac_Backward)();
   $T.connect(node, [self]);
   const r = $pointwise.unary(P_frac, self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_frac_: $A.Operator = { name: "frac_", publicName: "frac", overload: "", kind: "pointwise", run: frac_, args: ["self"], devices: null, madeOn: null };
 export function frac_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_frac_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().frac_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -3761,7 +3505,7 @@ export function frac_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.frac_Backward();
+  const node = new ($N().frac_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -3772,30 +3516,27 @@ export function frac_(self: Tensor): Tensor {
   return self;
 }
 
-const O_isreal: $A.Operator = { name: "isreal", publicName: "isreal", overload: "", kind: "composite", run: isreal, args: ["self"], devices: null, madeOn: null };
 export function isreal(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_isreal, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().isreal, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.isreal(self);
 }
 
-const O_add: $A.Operator = { name: "add", publicName: "add", overload: "", kind: "pointwise", run: add, args: ["self","other","alpha","out"], devices: [[0,1],[3],[]], madeOn: null };
 export function add(self: Tensor | Scalar, other: Tensor | Scalar, alpha: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_add, [self, other, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().add, [self, other, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("add", out, [self, other]);
     return $T.finishOut($arith.add(self, other, alpha, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return $arith.add(self, other, alpha, undefined, false);
-  const node = new $N.add_Backward();
+  const node = new ($N().add_Backward)();
   $T.connect(node, [self, other]);
   node.alpha = alpha;
   const r = $arith.add(self, other, alpha, undefined, false);
   return $T.record(r, node);
 }
 
-const O_add_: $A.Operator = { name: "add_", publicName: "add", overload: "", kind: "pointwise", run: add_, args: ["self","other","alpha"], devices: [[0,1],[0],[]], madeOn: null };
 export function add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_add_, [self, other, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().add_, [self, other, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -3805,7 +3546,7 @@ export function add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new $N.add_Backward();
+  const node = new ($N().add_Backward)();
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -3817,24 +3558,22 @@ export function add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
   return self;
 }
 
-const O_sub: $A.Operator = { name: "sub", publicName: "sub", overload: "", kind: "pointwise", run: sub, args: ["self","other","alpha","out"], devices: [[0,1],[3],[]], madeOn: null };
 export function sub(self: Tensor | Scalar, other: Tensor | Scalar, alpha: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_sub, [self, other, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().sub, [self, other, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("sub", out, [self, other]);
     return $T.finishOut($arith.sub(self, other, alpha, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return $arith.sub(self, other, alpha, undefined, false);
-  const node = new $N.sub_Backward();
+  const node = new ($N().sub_Backward)();
   $T.connect(node, [self, other]);
   node.alpha = alpha;
   const r = $arith.sub(self, other, alpha, undefined, false);
   return $T.record(r, node);
 }
 
-const O_sub_: $A.Operator = { name: "sub_", publicName: "sub", overload: "", kind: "pointwise", run: sub_, args: ["self","other","alpha"], devices: [[0,1],[0],[]], madeOn: null };
 export function sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_sub_, [self, other, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().sub_, [self, other, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -3844,7 +3583,7 @@ export function sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new $N.sub_Backward();
+  const node = new ($N().sub_Backward)();
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -3856,11 +3595,10 @@ export function sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
   return self;
 }
 
-const O_rsub: $A.Operator = { name: "rsub", publicName: "rsub", overload: "", kind: "pointwise", run: rsub, args: ["self","other","alpha"], devices: [[0,1],[],[]], madeOn: null };
 export function rsub(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_rsub, [self, other, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().rsub, [self, other, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return $arith.rsub(self, other, alpha);
-  const node = new $N.rsub_Backward();
+  const node = new ($N().rsub_Backward)();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   node.alpha = alpha;
@@ -3870,15 +3608,14 @@ export function rsub(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
 
 export const P_mul = { name: "mul", kernel: $K.binary_mul, rule: $pointwise.RULES.arith, refuses: null, wide: 1 } as const;
 
-const O_mul: $A.Operator = { name: "mul", publicName: "mul", overload: "", kind: "pointwise", run: mul, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function mul(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_mul, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().mul, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("mul", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_mul, self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return $pointwise.binary(P_mul, self, other, undefined, false);
-  const node = new $N.mul_Backward();
+  const node = new ($N().mul_Backward)();
   $T.connect(node, [self, other]);
   node.self = node.needs(1) ? $S.save(self) : null;
   node.other = node.needs(0) ? $S.save(other) : null;
@@ -3886,9 +3623,8 @@ export function mul(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor)
   return $T.record(r, node);
 }
 
-const O_mul_: $A.Operator = { name: "mul_", publicName: "mul", overload: "", kind: "pointwise", run: mul_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function mul_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_mul_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().mul_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -3898,7 +3634,7 @@ export function mul_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new $N.mul_Backward();
+  const node = new ($N().mul_Backward)();
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -3911,15 +3647,14 @@ export function mul_(self: Tensor, other: Tensor | Scalar): Tensor {
   return self;
 }
 
-const O_div: $A.Operator = { name: "div", publicName: "div", overload: "", kind: "pointwise", run: div, args: ["self","other","roundingMode","out"], devices: [[0,1],[3],[]], madeOn: null };
 export function div(self: Tensor | Scalar, other: Tensor | Scalar, roundingMode: string | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_div, [self, other, roundingMode, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().div, [self, other, roundingMode, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("div", out, [self, other]);
     return $T.finishOut($arith.div(self, other, roundingMode, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return $arith.div(self, other, roundingMode, undefined, false);
-  const node = new $N.div_Backward();
+  const node = new ($N().div_Backward)();
   if (roundingMode !== null) node.special = true;
   $T.connect(node, [self, other]);
   node.self = node.needs(1) ? $S.save(self) : null;
@@ -3929,9 +3664,8 @@ export function div(self: Tensor | Scalar, other: Tensor | Scalar, roundingMode:
   return $T.record(r, node);
 }
 
-const O_div_: $A.Operator = { name: "div_", publicName: "div", overload: "", kind: "pointwise", run: div_, args: ["self","other","roundingMode"], devices: [[0,1],[0],[]], madeOn: null };
 export function div_(self: Tensor, other: Tensor | Scalar, roundingMode: string | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_div_, [self, other, roundingMode]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().div_, [self, other, roundingMode]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -3941,7 +3675,7 @@ export function div_(self: Tensor, other: Tensor | Scalar, roundingMode: string 
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new $N.div_Backward();
+  const node = new ($N().div_Backward)();
   if (roundingMode !== null) node.special = true;
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
@@ -3956,15 +3690,14 @@ export function div_(self: Tensor, other: Tensor | Scalar, roundingMode: string 
   return self;
 }
 
-const O_true_divide: $A.Operator = { name: "true_divide", publicName: "trueDivide", overload: "", kind: "pointwise", run: true_divide, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function true_divide(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_true_divide, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().true_divide, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("true_divide", out, [self, other]);
     return $T.finishOut($arith.trueDivide(self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return $arith.trueDivide(self, other, undefined, false);
-  const node = new $N.true_divide_Backward();
+  const node = new ($N().true_divide_Backward)();
   $T.connect(node, [self, other]);
   node.self = node.needs(1) ? $S.save(self) : null;
   node.other = $S.save(other);
@@ -3972,9 +3705,8 @@ export function true_divide(self: Tensor | Scalar, other: Tensor | Scalar, out?:
   return $T.record(r, node);
 }
 
-const O_true_divide_: $A.Operator = { name: "true_divide_", publicName: "trueDivide", overload: "", kind: "pointwise", run: true_divide_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function true_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_true_divide_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().true_divide_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -3984,7 +3716,7 @@ export function true_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new $N.true_divide_Backward();
+  const node = new ($N().true_divide_Backward)();
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -3997,22 +3729,20 @@ export function true_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
   return self;
 }
 
-const O_floor_divide: $A.Operator = { name: "floor_divide", publicName: "floorDivide", overload: "", kind: "pointwise", run: floor_divide, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function floor_divide(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_floor_divide, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().floor_divide, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($arith.floorDivide(self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return $arith.floorDivide(self, other, undefined, false);
-  const node = new $N.floor_divide_Backward();
+  const node = new ($N().floor_divide_Backward)();
   $T.connect(node, [self, other]);
   const r = $arith.floorDivide(self, other, undefined, false);
   return $T.record(r, node);
 }
 
-const O_floor_divide_: $A.Operator = { name: "floor_divide_", publicName: "floorDivide", overload: "", kind: "pointwise", run: floor_divide_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function floor_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_floor_divide_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().floor_divide_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -4022,7 +3752,7 @@ export function floor_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new $N.floor_divide_Backward();
+  const node = new ($N().floor_divide_Backward)();
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -4035,15 +3765,14 @@ export function floor_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
 
 export const P_remainder = { name: "remainder", kernel: $K.binary_remainder, rule: $pointwise.RULES.arith, refuses: [{"dtypes":3073,"kernel":"remainder_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_remainder: $A.Operator = { name: "remainder", publicName: "remainder", overload: "", kind: "pointwise", run: remainder, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function remainder(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_remainder, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().remainder, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("remainder", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_remainder, self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return $pointwise.binary(P_remainder, self, other, undefined, false);
-  const node = new $N.remainder_Backward();
+  const node = new ($N().remainder_Backward)();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   node.self = node.needs(1) ? $S.save(self) : null;
@@ -4052,9 +3781,8 @@ export function remainder(self: Tensor, other: Tensor | Scalar, out?: Tensor): T
   return $T.record(r, node);
 }
 
-const O_remainder_: $A.Operator = { name: "remainder_", publicName: "remainder", overload: "", kind: "pointwise", run: remainder_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function remainder_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_remainder_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().remainder_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -4064,7 +3792,7 @@ export function remainder_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new $N.remainder_Backward();
+  const node = new ($N().remainder_Backward)();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
@@ -4078,11 +3806,10 @@ export function remainder_(self: Tensor, other: Tensor | Scalar): Tensor {
   return self;
 }
 
-const O_remainder_Scalar_Tensor: $A.Operator = { name: "remainder", publicName: "remainder", overload: "Scalar_Tensor", kind: "pointwise", run: remainder_Scalar_Tensor, args: ["self","other"], devices: null, madeOn: null };
 export function remainder_Scalar_Tensor(self: Scalar, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_remainder_Scalar_Tensor, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().remainder_Scalar_Tensor, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(other)))) return $arith.remainder(self, other, undefined, false);
-  const node = new $N.remainder_Scalar_Tensor_Backward();
+  const node = new ($N().remainder_Scalar_Tensor_Backward)();
   $T.connect(node, [other]);
   const r = $arith.remainder(self, other, undefined, false);
   return $T.record(r, node);
@@ -4090,15 +3817,14 @@ export function remainder_Scalar_Tensor(self: Scalar, other: Tensor): Tensor {
 
 export const P_fmod = { name: "fmod", kernel: $K.binary_fmod, rule: $pointwise.RULES.arith, refuses: [{"dtypes":3073,"kernel":"fmod_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_fmod: $A.Operator = { name: "fmod", publicName: "fmod", overload: "", kind: "pointwise", run: fmod, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function fmod(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_fmod, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().fmod, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("fmod", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_fmod, self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return $pointwise.binary(P_fmod, self, other, undefined, false);
-  const node = new $N.fmod_Backward();
+  const node = new ($N().fmod_Backward)();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   node.self = node.needs(1) ? $S.save(self) : null;
@@ -4107,9 +3833,8 @@ export function fmod(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor
   return $T.record(r, node);
 }
 
-const O_fmod_: $A.Operator = { name: "fmod_", publicName: "fmod", overload: "", kind: "pointwise", run: fmod_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_fmod_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().fmod_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -4119,7 +3844,7 @@ export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new $N.fmod_Backward();
+  const node = new ($N().fmod_Backward)();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
@@ -4133,15 +3858,14 @@ export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor {
   return self;
 }
 
-const O_pow_Tensor: $A.Operator = { name: "pow", publicName: "pow", overload: "Tensor", kind: "pointwise", run: pow_Tensor, args: ["self","exponent","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function pow_Tensor(self: Tensor, exponent: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_pow_Tensor, [self, exponent, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().pow_Tensor, [self, exponent, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("pow", out, [self, exponent]);
     return $T.finishOut($power.pow(self, exponent, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(exponent)))) return $power.pow(self, exponent, undefined, false);
-  const node = new $N.pow_Tensor_Backward();
+  const node = new ($N().pow_Tensor_Backward)();
   $T.connect(node, [self, exponent]);
   node.self = $S.save(self);
   node.exponent = $S.save(exponent);
@@ -4150,9 +3874,8 @@ export function pow_Tensor(self: Tensor, exponent: Tensor, out?: Tensor): Tensor
   return $T.record(r, node);
 }
 
-const O_pow_Tensor_: $A.Operator = { name: "pow_", publicName: "pow", overload: "Tensor", kind: "pointwise", run: pow_Tensor_, args: ["self","exponent"], devices: [[0,1],[0],[]], madeOn: null };
 export function pow_Tensor_(self: Tensor, exponent: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_pow_Tensor_, [self, exponent]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().pow_Tensor_, [self, exponent]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(exponent)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, exponent);
@@ -4162,7 +3885,7 @@ export function pow_Tensor_(self: Tensor, exponent: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self, [exponent]);
-  const node = new $N.pow_Tensor_Backward();
+  const node = new ($N().pow_Tensor_Backward)();
   $T.connect(node, [self, exponent]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, exponent);
@@ -4176,15 +3899,14 @@ export function pow_Tensor_(self: Tensor, exponent: Tensor): Tensor {
   return self;
 }
 
-const O_pow: $A.Operator = { name: "pow", publicName: "pow", overload: "", kind: "pointwise", run: pow, args: ["self","exponent","out"], devices: [[0],[2],[]], madeOn: null };
 export function pow(self: Tensor, exponent: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_pow, [self, exponent, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().pow, [self, exponent, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("pow", out, [self]);
     return $T.finishOut($power.pow(self, exponent, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $power.pow(self, exponent, undefined, false);
-  const node = new $N.pow_Backward();
+  const node = new ($N().pow_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.exponent = exponent;
@@ -4192,9 +3914,8 @@ export function pow(self: Tensor, exponent: Scalar, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_pow_: $A.Operator = { name: "pow_", publicName: "pow", overload: "", kind: "pointwise", run: pow_, args: ["self","exponent"], devices: null, madeOn: null };
 export function pow_(self: Tensor, exponent: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_pow_, [self, exponent]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().pow_, [self, exponent]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -4204,7 +3925,7 @@ export function pow_(self: Tensor, exponent: Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.pow_Backward();
+  const node = new ($N().pow_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -4217,15 +3938,14 @@ export function pow_(self: Tensor, exponent: Scalar): Tensor {
   return self;
 }
 
-const O_pow_Scalar: $A.Operator = { name: "pow", publicName: "pow", overload: "Scalar", kind: "pointwise", run: pow_Scalar, args: ["self","exponent","out"], devices: [[1],[2],[]], madeOn: null };
 export function pow_Scalar(self: Scalar, exponent: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_pow_Scalar, [self, exponent, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().pow_Scalar, [self, exponent, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("pow", out, [exponent]);
     return $T.finishOut($power.pow(self, exponent, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(exponent)))) return $power.pow(self, exponent, undefined, false);
-  const node = new $N.pow_Scalar_Backward();
+  const node = new ($N().pow_Scalar_Backward)();
   $T.connect(node, [exponent]);
   node.self = self;
   node.exponent = $S.save(exponent);
@@ -4234,29 +3954,26 @@ export function pow_Scalar(self: Scalar, exponent: Tensor, out?: Tensor): Tensor
   return $T.record(r, node);
 }
 
-const O_square: $A.Operator = { name: "square", publicName: "square", overload: "", kind: "composite", run: square, args: ["self","out"], devices: null, madeOn: null };
 export function square(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_square, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().square, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.square(self, out);
 }
 
-const O_square_: $A.Operator = { name: "square_", publicName: "square", overload: "", kind: "composite", run: square_, args: ["self"], devices: null, madeOn: null };
 export function square_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_square_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().square_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.square_(self);
 }
 
 export const P_maximum = { name: "maximum", kernel: $K.binary_maximum, rule: $pointwise.RULES.arith, refuses: [{"dtypes":3072,"kernel":null,"text":"maximum not implemented for complex tensors.","error":"TypeError","all":null}] } as const;
 
-const O_maximum: $A.Operator = { name: "maximum", publicName: "maximum", overload: "", kind: "pointwise", run: maximum, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function maximum(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_maximum, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().maximum, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("maximum", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_maximum, self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $pointwise.binary(P_maximum, self, other, undefined, false);
-  const node = new $N.maximum_Backward();
+  const node = new ($N().maximum_Backward)();
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
@@ -4266,15 +3983,14 @@ export function maximum(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 
 export const P_minimum = { name: "minimum", kernel: $K.binary_minimum, rule: $pointwise.RULES.arith, refuses: [{"dtypes":3072,"kernel":null,"text":"minimum not implemented for complex tensors.","error":"TypeError","all":null}] } as const;
 
-const O_minimum: $A.Operator = { name: "minimum", publicName: "minimum", overload: "", kind: "pointwise", run: minimum, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function minimum(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_minimum, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().minimum, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("minimum", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_minimum, self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $pointwise.binary(P_minimum, self, other, undefined, false);
-  const node = new $N.minimum_Backward();
+  const node = new ($N().minimum_Backward)();
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
@@ -4284,15 +4000,14 @@ export function minimum(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 
 export const P_atan2 = { name: "atan2", kernel: $K.binary_atan2, rule: $pointwise.RULES.float, refuses: [{"dtypes":3072,"kernel":"atan2_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_atan2: $A.Operator = { name: "atan2", publicName: "atan2", overload: "", kind: "pointwise", run: atan2, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function atan2(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_atan2, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().atan2, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("atan2", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_atan2, self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $pointwise.binary(P_atan2, self, other, undefined, false);
-  const node = new $N.atan2_Backward();
+  const node = new ($N().atan2_Backward)();
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
@@ -4300,9 +4015,8 @@ export function atan2(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_atan2_: $A.Operator = { name: "atan2_", publicName: "atan2", overload: "", kind: "pointwise", run: atan2_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function atan2_(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_atan2_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().atan2_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -4312,7 +4026,7 @@ export function atan2_(self: Tensor, other: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new $N.atan2_Backward();
+  const node = new ($N().atan2_Backward)();
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -4327,15 +4041,14 @@ export function atan2_(self: Tensor, other: Tensor): Tensor {
 
 export const P_copysign = { name: "copysign", kernel: $K.binary_copysign, rule: $pointwise.RULES.float, refuses: [{"dtypes":3072,"kernel":"copysign_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_copysign: $A.Operator = { name: "copysign", publicName: "copysign", overload: "", kind: "pointwise", run: copysign, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function copysign(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_copysign, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().copysign, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("copysign", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_copysign, self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return $pointwise.binary(P_copysign, self, other, undefined, false);
-  const node = new $N.copysign_Backward();
+  const node = new ($N().copysign_Backward)();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   node.self = node.needs(0) ? $S.save(self) : null;
@@ -4345,9 +4058,8 @@ export function copysign(self: Tensor, other: Tensor | Scalar, out?: Tensor): Te
   return $T.record(r, node);
 }
 
-const O_copysign_: $A.Operator = { name: "copysign_", publicName: "copysign", overload: "", kind: "pointwise", run: copysign_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_copysign_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().copysign_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -4357,7 +4069,7 @@ export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new $N.copysign_Backward();
+  const node = new ($N().copysign_Backward)();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
@@ -4372,15 +4084,14 @@ export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor {
   return self;
 }
 
-const O_lerp: $A.Operator = { name: "lerp", publicName: "lerp", overload: "", kind: "pointwise", run: lerp, args: ["self","end","weight","out"], devices: [[0,1,2],[3],[]], madeOn: null };
 export function lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_lerp, [self, end, weight, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().lerp, [self, end, weight, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("lerp", out, [self, end, weight]);
     return $T.finishOut($arith.lerp(self, end, weight, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(end) || $T.tracks(weight)))) return $arith.lerp(self, end, weight, undefined, false);
-  const node = new $N.lerp_Backward();
+  const node = new ($N().lerp_Backward)();
   if ($T.isTensor(weight)) node.special = true;
   $T.connect(node, [self, end, weight]);
   node.self = node.needs(2) ? $S.save(self) : null;
@@ -4390,9 +4101,8 @@ export function lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, out?: T
   return $T.record(r, node);
 }
 
-const O_lerp_: $A.Operator = { name: "lerp_", publicName: "lerp", overload: "", kind: "pointwise", run: lerp_, args: ["self","end","weight"], devices: [[0,1,2],[0],[]], madeOn: null };
 export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_lerp_, [self, end, weight]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().lerp_, [self, end, weight]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(end) || $T.tracks(weight)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, end, weight);
@@ -4402,7 +4112,7 @@ export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tenso
     return self;
   }
   $T.checkInplace(self, [end, weight]);
-  const node = new $N.lerp_Backward();
+  const node = new ($N().lerp_Backward)();
   if ($T.isTensor(weight)) node.special = true;
   $T.connect(node, [self, end, weight]);
   if (!self._contiguous || self._storage.claims > 1) {
@@ -4419,15 +4129,14 @@ export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tenso
 
 export const P_addcmul = { name: "addcmul", kernel: $K.ternary_addcmul, rule: $pointwise.RULES.arith, refuses: [{"dtypes":1,"kernel":"addcmul_cpu_out","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_addcmul: $A.Operator = { name: "addcmul", publicName: "addcmul", overload: "", kind: "pointwise", run: addcmul, args: ["self","tensor1","tensor2","value","out"], devices: [[0,1,2],[4],[]], madeOn: null };
 export function addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_addcmul, [self, tensor1, tensor2, value, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().addcmul, [self, tensor1, tensor2, value, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("addcmul", out, [self, tensor1, tensor2]);
     return $T.finishOut($pointwise.withAttrs(P_addcmul, [self, tensor1, tensor2], [value], out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) return $pointwise.withAttrs(P_addcmul, [self, tensor1, tensor2], [value], undefined, false);
-  const node = new $N.addcmul_Backward();
+  const node = new ($N().addcmul_Backward)();
   $T.connect(node, [self, tensor1, tensor2]);
   node.tensor1 = node.needs(2) ? $S.save(tensor1) : null;
   node.tensor2 = node.needs(1) ? $S.save(tensor2) : null;
@@ -4436,9 +4145,8 @@ export function addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: S
   return $T.record(r, node);
 }
 
-const O_addcmul_: $A.Operator = { name: "addcmul_", publicName: "addcmul", overload: "", kind: "pointwise", run: addcmul_, args: ["self","tensor1","tensor2","value"], devices: [[0,1,2],[0],[]], madeOn: null };
 export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_addcmul_, [self, tensor1, tensor2, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().addcmul_, [self, tensor1, tensor2, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, tensor1, tensor2);
@@ -4448,7 +4156,7 @@ export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: 
     return self;
   }
   $T.checkInplace(self, [tensor1, tensor2]);
-  const node = new $N.addcmul_Backward();
+  const node = new ($N().addcmul_Backward)();
   $T.connect(node, [self, tensor1, tensor2]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, tensor1, tensor2);
@@ -4464,15 +4172,14 @@ export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: 
 
 export const P_addcdiv = { name: "addcdiv", kernel: $K.ternary_addcdiv, rule: $pointwise.RULES.arith, refuses: [{"dtypes":28735,"kernel":null,"text":"Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.","error":"RuntimeError","all":[1,2]}] } as const;
 
-const O_addcdiv: $A.Operator = { name: "addcdiv", publicName: "addcdiv", overload: "", kind: "pointwise", run: addcdiv, args: ["self","tensor1","tensor2","value","out"], devices: [[0,1,2],[4],[]], madeOn: null };
 export function addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_addcdiv, [self, tensor1, tensor2, value, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().addcdiv, [self, tensor1, tensor2, value, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("addcdiv", out, [self, tensor1, tensor2]);
     return $T.finishOut($pointwise.withAttrs(P_addcdiv, [self, tensor1, tensor2], [value], out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) return $pointwise.withAttrs(P_addcdiv, [self, tensor1, tensor2], [value], undefined, false);
-  const node = new $N.addcdiv_Backward();
+  const node = new ($N().addcdiv_Backward)();
   $T.connect(node, [self, tensor1, tensor2]);
   node.tensor1 = node.needs(2) ? $S.save(tensor1) : null;
   node.tensor2 = node.needs(1) || node.needs(2) ? $S.save(tensor2) : null;
@@ -4481,9 +4188,8 @@ export function addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: S
   return $T.record(r, node);
 }
 
-const O_addcdiv_: $A.Operator = { name: "addcdiv_", publicName: "addcdiv", overload: "", kind: "pointwise", run: addcdiv_, args: ["self","tensor1","tensor2","value"], devices: [[0,1,2],[0],[]], madeOn: null };
 export function addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_addcdiv_, [self, tensor1, tensor2, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().addcdiv_, [self, tensor1, tensor2, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, tensor1, tensor2);
@@ -4493,7 +4199,7 @@ export function addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: 
     return self;
   }
   $T.checkInplace(self, [tensor1, tensor2]);
-  const node = new $N.addcdiv_Backward();
+  const node = new ($N().addcdiv_Backward)();
   $T.connect(node, [self, tensor1, tensor2]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, tensor1, tensor2);
@@ -4507,15 +4213,14 @@ export function addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: 
   return self;
 }
 
-const O_clamp_Tensor: $A.Operator = { name: "clamp", publicName: "clamp", overload: "Tensor", kind: "pointwise", run: clamp_Tensor, args: ["self","min","max","out"], devices: [[0,1,2],[3],[]], madeOn: null };
 export function clamp_Tensor(self: Tensor, min: Tensor | null, max: Tensor | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp_Tensor, [self, min, max, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().clamp_Tensor, [self, min, max, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("clamp", out, [self, min, max]);
     return $T.finishOut($arith.clamp(self, min, max, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(min) || $T.tracks(max)))) return $arith.clamp(self, min, max, undefined, false);
-  const node = new $N.clamp_Tensor_Backward();
+  const node = new ($N().clamp_Tensor_Backward)();
   $T.connect(node, [self, min, max]);
   node.self = $S.save(self);
   node.min = $S.save(min);
@@ -4524,16 +4229,15 @@ export function clamp_Tensor(self: Tensor, min: Tensor | null, max: Tensor | nul
   return $T.record(r, node);
 }
 
-const O_clamp_Tensor_: $A.Operator = { name: "clamp_", publicName: "clamp", overload: "Tensor", kind: "pointwise", run: clamp_Tensor_, args: ["self","min","max"], devices: [[0,1,2],[0],[]], madeOn: null };
 export function clamp_Tensor_(self: Tensor, min: Tensor | null, max: Tensor | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp_Tensor_, [self, min, max]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().clamp_Tensor_, [self, min, max]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(min) || $T.tracks(max)))) {
     $arith.clamp(self, min, max, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [min, max]);
-  const node = new $N.clamp_Tensor_Backward();
+  const node = new ($N().clamp_Tensor_Backward)();
   $T.connect(node, [self, min, max]);
   node.self = $T.saveOriginal(self);
   node.min = $S.save(min);
@@ -4544,15 +4248,14 @@ export function clamp_Tensor_(self: Tensor, min: Tensor | null, max: Tensor | nu
   return self;
 }
 
-const O_clamp: $A.Operator = { name: "clamp", publicName: "clamp", overload: "", kind: "pointwise", run: clamp, args: ["self","min","max","out"], devices: [[0],[3],[]], madeOn: null };
 export function clamp(self: Tensor, min: Scalar | null, max: Scalar | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp, [self, min, max, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().clamp, [self, min, max, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("clamp", out, [self]);
     return $T.finishOut($arith.clamp(self, min, max, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $arith.clamp(self, min, max, undefined, false);
-  const node = new $N.clamp_Backward();
+  const node = new ($N().clamp_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.min = min;
@@ -4561,16 +4264,15 @@ export function clamp(self: Tensor, min: Scalar | null, max: Scalar | null, out?
   return $T.record(r, node);
 }
 
-const O_clamp_: $A.Operator = { name: "clamp_", publicName: "clamp", overload: "", kind: "pointwise", run: clamp_, args: ["self","min","max"], devices: null, madeOn: null };
 export function clamp_(self: Tensor, min: Scalar | null, max: Scalar | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp_, [self, min, max]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().clamp_, [self, min, max]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $arith.clamp(self, min, max, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.clamp_Backward();
+  const node = new ($N().clamp_Backward)();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
   node.min = min;
@@ -4581,151 +4283,136 @@ export function clamp_(self: Tensor, min: Scalar | null, max: Scalar | null): Te
   return self;
 }
 
-const O_where: $A.Operator = { name: "where", publicName: "where", overload: "", kind: "pointwise", run: where, args: ["condition","self","other","out"], devices: [[0,1,2],[3],[]], madeOn: null };
 export function where(condition: Tensor, self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_where, [condition, self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().where, [condition, self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("where", out, [condition, self, other]);
     return $T.finishOut($arith.where(condition, self, other, out), out) as Tensor;
   }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return $arith.where(condition, self, other, undefined);
-  const node = new $N.where_Backward();
+  const node = new ($N().where_Backward)();
   $T.connect(node, [self, other]);
   node.condition = $S.save(condition);
   const r = $arith.where(condition, self, other, undefined);
   return $T.record(r, node);
 }
 
-const O_rand: $A.Operator = { name: "rand", publicName: "rand", overload: "", kind: "factory", run: rand, args: ["size","generator","dtype","device","requiresGrad","out"], devices: null, madeOn: 3 };
 export function rand(size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_rand, [size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().rand, [size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($random.rand(size, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf($random.rand(size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_randn: $A.Operator = { name: "randn", publicName: "randn", overload: "", kind: "factory", run: randn, args: ["size","generator","dtype","device","requiresGrad","out"], devices: null, madeOn: 3 };
 export function randn(size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_randn, [size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().randn, [size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($random.randn(size, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf($random.randn(size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_randint: $A.Operator = { name: "randint", publicName: "randint", overload: "", kind: "factory", run: randint, args: ["high","size","generator","dtype","device","requiresGrad","out"], devices: null, madeOn: 4 };
 export function randint(high: Scalar, size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_randint, [high, size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().randint, [high, size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($random.randint(high, size, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf($random.randint(high, size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_randint_low: $A.Operator = { name: "randint", publicName: "randint", overload: "low", kind: "factory", run: randint_low, args: ["low","high","size","generator","dtype","device","requiresGrad","out"], devices: null, madeOn: 5 };
 export function randint_low(low: Scalar, high: Scalar, size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_randint_low, [low, high, size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().randint_low, [low, high, size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($random.randintFrom(low, high, size, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf($random.randintFrom(low, high, size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_randperm: $A.Operator = { name: "randperm", publicName: "randperm", overload: "", kind: "factory", run: randperm, args: ["n","generator","dtype","device","requiresGrad","out"], devices: null, madeOn: 3 };
 export function randperm(n: number, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_randperm, [n, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().randperm, [n, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($random.randperm(n, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf($random.randperm(n, generator, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_rand_like: $A.Operator = { name: "rand_like", publicName: "randLike", overload: "", kind: "factory", run: rand_like, args: ["self","generator","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 3 };
 export function rand_like(self: Tensor, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_rand_like, [self, generator, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().rand_like, [self, generator, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($random.randLike(self, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
-const O_randn_like: $A.Operator = { name: "randn_like", publicName: "randnLike", overload: "", kind: "factory", run: randn_like, args: ["self","generator","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 3 };
 export function randn_like(self: Tensor, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_randn_like, [self, generator, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().randn_like, [self, generator, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($random.randnLike(self, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
-const O_randint_like: $A.Operator = { name: "randint_like", publicName: "randintLike", overload: "", kind: "factory", run: randint_like, args: ["self","high","generator","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 4 };
 export function randint_like(self: Tensor, high: Scalar, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_randint_like, [self, high, generator, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().randint_like, [self, high, generator, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($random.randintLike(self, high, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
-const O_randint_like_low: $A.Operator = { name: "randint_like", publicName: "randintLike", overload: "low", kind: "factory", run: randint_like_low, args: ["self","low","high","generator","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 5 };
 export function randint_like_low(self: Tensor, low: Scalar, high: Scalar, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_randint_like_low, [self, low, high, generator, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().randint_like_low, [self, low, high, generator, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($random.randintLikeFrom(self, low, high, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
-const O_normal: $A.Operator = { name: "normal", publicName: "normal", overload: "", kind: "op", run: normal, args: ["mean","std","generator","out"], devices: [[0,1],[3],[]], madeOn: null };
 export function normal(mean: Tensor, std: Tensor, generator: Generator | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_normal, [mean, std, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().normal, [mean, std, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("normal", out, [mean, std]);
     return $T.finishOut($random.normalTensorTensor(mean, std, generator, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(mean) || requiresGrad(std)))) return $random.normalTensorTensor(mean, std, generator, undefined);
-  const node = new $N.normal_Backward();
+  const node = new ($N().normal_Backward)();
   $T.connect(node, [mean, std]);
   const r = $random.normalTensorTensor(mean, std, generator, undefined);
   return $T.record(r, node);
 }
 
-const O_normal_Tensor_float: $A.Operator = { name: "normal", publicName: "normal", overload: "Tensor_float", kind: "op", run: normal_Tensor_float, args: ["mean","std","generator","out"], devices: [[0],[3],[]], madeOn: null };
 export function normal_Tensor_float(mean: Tensor, std: number, generator: Generator | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_normal_Tensor_float, [mean, std, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().normal_Tensor_float, [mean, std, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("normal", out, [mean]);
     return $T.finishOut($random.normalTensorFloat(mean, std, generator, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(mean)))) return $random.normalTensorFloat(mean, std, generator, undefined);
-  const node = new $N.normal_Tensor_float_Backward();
+  const node = new ($N().normal_Tensor_float_Backward)();
   $T.connect(node, [mean]);
   const r = $random.normalTensorFloat(mean, std, generator, undefined);
   return $T.record(r, node);
 }
 
-const O_normal_float_Tensor: $A.Operator = { name: "normal", publicName: "normal", overload: "float_Tensor", kind: "op", run: normal_float_Tensor, args: ["mean","std","generator","out"], devices: [[1],[3],[]], madeOn: null };
 export function normal_float_Tensor(mean: number, std: Tensor, generator: Generator | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_normal_float_Tensor, [mean, std, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().normal_float_Tensor, [mean, std, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("normal", out, [std]);
     return $T.finishOut($random.normalFloatTensor(mean, std, generator, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(std)))) return $random.normalFloatTensor(mean, std, generator, undefined);
-  const node = new $N.normal_float_Tensor_Backward();
+  const node = new ($N().normal_float_Tensor_Backward)();
   $T.connect(node, [std]);
   const r = $random.normalFloatTensor(mean, std, generator, undefined);
   return $T.record(r, node);
 }
 
-const O_normal_float_float: $A.Operator = { name: "normal", publicName: "normal", overload: "float_float", kind: "factory", run: normal_float_float, args: ["mean","std","size","generator","dtype","device","requiresGrad","out"], devices: null, madeOn: 5 };
 export function normal_float_float(mean: number, std: number, size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_normal_float_float, [mean, std, size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().normal_float_float, [mean, std, size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($random.normalFloats(mean, std, size, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf($random.normalFloats(mean, std, size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_normal_inplace_: $A.Operator = { name: "normal_", publicName: "normal", overload: "inplace", kind: "op", run: normal_inplace_, args: ["self","mean","std","generator"], devices: null, madeOn: null };
 export function normal_inplace_(self: Tensor, mean: number, std: number, generator: Generator | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_normal_inplace_, [self, mean, std, generator]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().normal_inplace_, [self, mean, std, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $random.normalInto(self, mean, std, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.normal_inplace_Backward();
+  const node = new ($N().normal_inplace_Backward)();
   $T.connect(node, [self]);
   $random.normalInto(self, mean, std, generator);
   self._version.value++;
@@ -4733,16 +4420,15 @@ export function normal_inplace_(self: Tensor, mean: number, std: number, generat
   return self;
 }
 
-const O_uniform_: $A.Operator = { name: "uniform_", publicName: "uniform", overload: "", kind: "op", run: uniform_, args: ["self","from","to","generator"], devices: null, madeOn: null };
 export function uniform_(self: Tensor, from: number, to: number, generator: Generator | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_uniform_, [self, from, to, generator]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().uniform_, [self, from, to, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $random.uniform(self, from, to, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.uniform_Backward();
+  const node = new ($N().uniform_Backward)();
   $T.connect(node, [self]);
   $random.uniform(self, from, to, generator);
   self._version.value++;
@@ -4750,16 +4436,15 @@ export function uniform_(self: Tensor, from: number, to: number, generator: Gene
   return self;
 }
 
-const O_exponential_: $A.Operator = { name: "exponential_", publicName: "exponential", overload: "", kind: "op", run: exponential_, args: ["self","lambd","generator"], devices: null, madeOn: null };
 export function exponential_(self: Tensor, lambd: number, generator: Generator | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_exponential_, [self, lambd, generator]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().exponential_, [self, lambd, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $random.exponential(self, lambd, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.exponential_Backward();
+  const node = new ($N().exponential_Backward)();
   $T.connect(node, [self]);
   $random.exponential(self, lambd, generator);
   self._version.value++;
@@ -4767,16 +4452,15 @@ export function exponential_(self: Tensor, lambd: number, generator: Generator |
   return self;
 }
 
-const O_cauchy_: $A.Operator = { name: "cauchy_", publicName: "cauchy", overload: "", kind: "op", run: cauchy_, args: ["self","median","sigma","generator"], devices: null, madeOn: null };
 export function cauchy_(self: Tensor, median: number, sigma: number, generator: Generator | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_cauchy_, [self, median, sigma, generator]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().cauchy_, [self, median, sigma, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $random.cauchy(self, median, sigma, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.cauchy_Backward();
+  const node = new ($N().cauchy_Backward)();
   $T.connect(node, [self]);
   $random.cauchy(self, median, sigma, generator);
   self._version.value++;
@@ -4784,16 +4468,15 @@ export function cauchy_(self: Tensor, median: number, sigma: number, generator: 
   return self;
 }
 
-const O_log_normal_: $A.Operator = { name: "log_normal_", publicName: "logNormal", overload: "", kind: "op", run: log_normal_, args: ["self","mean","std","generator"], devices: null, madeOn: null };
 export function log_normal_(self: Tensor, mean: number, std: number, generator: Generator | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_log_normal_, [self, mean, std, generator]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().log_normal_, [self, mean, std, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $random.logNormal(self, mean, std, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.log_normal_Backward();
+  const node = new ($N().log_normal_Backward)();
   $T.connect(node, [self]);
   $random.logNormal(self, mean, std, generator);
   self._version.value++;
@@ -4801,16 +4484,15 @@ export function log_normal_(self: Tensor, mean: number, std: number, generator: 
   return self;
 }
 
-const O_geometric_: $A.Operator = { name: "geometric_", publicName: "geometric", overload: "", kind: "op", run: geometric_, args: ["self","p","generator"], devices: null, madeOn: null };
 export function geometric_(self: Tensor, p: number, generator: Generator | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_geometric_, [self, p, generator]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().geometric_, [self, p, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $random.geometric(self, p, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.geometric_Backward();
+  const node = new ($N().geometric_Backward)();
   $T.connect(node, [self]);
   $random.geometric(self, p, generator);
   self._version.value++;
@@ -4818,16 +4500,15 @@ export function geometric_(self: Tensor, p: number, generator: Generator | null)
   return self;
 }
 
-const O_random_: $A.Operator = { name: "random_", publicName: "random", overload: "", kind: "op", run: random_, args: ["self","generator"], devices: null, madeOn: null };
 export function random_(self: Tensor, generator: Generator | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_random_, [self, generator]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().random_, [self, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $random.random(self, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.random_Backward();
+  const node = new ($N().random_Backward)();
   $T.connect(node, [self]);
   $random.random(self, generator);
   self._version.value++;
@@ -4835,16 +4516,15 @@ export function random_(self: Tensor, generator: Generator | null): Tensor {
   return self;
 }
 
-const O_random_to_: $A.Operator = { name: "random_", publicName: "random", overload: "to", kind: "op", run: random_to_, args: ["self","to","generator"], devices: null, madeOn: null };
 export function random_to_(self: Tensor, to: Scalar, generator: Generator | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_random_to_, [self, to, generator]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().random_to_, [self, to, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $random.randomTo(self, to, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.random_to_Backward();
+  const node = new ($N().random_to_Backward)();
   $T.connect(node, [self]);
   $random.randomTo(self, to, generator);
   self._version.value++;
@@ -4852,16 +4532,15 @@ export function random_to_(self: Tensor, to: Scalar, generator: Generator | null
   return self;
 }
 
-const O_random_from_: $A.Operator = { name: "random_", publicName: "random", overload: "from", kind: "op", run: random_from_, args: ["self","from","to","generator"], devices: null, madeOn: null };
 export function random_from_(self: Tensor, from: Scalar, to: Scalar | null, generator: Generator | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_random_from_, [self, from, to, generator]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().random_from_, [self, from, to, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $random.randomFrom(self, from, to, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.random_from_Backward();
+  const node = new ($N().random_from_Backward)();
   $T.connect(node, [self]);
   $random.randomFrom(self, from, to, generator);
   self._version.value++;
@@ -4869,16 +4548,15 @@ export function random_from_(self: Tensor, from: Scalar, to: Scalar | null, gene
   return self;
 }
 
-const O_bernoulli_Tensor_: $A.Operator = { name: "bernoulli_", publicName: "bernoulli", overload: "Tensor", kind: "op", run: bernoulli_Tensor_, args: ["self","p","generator"], devices: [[0,1],[0],[]], madeOn: null };
 export function bernoulli_Tensor_(self: Tensor, p: Tensor, generator: Generator | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_bernoulli_Tensor_, [self, p, generator]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().bernoulli_Tensor_, [self, p, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(p)))) {
     $random.bernoulliEach(self, p, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [p]);
-  const node = new $N.bernoulli_Tensor_Backward();
+  const node = new ($N().bernoulli_Tensor_Backward)();
   $T.connect(node, [self, p]);
   node.p = node.needs(1) ? $S.save(p) : null;
   $random.bernoulliEach(self, p, generator);
@@ -4887,16 +4565,15 @@ export function bernoulli_Tensor_(self: Tensor, p: Tensor, generator: Generator 
   return self;
 }
 
-const O_bernoulli_float_: $A.Operator = { name: "bernoulli_", publicName: "bernoulli", overload: "float", kind: "op", run: bernoulli_float_, args: ["self","p","generator"], devices: null, madeOn: null };
 export function bernoulli_float_(self: Tensor, p: number, generator: Generator | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_bernoulli_float_, [self, p, generator]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().bernoulli_float_, [self, p, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $random.bernoulliInto(self, p, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.bernoulli_float_Backward();
+  const node = new ($N().bernoulli_float_Backward)();
   $T.connect(node, [self]);
   $random.bernoulliInto(self, p, generator);
   self._version.value++;
@@ -4904,59 +4581,54 @@ export function bernoulli_float_(self: Tensor, p: number, generator: Generator |
   return self;
 }
 
-const O_bernoulli: $A.Operator = { name: "bernoulli", publicName: "bernoulli", overload: "", kind: "op", run: bernoulli, args: ["self","generator","out"], devices: [[0],[2],[]], madeOn: null };
 export function bernoulli(self: Tensor, generator: Generator | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_bernoulli, [self, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().bernoulli, [self, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("bernoulli", out, [self]);
     return $T.finishOut($random.bernoulli(self, generator, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $random.bernoulli(self, generator, undefined);
-  const node = new $N.bernoulli_Backward();
+  const node = new ($N().bernoulli_Backward)();
   $T.connect(node, [self]);
   const r = $random.bernoulli(self, generator, undefined);
   return $T.record(r, node);
 }
 
-const O_bernoulli_p: $A.Operator = { name: "bernoulli", publicName: "bernoulli", overload: "p", kind: "op", run: bernoulli_p, args: ["self","p","generator"], devices: null, madeOn: null };
 export function bernoulli_p(self: Tensor, p: number, generator: Generator | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_bernoulli_p, [self, p, generator]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().bernoulli_p, [self, p, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   return $random.bernoulliP(self, p, generator);
 }
 
-const O_multinomial: $A.Operator = { name: "multinomial", publicName: "multinomial", overload: "", kind: "op", run: multinomial, args: ["self","numSamples","replacement","generator","out"], devices: [[0],[4],[]], madeOn: null };
 export function multinomial(self: Tensor, numSamples: number, replacement: boolean, generator: Generator | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_multinomial, [self, numSamples, replacement, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().multinomial, [self, numSamples, replacement, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($random.multinomial(self, numSamples, replacement, generator, out), out) as Tensor;
   }
   return $random.multinomial(self, numSamples, replacement, generator, undefined);
 }
 
-const O_sum: $A.Operator = { name: "sum", publicName: "sum", overload: "", kind: "op", run: sum, args: ["self","dtype","out"], devices: [[0],[2],[]], madeOn: null };
 export function sum(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_sum, [self, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().sum, [self, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("sum", out, [self]);
     return $T.finishOut($reduce.sum(self, dtype, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce.sum(self, dtype, undefined);
-  const node = new $N.sum_Backward();
+  const node = new ($N().sum_Backward)();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
   const r = $reduce.sum(self, dtype, undefined);
   return $T.record(r, node);
 }
 
-const O_sum_dim_IntList: $A.Operator = { name: "sum", publicName: "sum", overload: "dim_IntList", kind: "op", run: sum_dim_IntList, args: ["self","dim","keepdim","dtype","out"], devices: [[0],[4],[]], madeOn: null };
 export function sum_dim_IntList(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_sum_dim_IntList, [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().sum_dim_IntList, [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("sum", out, [self]);
     return $T.finishOut($reduce.sumDims(self, dim, keepdim, dtype, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce.sumDims(self, dim, keepdim, dtype, undefined);
-  const node = new $N.sum_dim_IntList_Backward();
+  const node = new ($N().sum_dim_IntList_Backward)();
   $T.connect(node, [self]);
   node.dim = dim;
   node.keepdim = keepdim;
@@ -4965,30 +4637,28 @@ export function sum_dim_IntList(self: Tensor, dim: number | readonly number[] | 
   return $T.record(r, node);
 }
 
-const O_mean: $A.Operator = { name: "mean", publicName: "mean", overload: "", kind: "op", run: mean, args: ["self","dtype","out"], devices: [[0],[2],[]], madeOn: null };
 export function mean(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_mean, [self, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().mean, [self, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("mean", out, [self]);
     return $T.finishOut($reduce.mean(self, dtype, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce.mean(self, dtype, undefined);
-  const node = new $N.mean_Backward();
+  const node = new ($N().mean_Backward)();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
   const r = $reduce.mean(self, dtype, undefined);
   return $T.record(r, node);
 }
 
-const O_mean_dim: $A.Operator = { name: "mean", publicName: "mean", overload: "dim", kind: "op", run: mean_dim, args: ["self","dim","keepdim","dtype","out"], devices: [[0],[4],[]], madeOn: null };
 export function mean_dim(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_mean_dim, [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().mean_dim, [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("mean", out, [self]);
     return $T.finishOut($reduce.meanDims(self, dim, keepdim, dtype, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce.meanDims(self, dim, keepdim, dtype, undefined);
-  const node = new $N.mean_dim_Backward();
+  const node = new ($N().mean_dim_Backward)();
   $T.connect(node, [self]);
   node.dim = dim;
   node.keepdim = keepdim;
@@ -4997,15 +4667,14 @@ export function mean_dim(self: Tensor, dim: number | readonly number[] | null, k
   return $T.record(r, node);
 }
 
-const O_prod: $A.Operator = { name: "prod", publicName: "prod", overload: "", kind: "op", run: prod, args: ["self","dtype","out"], devices: [[0],[2],[]], madeOn: null };
 export function prod(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_prod, [self, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().prod, [self, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("prod", out, [self]);
     return $T.finishOut($reduce.prod(self, dtype, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce.prod(self, dtype, undefined);
-  const node = new $N.prod_Backward();
+  const node = new ($N().prod_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $reduce.prod(self, dtype, undefined);
@@ -5013,15 +4682,14 @@ export function prod(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_prod_dim_int: $A.Operator = { name: "prod", publicName: "prod", overload: "dim_int", kind: "op", run: prod_dim_int, args: ["self","dim","keepdim","dtype","out"], devices: [[0],[4],[]], madeOn: null };
 export function prod_dim_int(self: Tensor, dim: number, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_prod_dim_int, [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().prod_dim_int, [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("prod", out, [self]);
     return $T.finishOut($reduce.prodDim(self, dim, keepdim, dtype, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce.prodDim(self, dim, keepdim, dtype, undefined);
-  const node = new $N.prod_dim_int_Backward();
+  const node = new ($N().prod_dim_int_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -5031,15 +4699,14 @@ export function prod_dim_int(self: Tensor, dim: number, keepdim: boolean, dtype:
   return $T.record(r, node);
 }
 
-const O_max: $A.Operator = { name: "max", publicName: "max", overload: "", kind: "op", run: max, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function max(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_max, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().max, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("max", out, [self]);
     return $T.finishOut($reduce_extremes.max(self, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_extremes.max(self, undefined);
-  const node = new $N.max_Backward();
+  const node = new ($N().max_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $reduce_extremes.max(self, undefined);
@@ -5047,21 +4714,19 @@ export function max(self: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_max_other: $A.Operator = { name: "max", publicName: "max", overload: "other", kind: "composite", run: max_other, args: ["self","other","out"], devices: null, madeOn: null };
 export function max_other(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_max_other, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().max_other, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.maxOther(self, other, out);
 }
 
-const O_max_dim: $A.Operator = { name: "max", publicName: "max", overload: "dim", kind: "op", run: max_dim, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null };
 export function max_dim(self: Tensor, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_max_dim, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().max_dim, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
     $T.checkOut("max", out, [self]);
     return $T.finishOut($reduce_extremes.maxDim(self, dim, keepdim, out), out) as Named<readonly ["values","indices"]>;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_extremes.maxDim(self, dim, keepdim, undefined);
-  const node = new $N.max_dim_Backward();
+  const node = new ($N().max_dim_Backward)();
   $T.connect(node, [self]);
   node.dim = dim;
   node.keepdim = keepdim;
@@ -5071,15 +4736,14 @@ export function max_dim(self: Tensor, dim: number, keepdim: boolean, out?: reado
   return $T.record(r, node, [1]);
 }
 
-const O_min: $A.Operator = { name: "min", publicName: "min", overload: "", kind: "op", run: min, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function min(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_min, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().min, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("min", out, [self]);
     return $T.finishOut($reduce_extremes.min(self, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_extremes.min(self, undefined);
-  const node = new $N.min_Backward();
+  const node = new ($N().min_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $reduce_extremes.min(self, undefined);
@@ -5087,21 +4751,19 @@ export function min(self: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_min_other: $A.Operator = { name: "min", publicName: "min", overload: "other", kind: "composite", run: min_other, args: ["self","other","out"], devices: null, madeOn: null };
 export function min_other(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_min_other, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().min_other, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.minOther(self, other, out);
 }
 
-const O_min_dim: $A.Operator = { name: "min", publicName: "min", overload: "dim", kind: "op", run: min_dim, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null };
 export function min_dim(self: Tensor, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_min_dim, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().min_dim, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
     $T.checkOut("min", out, [self]);
     return $T.finishOut($reduce_extremes.minDim(self, dim, keepdim, out), out) as Named<readonly ["values","indices"]>;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_extremes.minDim(self, dim, keepdim, undefined);
-  const node = new $N.min_dim_Backward();
+  const node = new ($N().min_dim_Backward)();
   $T.connect(node, [self]);
   node.dim = dim;
   node.keepdim = keepdim;
@@ -5111,15 +4773,14 @@ export function min_dim(self: Tensor, dim: number, keepdim: boolean, out?: reado
   return $T.record(r, node, [1]);
 }
 
-const O_amax: $A.Operator = { name: "amax", publicName: "amax", overload: "", kind: "op", run: amax, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null };
 export function amax(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_amax, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().amax, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("amax", out, [self]);
     return $T.finishOut($reduce_extremes.amax(self, dim, keepdim, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_extremes.amax(self, dim, keepdim, undefined);
-  const node = new $N.amax_Backward();
+  const node = new ($N().amax_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -5129,15 +4790,14 @@ export function amax(self: Tensor, dim: number | readonly number[] | null, keepd
   return $T.record(r, node);
 }
 
-const O_amin: $A.Operator = { name: "amin", publicName: "amin", overload: "", kind: "op", run: amin, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null };
 export function amin(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_amin, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().amin, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("amin", out, [self]);
     return $T.finishOut($reduce_extremes.amin(self, dim, keepdim, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_extremes.amin(self, dim, keepdim, undefined);
-  const node = new $N.amin_Backward();
+  const node = new ($N().amin_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -5147,103 +4807,92 @@ export function amin(self: Tensor, dim: number | readonly number[] | null, keepd
   return $T.record(r, node);
 }
 
-const O_argmax: $A.Operator = { name: "argmax", publicName: "argmax", overload: "", kind: "op", run: argmax, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null };
 export function argmax(self: Tensor, dim: number | null, keepdim: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_argmax, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().argmax, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($reduce_extremes.argmax(self, dim, keepdim, out), out) as Tensor;
   }
   return $reduce_extremes.argmax(self, dim, keepdim, undefined);
 }
 
-const O_argmin: $A.Operator = { name: "argmin", publicName: "argmin", overload: "", kind: "op", run: argmin, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null };
 export function argmin(self: Tensor, dim: number | null, keepdim: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_argmin, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().argmin, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($reduce_extremes.argmin(self, dim, keepdim, out), out) as Tensor;
   }
   return $reduce_extremes.argmin(self, dim, keepdim, undefined);
 }
 
-const O_all: $A.Operator = { name: "all", publicName: "all", overload: "", kind: "op", run: all, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function all(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_all, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().all, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($reduce.all(self, out), out) as Tensor;
   }
   return $reduce.all(self, undefined);
 }
 
-const O_all_dims: $A.Operator = { name: "all", publicName: "all", overload: "dims", kind: "op", run: all_dims, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null };
 export function all_dims(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_all_dims, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().all_dims, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($reduce.allDims(self, dim, keepdim, out), out) as Tensor;
   }
   return $reduce.allDims(self, dim, keepdim, undefined);
 }
 
-const O_any: $A.Operator = { name: "any", publicName: "any", overload: "", kind: "op", run: any, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function any(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_any, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().any, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($reduce.any(self, out), out) as Tensor;
   }
   return $reduce.any(self, undefined);
 }
 
-const O_any_dims: $A.Operator = { name: "any", publicName: "any", overload: "dims", kind: "op", run: any_dims, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null };
 export function any_dims(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_any_dims, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().any_dims, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($reduce.anyDims(self, dim, keepdim, out), out) as Tensor;
   }
   return $reduce.anyDims(self, dim, keepdim, undefined);
 }
 
-const O_equal: $A.Operator = { name: "equal", publicName: "equal", overload: "", kind: "op", run: equal, args: ["self","other"], devices: [[0,1],[],[]], madeOn: null };
 export function equal(self: Tensor, other: Tensor): boolean {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_equal, [self, other]); if (r !== $A.PROCEED) return r as boolean; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().equal, [self, other]); if (r !== $A.PROCEED) return r as boolean; }
   return $reduce_close.equal(self, other);
 }
 
-const O_isclose: $A.Operator = { name: "isclose", publicName: "isclose", overload: "", kind: "op", run: isclose, args: ["self","other","rtol","atol","equalNan"], devices: [[0,1],[],[]], madeOn: null };
 export function isclose(self: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_isclose, [self, other, rtol, atol, equalNan]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().isclose, [self, other, rtol, atol, equalNan]); if (r !== $A.PROCEED) return r as Tensor; }
   return $reduce_close.isclose(self, other, rtol, atol, equalNan);
 }
 
-const O_allclose: $A.Operator = { name: "allclose", publicName: "allclose", overload: "", kind: "op", run: allclose, args: ["self","other","rtol","atol","equalNan"], devices: [[0,1],[],[]], madeOn: null };
 export function allclose(self: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): boolean {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_allclose, [self, other, rtol, atol, equalNan]); if (r !== $A.PROCEED) return r as boolean; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().allclose, [self, other, rtol, atol, equalNan]); if (r !== $A.PROCEED) return r as boolean; }
   return $reduce_close.allclose(self, other, rtol, atol, equalNan);
 }
 
-const O_cumsum: $A.Operator = { name: "cumsum", publicName: "cumsum", overload: "", kind: "op", run: cumsum, args: ["self","dim","dtype","out"], devices: [[0],[3],[]], madeOn: null };
 export function cumsum(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_cumsum, [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().cumsum, [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("cumsum", out, [self]);
     return $T.finishOut($reduce_scan.cumsum(self, dim, dtype, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_scan.cumsum(self, dim, dtype, undefined, false);
-  const node = new $N.cumsum_Backward();
+  const node = new ($N().cumsum_Backward)();
   $T.connect(node, [self]);
   node.dim = dim;
   const r = $reduce_scan.cumsum(self, dim, dtype, undefined, false);
   return $T.record(r, node);
 }
 
-const O_cumsum_: $A.Operator = { name: "cumsum_", publicName: "cumsum", overload: "", kind: "op", run: cumsum_, args: ["self","dim","dtype"], devices: null, madeOn: null };
 export function cumsum_(self: Tensor, dim: number, dtype: DType | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_cumsum_, [self, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().cumsum_, [self, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $reduce_scan.cumsum(self, dim, dtype, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.cumsum_Backward();
+  const node = new ($N().cumsum_Backward)();
   $T.connect(node, [self]);
   node.dim = dim;
   $reduce_scan.cumsum(self, dim, dtype, self, true);
@@ -5252,15 +4901,14 @@ export function cumsum_(self: Tensor, dim: number, dtype: DType | null): Tensor 
   return self;
 }
 
-const O_cumprod: $A.Operator = { name: "cumprod", publicName: "cumprod", overload: "", kind: "op", run: cumprod, args: ["self","dim","dtype","out"], devices: [[0],[3],[]], madeOn: null };
 export function cumprod(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_cumprod, [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().cumprod, [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("cumprod", out, [self]);
     return $T.finishOut($reduce_scan.cumprod(self, dim, dtype, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_scan.cumprod(self, dim, dtype, undefined, false);
-  const node = new $N.cumprod_Backward();
+  const node = new ($N().cumprod_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -5269,16 +4917,15 @@ export function cumprod(self: Tensor, dim: number, dtype: DType | null, out?: Te
   return $T.record(r, node);
 }
 
-const O_cumprod_: $A.Operator = { name: "cumprod_", publicName: "cumprod", overload: "", kind: "op", run: cumprod_, args: ["self","dim","dtype"], devices: null, madeOn: null };
 export function cumprod_(self: Tensor, dim: number, dtype: DType | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_cumprod_, [self, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().cumprod_, [self, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $reduce_scan.cumprod(self, dim, dtype, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.cumprod_Backward();
+  const node = new ($N().cumprod_Backward)();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
   node.dim = dim;
@@ -5289,15 +4936,14 @@ export function cumprod_(self: Tensor, dim: number, dtype: DType | null): Tensor
   return self;
 }
 
-const O_var_dim: $A.Operator = { name: "var", publicName: "var", overload: "dim", kind: "op", run: var_dim, args: ["self","dim","unbiased","keepdim","out"], devices: [[0],[4],[]], madeOn: null };
 export function var_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_var_dim, [self, dim, unbiased, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().var_dim, [self, dim, unbiased, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("var", out, [self]);
     return $T.finishOut($reduce_moments.variDims(self, dim, unbiased, keepdim, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.variDims(self, dim, unbiased, keepdim, undefined);
-  const node = new $N.var_dim_Backward();
+  const node = new ($N().var_dim_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -5307,15 +4953,14 @@ export function var_dim(self: Tensor, dim: number | readonly number[] | null, un
   return $T.record(r, node);
 }
 
-const O_var_correction: $A.Operator = { name: "var", publicName: "var", overload: "correction", kind: "op", run: var_correction, args: ["self","dim","correction","keepdim","out"], devices: [[0],[4],[]], madeOn: null };
 export function var_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_var_correction, [self, dim, correction, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().var_correction, [self, dim, correction, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("var", out, [self]);
     return $T.finishOut($reduce_moments.vari(self, dim, correction, keepdim, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.vari(self, dim, correction, keepdim, undefined);
-  const node = new $N.var_correction_Backward();
+  const node = new ($N().var_correction_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -5325,15 +4970,14 @@ export function var_correction(self: Tensor, dim: number | readonly number[] | n
   return $T.record(r, node);
 }
 
-const O_var_unbiased: $A.Operator = { name: "var", publicName: "var", overload: "unbiased", kind: "op", run: var_unbiased, args: ["self","unbiased","out"], devices: [[0],[2],[]], madeOn: null };
 export function var_unbiased(self: Tensor, unbiased: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_var_unbiased, [self, unbiased, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().var_unbiased, [self, unbiased, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("var", out, [self]);
     return $T.finishOut($reduce_moments.variUnbiased(self, unbiased, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.variUnbiased(self, unbiased, undefined);
-  const node = new $N.var_unbiased_Backward();
+  const node = new ($N().var_unbiased_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.unbiased = unbiased;
@@ -5341,15 +4985,14 @@ export function var_unbiased(self: Tensor, unbiased: boolean, out?: Tensor): Ten
   return $T.record(r, node);
 }
 
-const O_std_dim: $A.Operator = { name: "std", publicName: "std", overload: "dim", kind: "op", run: std_dim, args: ["self","dim","unbiased","keepdim","out"], devices: [[0],[4],[]], madeOn: null };
 export function std_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_std_dim, [self, dim, unbiased, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().std_dim, [self, dim, unbiased, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("std", out, [self]);
     return $T.finishOut($reduce_moments.stdDims(self, dim, unbiased, keepdim, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdDims(self, dim, unbiased, keepdim, undefined);
-  const node = new $N.std_dim_Backward();
+  const node = new ($N().std_dim_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -5360,15 +5003,14 @@ export function std_dim(self: Tensor, dim: number | readonly number[] | null, un
   return $T.record(r, node);
 }
 
-const O_std_correction: $A.Operator = { name: "std", publicName: "std", overload: "correction", kind: "op", run: std_correction, args: ["self","dim","correction","keepdim","out"], devices: [[0],[4],[]], madeOn: null };
 export function std_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_std_correction, [self, dim, correction, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().std_correction, [self, dim, correction, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("std", out, [self]);
     return $T.finishOut($reduce_moments.std(self, dim, correction, keepdim, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.std(self, dim, correction, keepdim, undefined);
-  const node = new $N.std_correction_Backward();
+  const node = new ($N().std_correction_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -5379,15 +5021,14 @@ export function std_correction(self: Tensor, dim: number | readonly number[] | n
   return $T.record(r, node);
 }
 
-const O_std_unbiased: $A.Operator = { name: "std", publicName: "std", overload: "unbiased", kind: "op", run: std_unbiased, args: ["self","unbiased","out"], devices: [[0],[2],[]], madeOn: null };
 export function std_unbiased(self: Tensor, unbiased: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_std_unbiased, [self, unbiased, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().std_unbiased, [self, unbiased, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("std", out, [self]);
     return $T.finishOut($reduce_moments.stdUnbiased(self, unbiased, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdUnbiased(self, unbiased, undefined);
-  const node = new $N.std_unbiased_Backward();
+  const node = new ($N().std_unbiased_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.unbiased = unbiased;
@@ -5396,11 +5037,10 @@ export function std_unbiased(self: Tensor, unbiased: boolean, out?: Tensor): Ten
   return $T.record(r, node);
 }
 
-const O_var_mean_dim: $A.Operator = { name: "var_mean", publicName: "varMean", overload: "dim", kind: "op", run: var_mean_dim, args: ["self","dim","unbiased","keepdim"], devices: null, madeOn: null };
 export function var_mean_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<readonly ["var","mean"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_var_mean_dim, [self, dim, unbiased, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["var","mean"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().var_mean_dim, [self, dim, unbiased, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["var","mean"]>; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.varMeanDims(self, dim, unbiased, keepdim);
-  const node = new $N.var_mean_dim_Backward();
+  const node = new ($N().var_mean_dim_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -5410,11 +5050,10 @@ export function var_mean_dim(self: Tensor, dim: number | readonly number[] | nul
   return $T.record(r, node);
 }
 
-const O_var_mean_correction: $A.Operator = { name: "var_mean", publicName: "varMean", overload: "correction", kind: "op", run: var_mean_correction, args: ["self","dim","correction","keepdim"], devices: null, madeOn: null };
 export function var_mean_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean): Named<readonly ["var","mean"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_var_mean_correction, [self, dim, correction, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["var","mean"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().var_mean_correction, [self, dim, correction, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["var","mean"]>; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.varMean(self, dim, correction, keepdim);
-  const node = new $N.var_mean_correction_Backward();
+  const node = new ($N().var_mean_correction_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -5424,11 +5063,10 @@ export function var_mean_correction(self: Tensor, dim: number | readonly number[
   return $T.record(r, node);
 }
 
-const O_var_mean_unbiased: $A.Operator = { name: "var_mean", publicName: "varMean", overload: "unbiased", kind: "op", run: var_mean_unbiased, args: ["self","unbiased"], devices: null, madeOn: null };
 export function var_mean_unbiased(self: Tensor, unbiased: boolean): Named<readonly ["var","mean"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_var_mean_unbiased, [self, unbiased]); if (r !== $A.PROCEED) return r as Named<readonly ["var","mean"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().var_mean_unbiased, [self, unbiased]); if (r !== $A.PROCEED) return r as Named<readonly ["var","mean"]>; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.varMeanUnbiased(self, unbiased);
-  const node = new $N.var_mean_unbiased_Backward();
+  const node = new ($N().var_mean_unbiased_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.unbiased = unbiased;
@@ -5436,11 +5074,10 @@ export function var_mean_unbiased(self: Tensor, unbiased: boolean): Named<readon
   return $T.record(r, node);
 }
 
-const O_std_mean_dim: $A.Operator = { name: "std_mean", publicName: "stdMean", overload: "dim", kind: "op", run: std_mean_dim, args: ["self","dim","unbiased","keepdim"], devices: null, madeOn: null };
 export function std_mean_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<readonly ["std","mean"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_std_mean_dim, [self, dim, unbiased, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["std","mean"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().std_mean_dim, [self, dim, unbiased, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["std","mean"]>; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdMeanDims(self, dim, unbiased, keepdim);
-  const node = new $N.std_mean_dim_Backward();
+  const node = new ($N().std_mean_dim_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -5451,11 +5088,10 @@ export function std_mean_dim(self: Tensor, dim: number | readonly number[] | nul
   return $T.record(r, node);
 }
 
-const O_std_mean_correction: $A.Operator = { name: "std_mean", publicName: "stdMean", overload: "correction", kind: "op", run: std_mean_correction, args: ["self","dim","correction","keepdim"], devices: null, madeOn: null };
 export function std_mean_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean): Named<readonly ["std","mean"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_std_mean_correction, [self, dim, correction, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["std","mean"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().std_mean_correction, [self, dim, correction, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["std","mean"]>; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdMean(self, dim, correction, keepdim);
-  const node = new $N.std_mean_correction_Backward();
+  const node = new ($N().std_mean_correction_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -5466,11 +5102,10 @@ export function std_mean_correction(self: Tensor, dim: number | readonly number[
   return $T.record(r, node);
 }
 
-const O_std_mean_unbiased: $A.Operator = { name: "std_mean", publicName: "stdMean", overload: "unbiased", kind: "op", run: std_mean_unbiased, args: ["self","unbiased"], devices: null, madeOn: null };
 export function std_mean_unbiased(self: Tensor, unbiased: boolean): Named<readonly ["std","mean"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_std_mean_unbiased, [self, unbiased]); if (r !== $A.PROCEED) return r as Named<readonly ["std","mean"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().std_mean_unbiased, [self, unbiased]); if (r !== $A.PROCEED) return r as Named<readonly ["std","mean"]>; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdMeanUnbiased(self, unbiased);
-  const node = new $N.std_mean_unbiased_Backward();
+  const node = new ($N().std_mean_unbiased_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.unbiased = unbiased;
@@ -5479,15 +5114,14 @@ export function std_mean_unbiased(self: Tensor, unbiased: boolean): Named<readon
   return $T.record(r, node);
 }
 
-const O_cummax: $A.Operator = { name: "cummax", publicName: "cummax", overload: "", kind: "op", run: cummax, args: ["self","dim","out"], devices: [[0],[2],[]], madeOn: null };
 export function cummax(self: Tensor, dim: number, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_cummax, [self, dim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().cummax, [self, dim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
     $T.checkOut("cummax", out, [self]);
     return $T.finishOut($reduce_scan.cummax(self, dim, out), out) as Named<readonly ["values","indices"]>;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_scan.cummax(self, dim, undefined);
-  const node = new $N.cummax_Backward();
+  const node = new ($N().cummax_Backward)();
   $T.connect(node, [self]);
   node.dim = dim;
   node.self = $S.geometry(self);
@@ -5496,15 +5130,14 @@ export function cummax(self: Tensor, dim: number, out?: readonly Tensor[]): Name
   return $T.record(r, node, [1]);
 }
 
-const O_cummin: $A.Operator = { name: "cummin", publicName: "cummin", overload: "", kind: "op", run: cummin, args: ["self","dim","out"], devices: [[0],[2],[]], madeOn: null };
 export function cummin(self: Tensor, dim: number, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_cummin, [self, dim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().cummin, [self, dim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
     $T.checkOut("cummin", out, [self]);
     return $T.finishOut($reduce_scan.cummin(self, dim, out), out) as Named<readonly ["values","indices"]>;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_scan.cummin(self, dim, undefined);
-  const node = new $N.cummin_Backward();
+  const node = new ($N().cummin_Backward)();
   $T.connect(node, [self]);
   node.dim = dim;
   node.self = $S.geometry(self);
@@ -5513,15 +5146,14 @@ export function cummin(self: Tensor, dim: number, out?: readonly Tensor[]): Name
   return $T.record(r, node, [1]);
 }
 
-const O_logcumsumexp: $A.Operator = { name: "logcumsumexp", publicName: "logcumsumexp", overload: "", kind: "op", run: logcumsumexp, args: ["self","dim","out"], devices: [[0],[2],[]], madeOn: null };
 export function logcumsumexp(self: Tensor, dim: number, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_logcumsumexp, [self, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().logcumsumexp, [self, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("logcumsumexp", out, [self]);
     return $T.finishOut($reduce_scan.logcumsumexp(self, dim, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_scan.logcumsumexp(self, dim, undefined);
-  const node = new $N.logcumsumexp_Backward();
+  const node = new ($N().logcumsumexp_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -5530,78 +5162,70 @@ export function logcumsumexp(self: Tensor, dim: number, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_searchsorted_Tensor: $A.Operator = { name: "searchsorted", publicName: "searchsorted", overload: "Tensor", kind: "op", run: searchsorted_Tensor, args: ["sortedSequence","self","outInt32","right","side","sorter","out"], devices: [[0,1,5],[6],[]], madeOn: null };
 export function searchsorted_Tensor(sortedSequence: Tensor, self: Tensor, outInt32: boolean, right: boolean, side: string | null, sorter: Tensor | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_searchsorted_Tensor, [sortedSequence, self, outInt32, right, side, sorter, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().searchsorted_Tensor, [sortedSequence, self, outInt32, right, side, sorter, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($searching.searchsorted(sortedSequence, self, outInt32, right, side, sorter, out), out) as Tensor;
   }
   return $searching.searchsorted(sortedSequence, self, outInt32, right, side, sorter, undefined);
 }
 
-const O_searchsorted_Scalar: $A.Operator = { name: "searchsorted", publicName: "searchsorted", overload: "Scalar", kind: "op", run: searchsorted_Scalar, args: ["sortedSequence","self","outInt32","right","side","sorter","out"], devices: [[0,5],[6],[]], madeOn: null };
 export function searchsorted_Scalar(sortedSequence: Tensor, self: Scalar, outInt32: boolean, right: boolean, side: string | null, sorter: Tensor | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_searchsorted_Scalar, [sortedSequence, self, outInt32, right, side, sorter, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().searchsorted_Scalar, [sortedSequence, self, outInt32, right, side, sorter, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($searching.searchsorted(sortedSequence, self, outInt32, right, side, sorter, out), out) as Tensor;
   }
   return $searching.searchsorted(sortedSequence, self, outInt32, right, side, sorter, undefined);
 }
 
-const O_bucketize_Tensor: $A.Operator = { name: "bucketize", publicName: "bucketize", overload: "Tensor", kind: "op", run: bucketize_Tensor, args: ["self","boundaries","outInt32","right","out"], devices: [[0,1],[4],[]], madeOn: null };
 export function bucketize_Tensor(self: Tensor, boundaries: Tensor, outInt32: boolean, right: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_bucketize_Tensor, [self, boundaries, outInt32, right, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().bucketize_Tensor, [self, boundaries, outInt32, right, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($searching.bucketize(self, boundaries, outInt32, right, out), out) as Tensor;
   }
   return $searching.bucketize(self, boundaries, outInt32, right, undefined);
 }
 
-const O_bucketize_Scalar: $A.Operator = { name: "bucketize", publicName: "bucketize", overload: "Scalar", kind: "op", run: bucketize_Scalar, args: ["self","boundaries","outInt32","right","out"], devices: [[1],[4],[]], madeOn: null };
 export function bucketize_Scalar(self: Scalar, boundaries: Tensor, outInt32: boolean, right: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_bucketize_Scalar, [self, boundaries, outInt32, right, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().bucketize_Scalar, [self, boundaries, outInt32, right, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($searching.bucketize(self, boundaries, outInt32, right, out), out) as Tensor;
   }
   return $searching.bucketize(self, boundaries, outInt32, right, undefined);
 }
 
-const O_isin_Tensor_Tensor: $A.Operator = { name: "isin", publicName: "isin", overload: "Tensor_Tensor", kind: "op", run: isin_Tensor_Tensor, args: ["elements","testElements","assumeUnique","invert","out"], devices: [[0,1],[4],[]], madeOn: null };
 export function isin_Tensor_Tensor(elements: Tensor, testElements: Tensor, assumeUnique: boolean, invert: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_isin_Tensor_Tensor, [elements, testElements, assumeUnique, invert, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().isin_Tensor_Tensor, [elements, testElements, assumeUnique, invert, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($searching.isin(elements, testElements, assumeUnique, invert, out), out) as Tensor;
   }
   return $searching.isin(elements, testElements, assumeUnique, invert, undefined);
 }
 
-const O_isin_Tensor_Scalar: $A.Operator = { name: "isin", publicName: "isin", overload: "Tensor_Scalar", kind: "op", run: isin_Tensor_Scalar, args: ["elements","testElement","assumeUnique","invert","out"], devices: [[0],[4],[]], madeOn: null };
 export function isin_Tensor_Scalar(elements: Tensor, testElement: Scalar, assumeUnique: boolean, invert: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_isin_Tensor_Scalar, [elements, testElement, assumeUnique, invert, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().isin_Tensor_Scalar, [elements, testElement, assumeUnique, invert, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($searching.isin(elements, testElement, assumeUnique, invert, out), out) as Tensor;
   }
   return $searching.isin(elements, testElement, assumeUnique, invert, undefined);
 }
 
-const O_isin_Scalar_Tensor: $A.Operator = { name: "isin", publicName: "isin", overload: "Scalar_Tensor", kind: "op", run: isin_Scalar_Tensor, args: ["element","testElements","assumeUnique","invert","out"], devices: [[1],[4],[]], madeOn: null };
 export function isin_Scalar_Tensor(element: Scalar, testElements: Tensor, assumeUnique: boolean, invert: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_isin_Scalar_Tensor, [element, testElements, assumeUnique, invert, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().isin_Scalar_Tensor, [element, testElements, assumeUnique, invert, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($searching.isin(element, testElements, assumeUnique, invert, out), out) as Tensor;
   }
   return $searching.isin(element, testElements, assumeUnique, invert, undefined);
 }
 
-const O_sort: $A.Operator = { name: "sort", publicName: "sort", overload: "", kind: "op", run: sort, args: ["self","dim","descending","out"], devices: [[0],[3],[]], madeOn: null };
 export function sort(self: Tensor, dim: number, descending: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_sort, [self, dim, descending, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().sort, [self, dim, descending, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
     $T.checkOut("sort", out, [self]);
     return $T.finishOut($sorting.sort(self, dim, descending, out), out) as Named<readonly ["values","indices"]>;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $sorting.sort(self, dim, descending, undefined);
-  const node = new $N.sort_Backward();
+  const node = new ($N().sort_Backward)();
   $T.connect(node, [self]);
   node.dim = dim;
   node.self = $S.geometry(self);
@@ -5610,15 +5234,14 @@ export function sort(self: Tensor, dim: number, descending: boolean, out?: reado
   return $T.record(r, node, [1]);
 }
 
-const O_sort_stable: $A.Operator = { name: "sort", publicName: "sort", overload: "stable", kind: "op", run: sort_stable, args: ["self","dim","descending","stable","out"], devices: [[0],[4],[]], madeOn: null };
 export function sort_stable(self: Tensor, dim: number, descending: boolean, stable: boolean | null, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_sort_stable, [self, dim, descending, stable, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().sort_stable, [self, dim, descending, stable, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
     $T.checkOut("sort", out, [self]);
     return $T.finishOut($sorting.sortStable(self, dim, descending, stable, out), out) as Named<readonly ["values","indices"]>;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $sorting.sortStable(self, dim, descending, stable, undefined);
-  const node = new $N.sort_stable_Backward();
+  const node = new ($N().sort_stable_Backward)();
   $T.connect(node, [self]);
   node.dim = dim;
   node.self = $S.geometry(self);
@@ -5627,27 +5250,24 @@ export function sort_stable(self: Tensor, dim: number, descending: boolean, stab
   return $T.record(r, node, [1]);
 }
 
-const O_argsort: $A.Operator = { name: "argsort", publicName: "argsort", overload: "", kind: "op", run: argsort, args: ["self","dim","descending"], devices: null, madeOn: null };
 export function argsort(self: Tensor, dim: number, descending: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_argsort, [self, dim, descending]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().argsort, [self, dim, descending]); if (r !== $A.PROCEED) return r as Tensor; }
   return $sorting.argsort(self, dim, descending);
 }
 
-const O_argsort_stable: $A.Operator = { name: "argsort", publicName: "argsort", overload: "stable", kind: "op", run: argsort_stable, args: ["self","dim","descending","stable"], devices: null, madeOn: null };
 export function argsort_stable(self: Tensor, dim: number, descending: boolean, stable: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_argsort_stable, [self, dim, descending, stable]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().argsort_stable, [self, dim, descending, stable]); if (r !== $A.PROCEED) return r as Tensor; }
   return $sorting.argsortStable(self, dim, descending, stable);
 }
 
-const O_topk: $A.Operator = { name: "topk", publicName: "topk", overload: "", kind: "op", run: topk, args: ["self","k","dim","largest","sorted","out"], devices: [[0],[5],[]], madeOn: null };
 export function topk(self: Tensor, k: number, dim: number, largest: boolean, sorted: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_topk, [self, k, dim, largest, sorted, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().topk, [self, k, dim, largest, sorted, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
     $T.checkOut("topk", out, [self]);
     return $T.finishOut($sorting.topk(self, k, dim, largest, sorted, out), out) as Named<readonly ["values","indices"]>;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $sorting.topk(self, k, dim, largest, sorted, undefined);
-  const node = new $N.topk_Backward();
+  const node = new ($N().topk_Backward)();
   $T.connect(node, [self]);
   node.dim = dim;
   node.self = $S.geometry(self);
@@ -5658,24 +5278,22 @@ export function topk(self: Tensor, k: number, dim: number, largest: boolean, sor
 
 export const P_erf = { name: "erf", kernel: $K.unary_erf, rule: $pointwise.RULES.float, refuses: [{"dtypes":101376,"kernel":"erf_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_erf: $A.Operator = { name: "erf", publicName: "erf", overload: "", kind: "pointwise", run: erf, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function erf(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_erf, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().erf, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("erf", out, [self]);
     return $T.finishOut($pointwise.unary(P_erf, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_erf, self, undefined, false);
-  const node = new $N.erf_Backward();
+  const node = new ($N().erf_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_erf, self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_erf_: $A.Operator = { name: "erf_", publicName: "erf", overload: "", kind: "pointwise", run: erf_, args: ["self"], devices: null, madeOn: null };
 export function erf_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_erf_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().erf_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -5685,7 +5303,7 @@ export function erf_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.erf_Backward();
+  const node = new ($N().erf_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -5699,24 +5317,22 @@ export function erf_(self: Tensor): Tensor {
 
 export const P_erfc = { name: "erfc", kernel: $K.unary_erfc, rule: $pointwise.RULES.float, refuses: [{"dtypes":101376,"kernel":"erfc_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_erfc: $A.Operator = { name: "erfc", publicName: "erfc", overload: "", kind: "pointwise", run: erfc, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function erfc(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_erfc, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().erfc, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("erfc", out, [self]);
     return $T.finishOut($pointwise.unary(P_erfc, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_erfc, self, undefined, false);
-  const node = new $N.erfc_Backward();
+  const node = new ($N().erfc_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_erfc, self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_erfc_: $A.Operator = { name: "erfc_", publicName: "erfc", overload: "", kind: "pointwise", run: erfc_, args: ["self"], devices: null, madeOn: null };
 export function erfc_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_erfc_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().erfc_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -5726,7 +5342,7 @@ export function erfc_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.erfc_Backward();
+  const node = new ($N().erfc_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -5740,24 +5356,22 @@ export function erfc_(self: Tensor): Tensor {
 
 export const P_erfinv = { name: "erfinv", kernel: $K.unary_erfinv, rule: $pointwise.RULES.float, refuses: [{"dtypes":101376,"kernel":"erfinv_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_erfinv: $A.Operator = { name: "erfinv", publicName: "erfinv", overload: "", kind: "pointwise", run: erfinv, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function erfinv(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_erfinv, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().erfinv, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("erfinv", out, [self]);
     return $T.finishOut($pointwise.unary(P_erfinv, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_erfinv, self, undefined, false);
-  const node = new $N.erfinv_Backward();
+  const node = new ($N().erfinv_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_erfinv, self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_erfinv_: $A.Operator = { name: "erfinv_", publicName: "erfinv", overload: "", kind: "pointwise", run: erfinv_, args: ["self"], devices: null, madeOn: null };
 export function erfinv_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_erfinv_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().erfinv_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -5767,7 +5381,7 @@ export function erfinv_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.erfinv_Backward();
+  const node = new ($N().erfinv_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -5781,24 +5395,22 @@ export function erfinv_(self: Tensor): Tensor {
 
 export const P_lgamma = { name: "lgamma", kernel: $K.unary_lgamma, rule: $pointwise.RULES.float, refuses: [{"dtypes":101376,"kernel":"lgamma_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_lgamma: $A.Operator = { name: "lgamma", publicName: "lgamma", overload: "", kind: "pointwise", run: lgamma, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function lgamma(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_lgamma, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().lgamma, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("lgamma", out, [self]);
     return $T.finishOut($pointwise.unary(P_lgamma, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_lgamma, self, undefined, false);
-  const node = new $N.lgamma_Backward();
+  const node = new ($N().lgamma_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_lgamma, self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_lgamma_: $A.Operator = { name: "lgamma_", publicName: "lgamma", overload: "", kind: "pointwise", run: lgamma_, args: ["self"], devices: null, madeOn: null };
 export function lgamma_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_lgamma_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().lgamma_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -5808,7 +5420,7 @@ export function lgamma_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.lgamma_Backward();
+  const node = new ($N().lgamma_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -5822,24 +5434,22 @@ export function lgamma_(self: Tensor): Tensor {
 
 export const P_digamma = { name: "digamma", kernel: $K.unary_digamma, rule: $pointwise.RULES.float, refuses: [{"dtypes":101376,"kernel":"digamma","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_digamma: $A.Operator = { name: "digamma", publicName: "digamma", overload: "", kind: "pointwise", run: digamma, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function digamma(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_digamma, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().digamma, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("digamma", out, [self]);
     return $T.finishOut($pointwise.unary(P_digamma, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_digamma, self, undefined, false);
-  const node = new $N.digamma_Backward();
+  const node = new ($N().digamma_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_digamma, self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_digamma_: $A.Operator = { name: "digamma_", publicName: "digamma", overload: "", kind: "pointwise", run: digamma_, args: ["self"], devices: null, madeOn: null };
 export function digamma_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_digamma_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().digamma_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -5849,7 +5459,7 @@ export function digamma_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.digamma_Backward();
+  const node = new ($N().digamma_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -5861,15 +5471,14 @@ export function digamma_(self: Tensor): Tensor {
   return self;
 }
 
-const O__polygamma: $A.Operator = { name: "_polygamma", publicName: "_polygamma", overload: "", kind: "pointwise", run: _polygamma, args: ["self","n","out"], devices: [[0],[2],[]], madeOn: null };
 export function _polygamma(self: Tensor, n: number, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O__polygamma, [self, n, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O()._polygamma, [self, n, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("_polygamma", out, [self]);
     return $T.finishOut($special.polygamma(self, n, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $special.polygamma(self, n, undefined, false);
-  const node = new $N._polygamma_Backward();
+  const node = new ($N()._polygamma_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.n = n;
@@ -5877,9 +5486,8 @@ export function _polygamma(self: Tensor, n: number, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O__polygamma_: $A.Operator = { name: "_polygamma_", publicName: "_polygamma", overload: "", kind: "pointwise", run: _polygamma_, args: ["self","n"], devices: null, madeOn: null };
 export function _polygamma_(self: Tensor, n: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O__polygamma_, [self, n]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O()._polygamma_, [self, n]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -5889,7 +5497,7 @@ export function _polygamma_(self: Tensor, n: number): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N._polygamma_Backward();
+  const node = new ($N()._polygamma_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -5902,44 +5510,39 @@ export function _polygamma_(self: Tensor, n: number): Tensor {
   return self;
 }
 
-const O_polygamma: $A.Operator = { name: "polygamma", publicName: "polygamma", overload: "", kind: "composite", run: polygamma, args: ["n","self","out"], devices: null, madeOn: null };
 export function polygamma(n: number, self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_polygamma, [n, self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().polygamma, [n, self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.polygamma(n, self, out);
 }
 
-const O_polygamma_method: $A.Operator = { name: "polygamma", publicName: "polygamma", overload: "method", kind: "composite", run: polygamma_method, args: ["self","n"], devices: null, madeOn: null };
 export function polygamma_method(self: Tensor, n: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_polygamma_method, [self, n]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().polygamma_method, [self, n]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.polygammaOf(self, n);
 }
 
-const O_polygamma_method_: $A.Operator = { name: "polygamma_", publicName: "polygamma", overload: "method", kind: "composite", run: polygamma_method_, args: ["self","n"], devices: null, madeOn: null };
 export function polygamma_method_(self: Tensor, n: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_polygamma_method_, [self, n]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().polygamma_method_, [self, n]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.polygammaOf_(self, n);
 }
 
 export const P_sinc = { name: "sinc", kernel: $K.unary_sinc, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"sinc_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_sinc: $A.Operator = { name: "sinc", publicName: "sinc", overload: "", kind: "pointwise", run: sinc, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function sinc(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_sinc, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().sinc, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("sinc", out, [self]);
     return $T.finishOut($pointwise.unary(P_sinc, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_sinc, self, undefined, false);
-  const node = new $N.sinc_Backward();
+  const node = new ($N().sinc_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_sinc, self, undefined, false);
   return $T.record(r, node);
 }
 
-const O_sinc_: $A.Operator = { name: "sinc_", publicName: "sinc", overload: "", kind: "pointwise", run: sinc_, args: ["self"], devices: null, madeOn: null };
 export function sinc_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_sinc_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().sinc_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -5949,7 +5552,7 @@ export function sinc_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.sinc_Backward();
+  const node = new ($N().sinc_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -5961,15 +5564,14 @@ export function sinc_(self: Tensor): Tensor {
   return self;
 }
 
-const O_xlogy_Tensor: $A.Operator = { name: "xlogy", publicName: "xlogy", overload: "Tensor", kind: "pointwise", run: xlogy_Tensor, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function xlogy_Tensor(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_xlogy_Tensor, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().xlogy_Tensor, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("xlogy", out, [self, other]);
     return $T.finishOut($special.xlogy(self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $special.xlogy(self, other, undefined, false);
-  const node = new $N.xlogy_Tensor_Backward();
+  const node = new ($N().xlogy_Tensor_Backward)();
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
@@ -5977,9 +5579,8 @@ export function xlogy_Tensor(self: Tensor, other: Tensor, out?: Tensor): Tensor 
   return $T.record(r, node);
 }
 
-const O_xlogy_Tensor_: $A.Operator = { name: "xlogy_", publicName: "xlogy", overload: "Tensor", kind: "pointwise", run: xlogy_Tensor_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function xlogy_Tensor_(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_xlogy_Tensor_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().xlogy_Tensor_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -5989,7 +5590,7 @@ export function xlogy_Tensor_(self: Tensor, other: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new $N.xlogy_Tensor_Backward();
+  const node = new ($N().xlogy_Tensor_Backward)();
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -6002,15 +5603,14 @@ export function xlogy_Tensor_(self: Tensor, other: Tensor): Tensor {
   return self;
 }
 
-const O_xlogy_Scalar_Self: $A.Operator = { name: "xlogy", publicName: "xlogy", overload: "Scalar_Self", kind: "pointwise", run: xlogy_Scalar_Self, args: ["self","other","out"], devices: [[1],[2],[]], madeOn: null };
 export function xlogy_Scalar_Self(self: Scalar, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_xlogy_Scalar_Self, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().xlogy_Scalar_Self, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("xlogy", out, [other]);
     return $T.finishOut($special.xlogy(self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(other)))) return $special.xlogy(self, other, undefined, false);
-  const node = new $N.xlogy_Scalar_Self_Backward();
+  const node = new ($N().xlogy_Scalar_Self_Backward)();
   $T.connect(node, [other]);
   node.self = self;
   node.other = $S.save(other);
@@ -6018,15 +5618,14 @@ export function xlogy_Scalar_Self(self: Scalar, other: Tensor, out?: Tensor): Te
   return $T.record(r, node);
 }
 
-const O_xlogy_Scalar_Other: $A.Operator = { name: "xlogy", publicName: "xlogy", overload: "Scalar_Other", kind: "pointwise", run: xlogy_Scalar_Other, args: ["self","other","out"], devices: [[0],[2],[]], madeOn: null };
 export function xlogy_Scalar_Other(self: Tensor, other: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_xlogy_Scalar_Other, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().xlogy_Scalar_Other, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("xlogy", out, [self]);
     return $T.finishOut($special.xlogy(self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $special.xlogy(self, other, undefined, false);
-  const node = new $N.xlogy_Scalar_Other_Backward();
+  const node = new ($N().xlogy_Scalar_Other_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.other = other;
@@ -6034,9 +5633,8 @@ export function xlogy_Scalar_Other(self: Tensor, other: Scalar, out?: Tensor): T
   return $T.record(r, node);
 }
 
-const O_xlogy_Scalar_Other_: $A.Operator = { name: "xlogy_", publicName: "xlogy", overload: "Scalar_Other", kind: "pointwise", run: xlogy_Scalar_Other_, args: ["self","other"], devices: null, madeOn: null };
 export function xlogy_Scalar_Other_(self: Tensor, other: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_xlogy_Scalar_Other_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().xlogy_Scalar_Other_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -6046,7 +5644,7 @@ export function xlogy_Scalar_Other_(self: Tensor, other: Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.xlogy_Scalar_Other_Backward();
+  const node = new ($N().xlogy_Scalar_Other_Backward)();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -6059,15 +5657,14 @@ export function xlogy_Scalar_Other_(self: Tensor, other: Scalar): Tensor {
   return self;
 }
 
-const O_logsumexp: $A.Operator = { name: "logsumexp", publicName: "logsumexp", overload: "", kind: "op", run: logsumexp, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null };
 export function logsumexp(self: Tensor, dim: number | readonly number[], keepdim: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_logsumexp, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().logsumexp, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("logsumexp", out, [self]);
     return $T.finishOut($reduce_logs.logsumexp(self, dim, keepdim, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_logs.logsumexp(self, dim, keepdim, undefined);
-  const node = new $N.logsumexp_Backward();
+  const node = new ($N().logsumexp_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -6077,39 +5674,34 @@ export function logsumexp(self: Tensor, dim: number | readonly number[], keepdim
   return $T.record(r, node);
 }
 
-const O_quantile: $A.Operator = { name: "quantile", publicName: "quantile", overload: "", kind: "composite", run: quantile, args: ["self","q","dim","keepdim","interpolation","out"], devices: null, madeOn: null };
 export function quantile(self: Tensor, q: Tensor, dim: number | null, keepdim: boolean, interpolation: string, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_quantile, [self, q, dim, keepdim, interpolation, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().quantile, [self, q, dim, keepdim, interpolation, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.quantile(self, q, dim, keepdim, interpolation, out);
 }
 
-const O_quantile_scalar: $A.Operator = { name: "quantile", publicName: "quantile", overload: "scalar", kind: "composite", run: quantile_scalar, args: ["self","q","dim","keepdim","interpolation","out"], devices: null, madeOn: null };
 export function quantile_scalar(self: Tensor, q: number, dim: number | null, keepdim: boolean, interpolation: string, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_quantile_scalar, [self, q, dim, keepdim, interpolation, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().quantile_scalar, [self, q, dim, keepdim, interpolation, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.quantile(self, q, dim, keepdim, interpolation, out);
 }
 
-const O_nanquantile: $A.Operator = { name: "nanquantile", publicName: "nanquantile", overload: "", kind: "composite", run: nanquantile, args: ["self","q","dim","keepdim","interpolation","out"], devices: null, madeOn: null };
 export function nanquantile(self: Tensor, q: Tensor, dim: number | null, keepdim: boolean, interpolation: string, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_nanquantile, [self, q, dim, keepdim, interpolation, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().nanquantile, [self, q, dim, keepdim, interpolation, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.nanquantile(self, q, dim, keepdim, interpolation, out);
 }
 
-const O_nanquantile_scalar: $A.Operator = { name: "nanquantile", publicName: "nanquantile", overload: "scalar", kind: "composite", run: nanquantile_scalar, args: ["self","q","dim","keepdim","interpolation","out"], devices: null, madeOn: null };
 export function nanquantile_scalar(self: Tensor, q: number, dim: number | null, keepdim: boolean, interpolation: string, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_nanquantile_scalar, [self, q, dim, keepdim, interpolation, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().nanquantile_scalar, [self, q, dim, keepdim, interpolation, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.nanquantile(self, q, dim, keepdim, interpolation, out);
 }
 
-const O_nansum: $A.Operator = { name: "nansum", publicName: "nansum", overload: "", kind: "op", run: nansum, args: ["self","dim","keepdim","dtype","out"], devices: [[0],[4],[]], madeOn: null };
 export function nansum(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_nansum, [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().nansum, [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("nansum", out, [self]);
     return $T.finishOut($reduce_nan.nansum(self, dim, keepdim, dtype, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_nan.nansum(self, dim, keepdim, dtype, undefined);
-  const node = new $N.nansum_Backward();
+  const node = new ($N().nansum_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -6118,23 +5710,20 @@ export function nansum(self: Tensor, dim: number | readonly number[] | null, kee
   return $T.record(r, node);
 }
 
-const O_nanmean: $A.Operator = { name: "nanmean", publicName: "nanmean", overload: "", kind: "composite", run: nanmean, args: ["self","dim","keepdim","dtype","out"], devices: null, madeOn: null };
 export function nanmean(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_nanmean, [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().nanmean, [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.nanmean(self, dim, keepdim, dtype, out);
 }
 
-const O_diff: $A.Operator = { name: "diff", publicName: "diff", overload: "", kind: "composite", run: diff, args: ["self","n","dim","prepend","append","out"], devices: null, madeOn: null };
 export function diff(self: Tensor, n: number, dim: number, prepend: Tensor | null, append: Tensor | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_diff, [self, n, dim, prepend, append, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().diff, [self, n, dim, prepend, append, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.diff(self, n, dim, prepend, append, out);
 }
 
-const O_median: $A.Operator = { name: "median", publicName: "median", overload: "", kind: "op", run: median, args: ["self"], devices: null, madeOn: null };
 export function median(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_median, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().median, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $order_statistics.median(self);
-  const node = new $N.median_Backward();
+  const node = new ($N().median_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $order_statistics.median(self);
@@ -6142,15 +5731,14 @@ export function median(self: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_median_dim: $A.Operator = { name: "median", publicName: "median", overload: "dim", kind: "op", run: median_dim, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null };
 export function median_dim(self: Tensor, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_median_dim, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().median_dim, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
     $T.checkOut("median", out, [self]);
     return $T.finishOut($order_statistics.medianDim(self, dim, keepdim, out), out) as Named<readonly ["values","indices"]>;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $order_statistics.medianDim(self, dim, keepdim, undefined);
-  const node = new $N.median_dim_Backward();
+  const node = new ($N().median_dim_Backward)();
   $T.connect(node, [self]);
   node.dim = dim;
   node.keepdim = keepdim;
@@ -6160,11 +5748,10 @@ export function median_dim(self: Tensor, dim: number, keepdim: boolean, out?: re
   return $T.record(r, node, [1]);
 }
 
-const O_nanmedian: $A.Operator = { name: "nanmedian", publicName: "nanmedian", overload: "", kind: "op", run: nanmedian, args: ["self"], devices: null, madeOn: null };
 export function nanmedian(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_nanmedian, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().nanmedian, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $order_statistics.nanmedian(self);
-  const node = new $N.nanmedian_Backward();
+  const node = new ($N().nanmedian_Backward)();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $order_statistics.nanmedian(self);
@@ -6172,15 +5759,14 @@ export function nanmedian(self: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_nanmedian_dim: $A.Operator = { name: "nanmedian", publicName: "nanmedian", overload: "dim", kind: "op", run: nanmedian_dim, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null };
 export function nanmedian_dim(self: Tensor, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_nanmedian_dim, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().nanmedian_dim, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
     $T.checkOut("nanmedian", out, [self]);
     return $T.finishOut($order_statistics.nanmedianDim(self, dim, keepdim, out), out) as Named<readonly ["values","indices"]>;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $order_statistics.nanmedianDim(self, dim, keepdim, undefined);
-  const node = new $N.nanmedian_dim_Backward();
+  const node = new ($N().nanmedian_dim_Backward)();
   $T.connect(node, [self]);
   node.dim = dim;
   node.keepdim = keepdim;
@@ -6190,15 +5776,14 @@ export function nanmedian_dim(self: Tensor, dim: number, keepdim: boolean, out?:
   return $T.record(r, node, [1]);
 }
 
-const O_mode: $A.Operator = { name: "mode", publicName: "mode", overload: "", kind: "op", run: mode, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null };
 export function mode(self: Tensor, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_mode, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().mode, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
     $T.checkOut("mode", out, [self]);
     return $T.finishOut($order_statistics.mode(self, dim, keepdim, out), out) as Named<readonly ["values","indices"]>;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $order_statistics.mode(self, dim, keepdim, undefined);
-  const node = new $N.mode_Backward();
+  const node = new ($N().mode_Backward)();
   $T.connect(node, [self]);
   node.dim = dim;
   node.keepdim = keepdim;
@@ -6208,15 +5793,14 @@ export function mode(self: Tensor, dim: number, keepdim: boolean, out?: readonly
   return $T.record(r, node, [1]);
 }
 
-const O_kthvalue: $A.Operator = { name: "kthvalue", publicName: "kthvalue", overload: "", kind: "op", run: kthvalue, args: ["self","k","dim","keepdim","out"], devices: [[0],[4],[]], madeOn: null };
 export function kthvalue(self: Tensor, k: number, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_kthvalue, [self, k, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().kthvalue, [self, k, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
     $T.checkOut("kthvalue", out, [self]);
     return $T.finishOut($order_statistics.kthvalue(self, k, dim, keepdim, out), out) as Named<readonly ["values","indices"]>;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $order_statistics.kthvalue(self, k, dim, keepdim, undefined);
-  const node = new $N.kthvalue_Backward();
+  const node = new ($N().kthvalue_Backward)();
   $T.connect(node, [self]);
   node.dim = dim;
   node.keepdim = keepdim;
@@ -6226,38 +5810,34 @@ export function kthvalue(self: Tensor, k: number, dim: number, keepdim: boolean,
   return $T.record(r, node, [1]);
 }
 
-const O_bincount: $A.Operator = { name: "bincount", publicName: "bincount", overload: "", kind: "composite", run: bincount, args: ["self","weights","minlength"], devices: null, madeOn: null };
 export function bincount(self: Tensor, weights: Tensor | null, minlength: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_bincount, [self, weights, minlength]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().bincount, [self, weights, minlength]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.bincount(self, weights, minlength);
 }
 
-const O_clone: $A.Operator = { name: "clone", publicName: "clone", overload: "", kind: "op", run: clone, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function clone(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_clone, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().clone, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $copy.clone(self, memoryFormat);
-  const node = new $N.clone_Backward();
+  const node = new ($N().clone_Backward)();
   $T.connect(node, [self]);
   const r = $copy.clone(self, memoryFormat);
   return $T.record(r, node);
 }
 
-const O_contiguous: $A.Operator = { name: "contiguous", publicName: "contiguous", overload: "", kind: "composite", run: contiguous, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function contiguous(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_contiguous, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().contiguous, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.contiguous(self, memoryFormat);
 }
 
-const O_copy_: $A.Operator = { name: "copy_", publicName: "copy", overload: "", kind: "op", run: copy_, args: ["self","src","nonBlocking"], devices: null, madeOn: null };
 export function copy_(self: Tensor, src: Tensor, nonBlocking: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_copy_, [self, src, nonBlocking]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().copy_, [self, src, nonBlocking]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) {
     $storage_ops.copy(self, src, nonBlocking);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [src]);
-  const node = new $N.copy_Backward();
+  const node = new ($N().copy_Backward)();
   $T.connect(node, [self, src]);
   node.src = $S.geometry(src);
   $storage_ops.copy(self, src, nonBlocking);
@@ -6266,26 +5846,24 @@ export function copy_(self: Tensor, src: Tensor, nonBlocking: boolean): Tensor {
   return self;
 }
 
-const O_fill: $A.Operator = { name: "fill", publicName: "fill", overload: "", kind: "op", run: fill, args: ["self","value"], devices: null, madeOn: null };
 export function fill(self: Tensor, value: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_fill, [self, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().fill, [self, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $storage_ops.fill(self, value, undefined, false);
-  const node = new $N.fill_Backward();
+  const node = new ($N().fill_Backward)();
   $T.connect(node, [self]);
   const r = $storage_ops.fill(self, value, undefined, false);
   return $T.record(r, node);
 }
 
-const O_fill_: $A.Operator = { name: "fill_", publicName: "fill", overload: "", kind: "op", run: fill_, args: ["self","value"], devices: null, madeOn: null };
 export function fill_(self: Tensor, value: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_fill_, [self, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().fill_, [self, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $storage_ops.fill(self, value, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.fill_Backward();
+  const node = new ($N().fill_Backward)();
   node.inplace = true;
   $T.connect(node, [self]);
   $storage_ops.fill(self, value, self, true);
@@ -6294,26 +5872,24 @@ export function fill_(self: Tensor, value: Scalar): Tensor {
   return self;
 }
 
-const O_fill_Tensor: $A.Operator = { name: "fill", publicName: "fill", overload: "Tensor", kind: "op", run: fill_Tensor, args: ["self","value"], devices: [[0,1],[],[]], madeOn: null };
 export function fill_Tensor(self: Tensor, value: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_fill_Tensor, [self, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().fill_Tensor, [self, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) return $storage_ops.fillTensor(self, value, undefined, false);
-  const node = new $N.fill_Tensor_Backward();
+  const node = new ($N().fill_Tensor_Backward)();
   $T.connect(node, [self, value]);
   const r = $storage_ops.fillTensor(self, value, undefined, false);
   return $T.record(r, node);
 }
 
-const O_fill_Tensor_: $A.Operator = { name: "fill_", publicName: "fill", overload: "Tensor", kind: "op", run: fill_Tensor_, args: ["self","value"], devices: [[0,1],[0],[]], madeOn: null };
 export function fill_Tensor_(self: Tensor, value: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_fill_Tensor_, [self, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().fill_Tensor_, [self, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) {
     $storage_ops.fillTensor(self, value, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [value]);
-  const node = new $N.fill_Tensor_Backward();
+  const node = new ($N().fill_Tensor_Backward)();
   node.inplace = true;
   $T.connect(node, [self, value]);
   $storage_ops.fillTensor(self, value, self, true);
@@ -6322,16 +5898,15 @@ export function fill_Tensor_(self: Tensor, value: Tensor): Tensor {
   return self;
 }
 
-const O_zero_: $A.Operator = { name: "zero_", publicName: "zero", overload: "", kind: "op", run: zero_, args: ["self"], devices: null, madeOn: null };
 export function zero_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_zero_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().zero_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $storage_ops.zero(self);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.zero_Backward();
+  const node = new ($N().zero_Backward)();
   $T.connect(node, [self]);
   $storage_ops.zero(self);
   self._version.value++;
@@ -6339,353 +5914,301 @@ export function zero_(self: Tensor): Tensor {
   return self;
 }
 
-const O__to_copy: $A.Operator = { name: "_to_copy", publicName: "_toCopy", overload: "", kind: "op", run: _to_copy, args: ["self","dtype","memoryFormat","device","nonBlocking"], devices: null, madeOn: null };
 export function _to_copy(self: Tensor, dtype: DType, memoryFormat: MemoryFormat | null, device: Device | null, nonBlocking: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O__to_copy, [self, dtype, memoryFormat, device, nonBlocking]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O()._to_copy, [self, dtype, memoryFormat, device, nonBlocking]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $storage_ops.toCopy(self, dtype, memoryFormat, device, nonBlocking);
-  const node = new $N._to_copy_Backward();
+  const node = new ($N()._to_copy_Backward)();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
   const r = $storage_ops.toCopy(self, dtype, memoryFormat, device, nonBlocking);
   return $T.record(r, node);
 }
 
-const O_to: $A.Operator = { name: "to", publicName: "to", overload: "", kind: "composite", run: to, args: ["self","dtype","nonBlocking","copy","memoryFormat","device"], devices: null, madeOn: null };
 export function to(self: Tensor, dtype: DType, nonBlocking: boolean, copy: boolean, memoryFormat: MemoryFormat | null, device: Device | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_to, [self, dtype, nonBlocking, copy, memoryFormat, device]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().to, [self, dtype, nonBlocking, copy, memoryFormat, device]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.toDtype(self, dtype, nonBlocking, copy, memoryFormat, device);
 }
 
-const O_to_device: $A.Operator = { name: "to", publicName: "to", overload: "device", kind: "composite", run: to_device, args: ["self","device","dtype","nonBlocking","copy","memoryFormat"], devices: null, madeOn: null };
 export function to_device(self: Tensor, device: Device | null, dtype: DType | null, nonBlocking: boolean, copy: boolean, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_to_device, [self, device, dtype, nonBlocking, copy, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().to_device, [self, device, dtype, nonBlocking, copy, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.toDevice(self, device, dtype, nonBlocking, copy, memoryFormat);
 }
 
-const O_to_other: $A.Operator = { name: "to", publicName: "to", overload: "other", kind: "composite", run: to_other, args: ["self","other","nonBlocking","copy","memoryFormat"], devices: null, madeOn: null };
 export function to_other(self: Tensor, other: Tensor, nonBlocking: boolean, copy: boolean, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_to_other, [self, other, nonBlocking, copy, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().to_other, [self, other, nonBlocking, copy, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.toOther(self, other, nonBlocking, copy, memoryFormat);
 }
 
-const O_type_as: $A.Operator = { name: "type_as", publicName: "typeAs", overload: "", kind: "composite", run: type_as, args: ["self","other"], devices: null, madeOn: null };
 export function type_as(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_type_as, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().type_as, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.typeAs(self, other);
 }
 
-const O_type: $A.Operator = { name: "type", publicName: "type", overload: "", kind: "composite", run: type, args: ["self","dtype"], devices: null, madeOn: null };
 export function type(self: Tensor, dtype: DType): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_type, [self, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().type, [self, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.typeOf(self, dtype);
 }
 
-const O_double: $A.Operator = { name: "double", publicName: "double", overload: "", kind: "composite", run: double, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function double(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_double, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().double, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.double(self, memoryFormat);
 }
 
-const O_float: $A.Operator = { name: "float", publicName: "float", overload: "", kind: "composite", run: float, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function float(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_float, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().float, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.float(self, memoryFormat);
 }
 
-const O_half: $A.Operator = { name: "half", publicName: "half", overload: "", kind: "composite", run: half, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function half(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_half, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().half, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.half(self, memoryFormat);
 }
 
-const O_bfloat16: $A.Operator = { name: "bfloat16", publicName: "bfloat16", overload: "", kind: "composite", run: bfloat16, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function bfloat16(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_bfloat16, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().bfloat16, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.bfloat16(self, memoryFormat);
 }
 
-const O_long: $A.Operator = { name: "long", publicName: "long", overload: "", kind: "composite", run: long, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function long(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_long, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().long, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.long(self, memoryFormat);
 }
 
-const O_int: $A.Operator = { name: "int", publicName: "int", overload: "", kind: "composite", run: int, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function int(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_int, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().int, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.int(self, memoryFormat);
 }
 
-const O_short: $A.Operator = { name: "short", publicName: "short", overload: "", kind: "composite", run: short, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function short(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_short, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().short, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.short(self, memoryFormat);
 }
 
-const O_char: $A.Operator = { name: "char", publicName: "char", overload: "", kind: "composite", run: char, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function char(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_char, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().char, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.char(self, memoryFormat);
 }
 
-const O_byte: $A.Operator = { name: "byte", publicName: "byte", overload: "", kind: "composite", run: byte, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function byte(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_byte, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().byte, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.byte(self, memoryFormat);
 }
 
-const O_bool: $A.Operator = { name: "bool", publicName: "bool", overload: "", kind: "composite", run: bool, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function bool(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_bool, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().bool, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.bool(self, memoryFormat);
 }
 
-const O_cfloat: $A.Operator = { name: "cfloat", publicName: "cfloat", overload: "", kind: "composite", run: cfloat, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function cfloat(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_cfloat, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().cfloat, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.cfloat(self, memoryFormat);
 }
 
-const O_cdouble: $A.Operator = { name: "cdouble", publicName: "cdouble", overload: "", kind: "composite", run: cdouble, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function cdouble(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_cdouble, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().cdouble, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.cdouble(self, memoryFormat);
 }
 
-const O_cpu: $A.Operator = { name: "cpu", publicName: "cpu", overload: "", kind: "composite", run: cpu, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function cpu(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_cpu, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().cpu, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.cpu(self, memoryFormat);
 }
 
-const O_cuda: $A.Operator = { name: "cuda", publicName: "cuda", overload: "", kind: "composite", run: cuda, args: ["self","device","nonBlocking","memoryFormat"], devices: null, madeOn: 1 };
 export function cuda(self: Tensor, device: Device | null, nonBlocking: boolean, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_cuda, [self, device, nonBlocking, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().cuda, [self, device, nonBlocking, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.cuda(self, device, nonBlocking, memoryFormat);
 }
 
-const O_pin_memory: $A.Operator = { name: "pin_memory", publicName: "pinMemory", overload: "", kind: "composite", run: pin_memory, args: ["self"], devices: null, madeOn: null };
 export function pin_memory(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_pin_memory, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().pin_memory, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.pinMemory(self);
 }
 
-const O_is_pinned: $A.Operator = { name: "is_pinned", publicName: "isPinned", overload: "", kind: "composite", run: is_pinned, args: ["self"], devices: null, madeOn: null };
 export function is_pinned(self: Tensor): boolean {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_is_pinned, [self]); if (r !== $A.PROCEED) return r as boolean; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().is_pinned, [self]); if (r !== $A.PROCEED) return r as boolean; }
   return $C.isPinned(self);
 }
 
-const O_is_contiguous: $A.Operator = { name: "is_contiguous", publicName: "isContiguous", overload: "", kind: "composite", run: is_contiguous, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function is_contiguous(self: Tensor, memoryFormat: MemoryFormat | null): boolean {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_is_contiguous, [self, memoryFormat]); if (r !== $A.PROCEED) return r as boolean; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().is_contiguous, [self, memoryFormat]); if (r !== $A.PROCEED) return r as boolean; }
   return $C.isContiguous(self, memoryFormat);
 }
 
-const O_is_set_to: $A.Operator = { name: "is_set_to", publicName: "isSetTo", overload: "", kind: "composite", run: is_set_to, args: ["self","tensor"], devices: null, madeOn: null };
 export function is_set_to(self: Tensor, tensor: Tensor): boolean {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_is_set_to, [self, tensor]); if (r !== $A.PROCEED) return r as boolean; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().is_set_to, [self, tensor]); if (r !== $A.PROCEED) return r as boolean; }
   return $C.isSetTo(self, tensor);
 }
 
-const O_resize_: $A.Operator = { name: "resize_", publicName: "resize", overload: "", kind: "composite", run: resize_, args: ["self","size","memoryFormat"], devices: null, madeOn: null };
 export function resize_(self: Tensor, size: readonly number[], memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_resize_, [self, size, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().resize_, [self, size, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.resize_(self, size, memoryFormat);
 }
 
-const O_resize_as_: $A.Operator = { name: "resize_as_", publicName: "resizeAs", overload: "", kind: "composite", run: resize_as_, args: ["self","theTemplate","memoryFormat"], devices: null, madeOn: null };
 export function resize_as_(self: Tensor, theTemplate: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_resize_as_, [self, theTemplate, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().resize_as_, [self, theTemplate, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.resizeAs_(self, theTemplate, memoryFormat);
 }
 
-const O_set_: $A.Operator = { name: "set_", publicName: "set", overload: "", kind: "composite", run: set_, args: ["self","source","storageOffset","size","stride"], devices: null, madeOn: null };
 export function set_(self: Tensor, source: Tensor | TypedStorageLike | UntypedStorage | null, storageOffset: number, size: number | readonly number[] | null, stride: number | readonly number[] | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_set_, [self, source, storageOffset, size, stride]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().set_, [self, source, storageOffset, size, stride]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.set_(self, source, storageOffset, size, stride);
 }
 
-const O_detach_inplace_: $A.Operator = { name: "detach_", publicName: "detach", overload: "inplace", kind: "composite", run: detach_inplace_, args: ["self"], devices: null, madeOn: null };
 export function detach_inplace_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_detach_inplace_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().detach_inplace_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.detachInplace_(self);
 }
 
-const O_sum_to_size: $A.Operator = { name: "sum_to_size", publicName: "sumToSize", overload: "", kind: "composite", run: sum_to_size, args: ["self","size"], devices: null, madeOn: null };
 export function sum_to_size(self: Tensor, size: readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_sum_to_size, [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().sum_to_size, [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.sumToSize(self, size);
 }
 
-const O_unique: $A.Operator = { name: "unique", publicName: "unique", overload: "", kind: "composite", run: unique, args: ["self","sorted","dim"], devices: null, madeOn: null };
 export function unique(self: Tensor, sorted: boolean, dim: number | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_unique, [self, sorted, dim]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().unique, [self, sorted, dim]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.unique(self, sorted, dim);
 }
 
-const O_unique_inverse: $A.Operator = { name: "unique", publicName: "unique", overload: "inverse", kind: "composite", run: unique_inverse, args: ["self","sorted","returnInverse","returnCounts","dim"], devices: null, madeOn: null };
 export function unique_inverse(self: Tensor, sorted: boolean, returnInverse: boolean, returnCounts: boolean, dim: number | null): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_unique_inverse, [self, sorted, returnInverse, returnCounts, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().unique_inverse, [self, sorted, returnInverse, returnCounts, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   return $C.uniqueInverse(self, sorted, returnInverse, returnCounts, dim);
 }
 
-const O_unique_counts: $A.Operator = { name: "unique", publicName: "unique", overload: "counts", kind: "composite", run: unique_counts, args: ["self","sorted","returnCounts","dim"], devices: null, madeOn: null };
 export function unique_counts(self: Tensor, sorted: boolean, returnCounts: boolean, dim: number | null): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_unique_counts, [self, sorted, returnCounts, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().unique_counts, [self, sorted, returnCounts, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   return $C.uniqueCounts(self, sorted, returnCounts, dim);
 }
 
-const O_unique_consecutive: $A.Operator = { name: "unique_consecutive", publicName: "uniqueConsecutive", overload: "", kind: "composite", run: unique_consecutive, args: ["self","dim"], devices: null, madeOn: null };
 export function unique_consecutive(self: Tensor, dim: number | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_unique_consecutive, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().unique_consecutive, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.uniqueConsecutive(self, dim);
 }
 
-const O_unique_consecutive_inverse: $A.Operator = { name: "unique_consecutive", publicName: "uniqueConsecutive", overload: "inverse", kind: "composite", run: unique_consecutive_inverse, args: ["self","returnInverse","returnCounts","dim"], devices: null, madeOn: null };
 export function unique_consecutive_inverse(self: Tensor, returnInverse: boolean, returnCounts: boolean, dim: number | null): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_unique_consecutive_inverse, [self, returnInverse, returnCounts, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().unique_consecutive_inverse, [self, returnInverse, returnCounts, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   return $C.uniqueConsecutiveInverse(self, returnInverse, returnCounts, dim);
 }
 
-const O_unique_consecutive_counts: $A.Operator = { name: "unique_consecutive", publicName: "uniqueConsecutive", overload: "counts", kind: "composite", run: unique_consecutive_counts, args: ["self","returnCounts","dim"], devices: null, madeOn: null };
 export function unique_consecutive_counts(self: Tensor, returnCounts: boolean, dim: number | null): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_unique_consecutive_counts, [self, returnCounts, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().unique_consecutive_counts, [self, returnCounts, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   return $C.uniqueConsecutiveCounts(self, returnCounts, dim);
 }
 
-const O_view_as_real: $A.Operator = { name: "view_as_real", publicName: "viewAsReal", overload: "", kind: "view", run: view_as_real, args: ["self"], devices: null, madeOn: null };
 export function view_as_real(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_view_as_real, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().view_as_real, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views_dtype.viewAsReal(self);
-  const node = new $N.view_as_real_Backward();
+  const node = new ($N().view_as_real_Backward)();
   $T.connect(node, [self]);
   const r = $views_dtype.viewAsReal(self);
   return $T.recordView(r, node);
 }
 
-const O_view_as_complex: $A.Operator = { name: "view_as_complex", publicName: "viewAsComplex", overload: "", kind: "view", run: view_as_complex, args: ["self"], devices: null, madeOn: null };
 export function view_as_complex(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_view_as_complex, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().view_as_complex, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views_dtype.viewAsComplex(self);
-  const node = new $N.view_as_complex_Backward();
+  const node = new ($N().view_as_complex_Backward)();
   $T.connect(node, [self]);
   const r = $views_dtype.viewAsComplex(self);
   return $T.recordView(r, node);
 }
 
-const O_real: $A.Operator = { name: "real", publicName: "real", overload: "", kind: "composite", run: real, args: ["self"], devices: null, madeOn: null };
 export function real(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_real, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().real, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.real(self);
 }
 
-const O_imag: $A.Operator = { name: "imag", publicName: "imag", overload: "", kind: "composite", run: imag, args: ["self"], devices: null, madeOn: null };
 export function imag(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_imag, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().imag, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.imag(self);
 }
 
-const O_conj: $A.Operator = { name: "conj", publicName: "conj", overload: "", kind: "composite", run: conj, args: ["self"], devices: null, madeOn: null };
 export function conj(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_conj, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().conj, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.conj(self);
 }
 
-const O__conj: $A.Operator = { name: "_conj", publicName: "_conj", overload: "", kind: "view", run: _conj, args: ["self"], devices: null, madeOn: null };
 export function _conj(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O__conj, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O()._conj, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views_dtype.conjView(self);
-  const node = new $N._conj_Backward();
+  const node = new ($N()._conj_Backward)();
   $T.connect(node, [self]);
   const r = $views_dtype.conjView(self);
   return $T.recordView(r, node);
 }
 
-const O__neg_view: $A.Operator = { name: "_neg_view", publicName: "_negView", overload: "", kind: "view", run: _neg_view, args: ["self"], devices: null, madeOn: null };
 export function _neg_view(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O__neg_view, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O()._neg_view, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views_dtype.negView(self);
-  const node = new $N._neg_view_Backward();
+  const node = new ($N()._neg_view_Backward)();
   $T.connect(node, [self]);
   const r = $views_dtype.negView(self);
   return $T.recordView(r, node);
 }
 
-const O_resolve_conj: $A.Operator = { name: "resolve_conj", publicName: "resolveConj", overload: "", kind: "composite", run: resolve_conj, args: ["self"], devices: null, madeOn: null };
 export function resolve_conj(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_resolve_conj, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().resolve_conj, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.resolveConj(self);
 }
 
-const O_resolve_neg: $A.Operator = { name: "resolve_neg", publicName: "resolveNeg", overload: "", kind: "composite", run: resolve_neg, args: ["self"], devices: null, madeOn: null };
 export function resolve_neg(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_resolve_neg, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().resolve_neg, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.resolveNeg(self);
 }
 
-const O__reshape_alias: $A.Operator = { name: "_reshape_alias", publicName: "_reshapeAlias", overload: "", kind: "view", run: _reshape_alias, args: ["self","size"], devices: null, madeOn: null };
 export function _reshape_alias(self: Tensor, size: readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O__reshape_alias, [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O()._reshape_alias, [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.view(self, size);
-  const node = new $N._reshape_alias_Backward();
+  const node = new ($N()._reshape_alias_Backward)();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
   const r = $views.view(self, size);
   return $T.recordView(r, node);
 }
 
-const O_view: $A.Operator = { name: "view", publicName: "view", overload: "", kind: "view", run: view, args: ["self","size"], devices: null, madeOn: null };
 export function view(self: Tensor, size: readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_view, [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().view, [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.view(self, size);
-  const node = new $N.view_Backward();
+  const node = new ($N().view_Backward)();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
   const r = $views.view(self, size);
   return $T.recordView(r, node);
 }
 
-const O_view_dtype: $A.Operator = { name: "view", publicName: "view", overload: "dtype", kind: "view", run: view_dtype, args: ["self","dtype"], devices: null, madeOn: null };
 export function view_dtype(self: Tensor, dtype: DType): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_view_dtype, [self, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().view_dtype, [self, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
   return $views_dtype.viewDtype(self, dtype);
 }
 
-const O_reshape: $A.Operator = { name: "reshape", publicName: "reshape", overload: "", kind: "composite", run: reshape, args: ["self","shape"], devices: null, madeOn: null };
 export function reshape(self: Tensor, shape: readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_reshape, [self, shape]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().reshape, [self, shape]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.reshape(self, shape);
 }
 
-const O_view_as: $A.Operator = { name: "view_as", publicName: "viewAs", overload: "", kind: "composite", run: view_as, args: ["self","other"], devices: null, madeOn: null };
 export function view_as(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_view_as, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().view_as, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.viewAs(self, other);
 }
 
-const O_reshape_as: $A.Operator = { name: "reshape_as", publicName: "reshapeAs", overload: "", kind: "composite", run: reshape_as, args: ["self","other"], devices: null, madeOn: null };
 export function reshape_as(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_reshape_as, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().reshape_as, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.reshapeAs(self, other);
 }
 
-const O__unsafe_view: $A.Operator = { name: "_unsafe_view", publicName: "_unsafeView", overload: "", kind: "op", run: _unsafe_view, args: ["self","size"], devices: null, madeOn: null };
 export function _unsafe_view(self: Tensor, size: readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O__unsafe_view, [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O()._unsafe_view, [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.unsafeView(self, size);
-  const node = new $N._unsafe_view_Backward();
+  const node = new ($N()._unsafe_view_Backward)();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
   const r = $views.unsafeView(self, size);
   return $T.record(r, node);
 }
 
-const O_as_strided: $A.Operator = { name: "as_strided", publicName: "asStrided", overload: "", kind: "view", run: as_strided, args: ["self","size","stride","storageOffset"], devices: null, madeOn: null };
 export function as_strided(self: Tensor, size: readonly number[], stride: readonly number[], storageOffset: number | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_as_strided, [self, size, stride, storageOffset]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().as_strided, [self, size, stride, storageOffset]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.asStrided(self, size, stride, storageOffset);
-  const node = new $N.as_strided_Backward();
+  const node = new ($N().as_strided_Backward)();
   $T.connect(node, [self]);
   node.size = size;
   node.stride = stride;
@@ -6695,16 +6218,15 @@ export function as_strided(self: Tensor, size: readonly number[], stride: readon
   return $T.recordView(r, node);
 }
 
-const O_as_strided_: $A.Operator = { name: "as_strided_", publicName: "asStrided", overload: "", kind: "view", run: as_strided_, args: ["self","size","stride","storageOffset"], devices: null, madeOn: null };
 export function as_strided_(self: Tensor, size: readonly number[], stride: readonly number[], storageOffset: number | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_as_strided_, [self, size, stride, storageOffset]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().as_strided_, [self, size, stride, storageOffset]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $T.adoptGeometry(self, $views.asStrided(self, size, stride, storageOffset));
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.as_strided_Backward();
+  const node = new ($N().as_strided_Backward)();
   node.inplace = true;
   $T.connect(node, [self]);
   node.size = size;
@@ -6717,49 +6239,44 @@ export function as_strided_(self: Tensor, size: readonly number[], stride: reado
   return self;
 }
 
-const O_expand: $A.Operator = { name: "expand", publicName: "expand", overload: "", kind: "view", run: expand, args: ["self","size","implicit"], devices: null, madeOn: null };
 export function expand(self: Tensor, size: readonly number[], implicit: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_expand, [self, size, implicit]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().expand, [self, size, implicit]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.expand(self, size, implicit);
-  const node = new $N.expand_Backward();
+  const node = new ($N().expand_Backward)();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
   const r = $views.expand(self, size, implicit);
   return $T.recordView(r, node);
 }
 
-const O_expand_as: $A.Operator = { name: "expand_as", publicName: "expandAs", overload: "", kind: "composite", run: expand_as, args: ["self","other"], devices: null, madeOn: null };
 export function expand_as(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_expand_as, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().expand_as, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.expandAs(self, other);
 }
 
-const O_broadcast_to: $A.Operator = { name: "broadcast_to", publicName: "broadcastTo", overload: "", kind: "composite", run: broadcast_to, args: ["self","size"], devices: null, madeOn: null };
 export function broadcast_to(self: Tensor, size: readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_broadcast_to, [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().broadcast_to, [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.broadcastTo(self, size);
 }
 
-const O_t: $A.Operator = { name: "t", publicName: "t", overload: "", kind: "view", run: t, args: ["self"], devices: null, madeOn: null };
 export function t(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_t, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().t, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.t(self, false);
-  const node = new $N.t_Backward();
+  const node = new ($N().t_Backward)();
   $T.connect(node, [self]);
   const r = $views.t(self, false);
   return $T.recordView(r, node);
 }
 
-const O_t_: $A.Operator = { name: "t_", publicName: "t", overload: "", kind: "view", run: t_, args: ["self"], devices: null, madeOn: null };
 export function t_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_t_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().t_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $T.adoptGeometry(self, $views.t(self, true));
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.t_Backward();
+  const node = new ($N().t_Backward)();
   node.inplace = true;
   $T.connect(node, [self]);
   $T.adoptGeometry(self, $views.t(self, true));
@@ -6768,11 +6285,10 @@ export function t_(self: Tensor): Tensor {
   return self;
 }
 
-const O_transpose: $A.Operator = { name: "transpose", publicName: "transpose", overload: "", kind: "view", run: transpose, args: ["self","dim0","dim1"], devices: null, madeOn: null };
 export function transpose(self: Tensor, dim0: number, dim1: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_transpose, [self, dim0, dim1]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().transpose, [self, dim0, dim1]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.transpose(self, dim0, dim1);
-  const node = new $N.transpose_Backward();
+  const node = new ($N().transpose_Backward)();
   $T.connect(node, [self]);
   node.dim0 = dim0;
   node.dim1 = dim1;
@@ -6780,16 +6296,15 @@ export function transpose(self: Tensor, dim0: number, dim1: number): Tensor {
   return $T.recordView(r, node);
 }
 
-const O_transpose_: $A.Operator = { name: "transpose_", publicName: "transpose", overload: "", kind: "view", run: transpose_, args: ["self","dim0","dim1"], devices: null, madeOn: null };
 export function transpose_(self: Tensor, dim0: number, dim1: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_transpose_, [self, dim0, dim1]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().transpose_, [self, dim0, dim1]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $T.adoptGeometry(self, $views.transpose(self, dim0, dim1));
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.transpose_Backward();
+  const node = new ($N().transpose_Backward)();
   node.inplace = true;
   $T.connect(node, [self]);
   node.dim0 = dim0;
@@ -6800,62 +6315,55 @@ export function transpose_(self: Tensor, dim0: number, dim1: number): Tensor {
   return self;
 }
 
-const O_permute: $A.Operator = { name: "permute", publicName: "permute", overload: "", kind: "view", run: permute, args: ["self","dims"], devices: null, madeOn: null };
 export function permute(self: Tensor, dims: readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_permute, [self, dims]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().permute, [self, dims]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.permute(self, dims);
-  const node = new $N.permute_Backward();
+  const node = new ($N().permute_Backward)();
   $T.connect(node, [self]);
   node.dims = dims;
   const r = $views.permute(self, dims);
   return $T.recordView(r, node);
 }
 
-const O_movedim: $A.Operator = { name: "movedim", publicName: "movedim", overload: "", kind: "composite", run: movedim, args: ["self","source","destination"], devices: null, madeOn: null };
 export function movedim(self: Tensor, source: number | readonly number[], destination: number | readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_movedim, [self, source, destination]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().movedim, [self, source, destination]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.movedim(self, source, destination);
 }
 
-const O_numpy_T: $A.Operator = { name: "numpy_T", publicName: "numpyT", overload: "", kind: "composite", run: numpy_T, args: ["self"], devices: null, madeOn: null };
 export function numpy_T(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_numpy_T, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().numpy_T, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.reverseDims(self);
 }
 
-const O_T: $A.Operator = { name: "T", publicName: "T", overload: "", kind: "composite", run: T, args: ["self"], devices: null, madeOn: null };
 export function T(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_T, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().T, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.reverseDims(self);
 }
 
-const O_mT: $A.Operator = { name: "mT", publicName: "mT", overload: "", kind: "composite", run: mT, args: ["self"], devices: null, madeOn: null };
 export function mT(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_mT, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().mT, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.matrixTranspose(self);
 }
 
-const O_squeeze: $A.Operator = { name: "squeeze", publicName: "squeeze", overload: "", kind: "view", run: squeeze, args: ["self"], devices: null, madeOn: null };
 export function squeeze(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_squeeze, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().squeeze, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.squeezeAll(self);
-  const node = new $N.squeeze_Backward();
+  const node = new ($N().squeeze_Backward)();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
   const r = $views.squeezeAll(self);
   return $T.recordView(r, node);
 }
 
-const O_squeeze_: $A.Operator = { name: "squeeze_", publicName: "squeeze", overload: "", kind: "view", run: squeeze_, args: ["self"], devices: null, madeOn: null };
 export function squeeze_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_squeeze_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().squeeze_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $T.adoptGeometry(self, $views.squeezeAll(self));
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.squeeze_Backward();
+  const node = new ($N().squeeze_Backward)();
   node.inplace = true;
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
@@ -6865,27 +6373,25 @@ export function squeeze_(self: Tensor): Tensor {
   return self;
 }
 
-const O_squeeze_dim: $A.Operator = { name: "squeeze", publicName: "squeeze", overload: "dim", kind: "view", run: squeeze_dim, args: ["self","dim"], devices: null, madeOn: null };
 export function squeeze_dim(self: Tensor, dim: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_squeeze_dim, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().squeeze_dim, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.squeeze(self, dim);
-  const node = new $N.squeeze_dim_Backward();
+  const node = new ($N().squeeze_dim_Backward)();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
   const r = $views.squeeze(self, dim);
   return $T.recordView(r, node);
 }
 
-const O_squeeze_dim_: $A.Operator = { name: "squeeze_", publicName: "squeeze", overload: "dim", kind: "view", run: squeeze_dim_, args: ["self","dim"], devices: null, madeOn: null };
 export function squeeze_dim_(self: Tensor, dim: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_squeeze_dim_, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().squeeze_dim_, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $T.adoptGeometry(self, $views.squeeze(self, dim));
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.squeeze_dim_Backward();
+  const node = new ($N().squeeze_dim_Backward)();
   node.inplace = true;
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
@@ -6895,27 +6401,25 @@ export function squeeze_dim_(self: Tensor, dim: number): Tensor {
   return self;
 }
 
-const O_squeeze_dims: $A.Operator = { name: "squeeze", publicName: "squeeze", overload: "dims", kind: "view", run: squeeze_dims, args: ["self","dim"], devices: null, madeOn: null };
 export function squeeze_dims(self: Tensor, dim: number | readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_squeeze_dims, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().squeeze_dims, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.squeeze(self, dim);
-  const node = new $N.squeeze_dims_Backward();
+  const node = new ($N().squeeze_dims_Backward)();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
   const r = $views.squeeze(self, dim);
   return $T.recordView(r, node);
 }
 
-const O_squeeze_dims_: $A.Operator = { name: "squeeze_", publicName: "squeeze", overload: "dims", kind: "view", run: squeeze_dims_, args: ["self","dim"], devices: null, madeOn: null };
 export function squeeze_dims_(self: Tensor, dim: number | readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_squeeze_dims_, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().squeeze_dims_, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $T.adoptGeometry(self, $views.squeeze(self, dim));
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.squeeze_dims_Backward();
+  const node = new ($N().squeeze_dims_Backward)();
   node.inplace = true;
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
@@ -6925,27 +6429,25 @@ export function squeeze_dims_(self: Tensor, dim: number | readonly number[]): Te
   return self;
 }
 
-const O_unsqueeze: $A.Operator = { name: "unsqueeze", publicName: "unsqueeze", overload: "", kind: "view", run: unsqueeze, args: ["self","dim"], devices: null, madeOn: null };
 export function unsqueeze(self: Tensor, dim: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_unsqueeze, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().unsqueeze, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.unsqueeze(self, dim);
-  const node = new $N.unsqueeze_Backward();
+  const node = new ($N().unsqueeze_Backward)();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
   const r = $views.unsqueeze(self, dim);
   return $T.recordView(r, node);
 }
 
-const O_unsqueeze_: $A.Operator = { name: "unsqueeze_", publicName: "unsqueeze", overload: "", kind: "view", run: unsqueeze_, args: ["self","dim"], devices: null, madeOn: null };
 export function unsqueeze_(self: Tensor, dim: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_unsqueeze_, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().unsqueeze_, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $T.adoptGeometry(self, $views.unsqueeze(self, dim));
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new $N.unsqueeze_Backward();
+  const node = new ($N().unsqueeze_Backward)();
   node.inplace = true;
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
@@ -6955,11 +6457,10 @@ export function unsqueeze_(self: Tensor, dim: number): Tensor {
   return self;
 }
 
-const O_select: $A.Operator = { name: "select", publicName: "select", overload: "", kind: "view", run: select, args: ["self","dim","index"], devices: null, madeOn: null };
 export function select(self: Tensor, dim: number, index: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_select, [self, dim, index]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().select, [self, dim, index]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.select(self, dim, index);
-  const node = new $N.select_Backward();
+  const node = new ($N().select_Backward)();
   $T.connect(node, [self]);
   node.dim = dim;
   node.index = index;
@@ -6968,11 +6469,10 @@ export function select(self: Tensor, dim: number, index: number): Tensor {
   return $T.recordView(r, node);
 }
 
-const O_slice: $A.Operator = { name: "slice", publicName: "slice", overload: "", kind: "view", run: slice, args: ["self","dim","start","end","step"], devices: null, madeOn: null };
 export function slice(self: Tensor, dim: number, start: number | null, end: number | null, step: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_slice, [self, dim, start, end, step]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().slice, [self, dim, start, end, step]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.slice(self, dim, start, end, step);
-  const node = new $N.slice_Backward();
+  const node = new ($N().slice_Backward)();
   $T.connect(node, [self]);
   node.dim = dim;
   node.start = start;
@@ -6983,23 +6483,20 @@ export function slice(self: Tensor, dim: number, start: number | null, end: numb
   return $T.recordView(r, node);
 }
 
-const O_narrow: $A.Operator = { name: "narrow", publicName: "narrow", overload: "", kind: "composite", run: narrow, args: ["self","dim","start","length"], devices: null, madeOn: null };
 export function narrow(self: Tensor, dim: number, start: number, length: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_narrow, [self, dim, start, length]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().narrow, [self, dim, start, length]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.narrow(self, dim, start, length);
 }
 
-const O_narrow_Tensor: $A.Operator = { name: "narrow", publicName: "narrow", overload: "Tensor", kind: "composite", run: narrow_Tensor, args: ["self","dim","start","length"], devices: null, madeOn: null };
 export function narrow_Tensor(self: Tensor, dim: number, start: Tensor, length: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_narrow_Tensor, [self, dim, start, length]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().narrow_Tensor, [self, dim, start, length]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.narrow(self, dim, start, length);
 }
 
-const O_diagonal: $A.Operator = { name: "diagonal", publicName: "diagonal", overload: "", kind: "view", run: diagonal, args: ["self","offset","dim1","dim2"], devices: null, madeOn: null };
 export function diagonal(self: Tensor, offset: number, dim1: number, dim2: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_diagonal, [self, offset, dim1, dim2]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().diagonal, [self, offset, dim1, dim2]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.diagonal(self, offset, dim1, dim2);
-  const node = new $N.diagonal_Backward();
+  const node = new ($N().diagonal_Backward)();
   $T.connect(node, [self]);
   node.offset = offset;
   node.dim1 = dim1;
@@ -7009,11 +6506,10 @@ export function diagonal(self: Tensor, offset: number, dim1: number, dim2: numbe
   return $T.recordView(r, node);
 }
 
-const O_unbind: $A.Operator = { name: "unbind", publicName: "unbind", overload: "", kind: "view", run: unbind, args: ["self","dim"], devices: null, madeOn: null };
 export function unbind(self: Tensor, dim: number): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_unbind, [self, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().unbind, [self, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views_split.unbind(self, dim);
-  const node = new $N.unbind_Backward();
+  const node = new ($N().unbind_Backward)();
   $T.connect(node, [self]);
   node.dim = dim;
   node.self = $S.geometry(self);
@@ -7021,11 +6517,10 @@ export function unbind(self: Tensor, dim: number): Tensor[] {
   return $T.recordView(r, node);
 }
 
-const O_split: $A.Operator = { name: "split", publicName: "split", overload: "", kind: "view", run: split, args: ["self","splitSize","dim"], devices: null, madeOn: null };
 export function split(self: Tensor, splitSize: number, dim: number): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_split, [self, splitSize, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().split, [self, splitSize, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views_split.split(self, splitSize, dim);
-  const node = new $N.split_Backward();
+  const node = new ($N().split_Backward)();
   $T.connect(node, [self]);
   node.splitSize = splitSize;
   node.dim = dim;
@@ -7034,11 +6529,10 @@ export function split(self: Tensor, splitSize: number, dim: number): Tensor[] {
   return $T.recordView(r, node);
 }
 
-const O_split_sizes: $A.Operator = { name: "split", publicName: "split", overload: "sizes", kind: "view", run: split_sizes, args: ["self","splitSize","dim"], devices: null, madeOn: null };
 export function split_sizes(self: Tensor, splitSize: readonly number[], dim: number): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_split_sizes, [self, splitSize, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().split_sizes, [self, splitSize, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views_split.splitWithSizes(self, splitSize, dim);
-  const node = new $N.split_sizes_Backward();
+  const node = new ($N().split_sizes_Backward)();
   $T.connect(node, [self]);
   node.splitSize = splitSize;
   node.dim = dim;
@@ -7047,11 +6541,10 @@ export function split_sizes(self: Tensor, splitSize: readonly number[], dim: num
   return $T.recordView(r, node);
 }
 
-const O_split_with_sizes: $A.Operator = { name: "split_with_sizes", publicName: "splitWithSizes", overload: "", kind: "view", run: split_with_sizes, args: ["self","splitSizes","dim"], devices: null, madeOn: null };
 export function split_with_sizes(self: Tensor, splitSizes: readonly number[], dim: number): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_split_with_sizes, [self, splitSizes, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().split_with_sizes, [self, splitSizes, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views_split.splitWithSizes(self, splitSizes, dim);
-  const node = new $N.split_with_sizes_Backward();
+  const node = new ($N().split_with_sizes_Backward)();
   $T.connect(node, [self]);
   node.splitSizes = splitSizes;
   node.dim = dim;
@@ -7060,35 +6553,30 @@ export function split_with_sizes(self: Tensor, splitSizes: readonly number[], di
   return $T.recordView(r, node);
 }
 
-const O_chunk: $A.Operator = { name: "chunk", publicName: "chunk", overload: "", kind: "composite", run: chunk, args: ["self","chunks","dim"], devices: null, madeOn: null };
 export function chunk(self: Tensor, chunks: number, dim: number): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_chunk, [self, chunks, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().chunk, [self, chunks, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   return $C.chunk(self, chunks, dim);
 }
 
-const O_tensor_split: $A.Operator = { name: "tensor_split", publicName: "tensorSplit", overload: "", kind: "composite", run: tensor_split, args: ["self","sections","dim"], devices: null, madeOn: null };
 export function tensor_split(self: Tensor, sections: number, dim: number): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_tensor_split, [self, sections, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().tensor_split, [self, sections, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   return $C.tensorSplit(self, sections, dim);
 }
 
-const O_tensor_split_indices: $A.Operator = { name: "tensor_split", publicName: "tensorSplit", overload: "indices", kind: "composite", run: tensor_split_indices, args: ["self","indices","dim"], devices: null, madeOn: null };
 export function tensor_split_indices(self: Tensor, indices: readonly number[], dim: number): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_tensor_split_indices, [self, indices, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().tensor_split_indices, [self, indices, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   return $C.tensorSplitAt(self, indices, dim);
 }
 
-const O_tensor_split_tensor: $A.Operator = { name: "tensor_split", publicName: "tensorSplit", overload: "tensor", kind: "composite", run: tensor_split_tensor, args: ["self","tensorIndicesOrSections","dim"], devices: null, madeOn: null };
 export function tensor_split_tensor(self: Tensor, tensorIndicesOrSections: Tensor, dim: number): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_tensor_split_tensor, [self, tensorIndicesOrSections, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().tensor_split_tensor, [self, tensorIndicesOrSections, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   return $C.tensorSplitBy(self, tensorIndicesOrSections, dim);
 }
 
-const O_unfold: $A.Operator = { name: "unfold", publicName: "unfold", overload: "", kind: "view", run: unfold, args: ["self","dimension","size","step"], devices: null, madeOn: null };
 export function unfold(self: Tensor, dimension: number, size: number, step: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_unfold, [self, dimension, size, step]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().unfold, [self, dimension, size, step]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.unfold(self, dimension, size, step);
-  const node = new $N.unfold_Backward();
+  const node = new ($N().unfold_Backward)();
   $T.connect(node, [self]);
   node.dimension = dimension;
   node.size = size;
@@ -7098,36 +6586,560 @@ export function unfold(self: Tensor, dimension: number, size: number, step: numb
   return $T.recordView(r, node);
 }
 
-const O_flatten: $A.Operator = { name: "flatten", publicName: "flatten", overload: "", kind: "composite", run: flatten, args: ["self","startDim","endDim"], devices: null, madeOn: null };
 export function flatten(self: Tensor, startDim: number, endDim: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_flatten, [self, startDim, endDim]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().flatten, [self, startDim, endDim]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.flatten(self, startDim, endDim);
 }
 
-const O_unflatten: $A.Operator = { name: "unflatten", publicName: "unflatten", overload: "", kind: "composite", run: unflatten, args: ["self","dim","sizes"], devices: null, madeOn: null };
 export function unflatten(self: Tensor, dim: number, sizes: readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_unflatten, [self, dim, sizes]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().unflatten, [self, dim, sizes]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.unflatten(self, dim, sizes);
 }
 
-const O_ravel: $A.Operator = { name: "ravel", publicName: "ravel", overload: "", kind: "composite", run: ravel, args: ["self"], devices: null, madeOn: null };
 export function ravel(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_ravel, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().ravel, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.ravel(self);
 }
 
-const O_alias: $A.Operator = { name: "alias", publicName: "alias", overload: "", kind: "view", run: alias, args: ["self"], devices: null, madeOn: null };
 export function alias(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_alias, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().alias, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.alias(self);
-  const node = new $N.alias_Backward();
+  const node = new ($N().alias_Backward)();
   $T.connect(node, [self]);
   const r = $views.alias(self);
   return $T.recordView(r, node);
 }
 
-const O_detach: $A.Operator = { name: "detach", publicName: "detach", overload: "", kind: "composite", run: detach, args: ["self"], devices: null, madeOn: null };
 export function detach(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_detach, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O().detach, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.detach(self);
+}
+
+function $describe() {
+  return {
+    zeros: { name: "zeros", publicName: "zeros", overload: "", kind: "factory", run: zeros, args: ["size","dtype","device","requiresGrad","out"], devices: null, madeOn: 2 },
+    ones: { name: "ones", publicName: "ones", overload: "", kind: "factory", run: ones, args: ["size","dtype","device","requiresGrad","out"], devices: null, madeOn: 2 },
+    empty: { name: "empty", publicName: "empty", overload: "", kind: "factory", run: empty, args: ["size","dtype","device","requiresGrad","memoryFormat","out"], devices: null, madeOn: 2 },
+    empty_strided: { name: "empty_strided", publicName: "emptyStrided", overload: "", kind: "factory", run: empty_strided, args: ["size","stride","dtype","device","requiresGrad"], devices: null, madeOn: 3 },
+    empty_permuted: { name: "empty_permuted", publicName: "emptyPermuted", overload: "", kind: "factory", run: empty_permuted, args: ["size","physicalLayout","dtype","device","requiresGrad"], devices: null, madeOn: 3 },
+    full: { name: "full", publicName: "full", overload: "", kind: "factory", run: full, args: ["size","fillValue","dtype","device","requiresGrad","out"], devices: null, madeOn: 3 },
+    scalar_tensor: { name: "scalar_tensor", publicName: "scalarTensor", overload: "", kind: "factory", run: scalar_tensor, args: ["s","dtype","device","requiresGrad"], devices: null, madeOn: 2 },
+    empty_like: { name: "empty_like", publicName: "emptyLike", overload: "", kind: "factory", run: empty_like, args: ["self","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 2 },
+    zeros_like: { name: "zeros_like", publicName: "zerosLike", overload: "", kind: "factory", run: zeros_like, args: ["self","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 2 },
+    ones_like: { name: "ones_like", publicName: "onesLike", overload: "", kind: "factory", run: ones_like, args: ["self","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 2 },
+    full_like: { name: "full_like", publicName: "fullLike", overload: "", kind: "factory", run: full_like, args: ["self","fillValue","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 3 },
+    new_empty: { name: "new_empty", publicName: "newEmpty", overload: "", kind: "factory", run: new_empty, args: ["self","size","dtype","device","requiresGrad"], devices: null, madeOn: 3 },
+    new_zeros: { name: "new_zeros", publicName: "newZeros", overload: "", kind: "factory", run: new_zeros, args: ["self","size","dtype","device","requiresGrad"], devices: null, madeOn: 3 },
+    new_ones: { name: "new_ones", publicName: "newOnes", overload: "", kind: "factory", run: new_ones, args: ["self","size","dtype","device","requiresGrad"], devices: null, madeOn: 3 },
+    new_full: { name: "new_full", publicName: "newFull", overload: "", kind: "factory", run: new_full, args: ["self","size","fillValue","dtype","device","requiresGrad"], devices: null, madeOn: 4 },
+    new_empty_strided: { name: "new_empty_strided", publicName: "newEmptyStrided", overload: "", kind: "factory", run: new_empty_strided, args: ["self","size","stride","dtype","device","requiresGrad"], devices: null, madeOn: 4 },
+    eye: { name: "eye", publicName: "eye", overload: "", kind: "factory", run: eye, args: ["n","dtype","device","requiresGrad","out"], devices: null, madeOn: 2 },
+    eye_m: { name: "eye", publicName: "eye", overload: "m", kind: "factory", run: eye_m, args: ["n","m","dtype","device","requiresGrad","out"], devices: null, madeOn: 3 },
+    arange: { name: "arange", publicName: "arange", overload: "", kind: "factory", run: arange, args: ["end","dtype","device","requiresGrad","out"], devices: null, madeOn: 2 },
+    arange_start_step: { name: "arange", publicName: "arange", overload: "start_step", kind: "factory", run: arange_start_step, args: ["start","end","step","dtype","device","requiresGrad","out"], devices: null, madeOn: 4 },
+    linspace: { name: "linspace", publicName: "linspace", overload: "", kind: "factory", run: linspace, args: ["start","end","steps","dtype","device","requiresGrad","out"], devices: null, madeOn: 4 },
+    logspace: { name: "logspace", publicName: "logspace", overload: "", kind: "factory", run: logspace, args: ["start","end","steps","base","dtype","device","requiresGrad","out"], devices: null, madeOn: 5 },
+    tril_indices: { name: "tril_indices", publicName: "trilIndices", overload: "", kind: "factory", run: tril_indices, args: ["row","col","offset","dtype","device","requiresGrad"], devices: null, madeOn: 4 },
+    triu_indices: { name: "triu_indices", publicName: "triuIndices", overload: "", kind: "factory", run: triu_indices, args: ["row","col","offset","dtype","device","requiresGrad"], devices: null, madeOn: 4 },
+    index: { name: "index", publicName: "index", overload: "", kind: "op", run: index, args: ["self","indices"], devices: [[0],[],[1]], madeOn: null },
+    index_put: { name: "index_put", publicName: "indexPut", overload: "", kind: "op", run: index_put, args: ["self","indices","values","accumulate"], devices: [[0,2],[],[1]], madeOn: null },
+    index_put_: { name: "index_put_", publicName: "indexPut", overload: "", kind: "op", run: index_put_, args: ["self","indices","values","accumulate"], devices: [[0,2],[0],[1]], madeOn: null },
+    index_select: { name: "index_select", publicName: "indexSelect", overload: "", kind: "op", run: index_select, args: ["self","dim","index","out"], devices: [[0],[3],[2]], madeOn: null },
+    index_add: { name: "index_add", publicName: "indexAdd", overload: "", kind: "op", run: index_add, args: ["self","dim","index","source","alpha","out"], devices: [[0,3],[5],[2]], madeOn: null },
+    index_add_: { name: "index_add_", publicName: "indexAdd", overload: "", kind: "op", run: index_add_, args: ["self","dim","index","source","alpha"], devices: [[0,3],[0],[2]], madeOn: null },
+    index_copy: { name: "index_copy", publicName: "indexCopy", overload: "", kind: "op", run: index_copy, args: ["self","dim","index","source","out"], devices: [[0,3],[4],[2]], madeOn: null },
+    index_copy_: { name: "index_copy_", publicName: "indexCopy", overload: "", kind: "op", run: index_copy_, args: ["self","dim","index","source"], devices: [[0,3],[0],[2]], madeOn: null },
+    index_fill_int_Tensor: { name: "index_fill", publicName: "indexFill", overload: "int_Tensor", kind: "op", run: index_fill_int_Tensor, args: ["self","dim","index","value"], devices: [[0,3],[],[2]], madeOn: null },
+    index_fill_int_Tensor_: { name: "index_fill_", publicName: "indexFill", overload: "int_Tensor", kind: "op", run: index_fill_int_Tensor_, args: ["self","dim","index","value"], devices: [[0,3],[0],[2]], madeOn: null },
+    index_fill: { name: "index_fill", publicName: "indexFill", overload: "", kind: "op", run: index_fill, args: ["self","dim","index","value"], devices: [[0],[],[2]], madeOn: null },
+    index_fill_: { name: "index_fill_", publicName: "indexFill", overload: "", kind: "op", run: index_fill_, args: ["self","dim","index","value"], devices: [[0],[0],[2]], madeOn: null },
+    gather: { name: "gather", publicName: "gather", overload: "", kind: "op", run: gather, args: ["self","dim","index","sparseGrad","out"], devices: [[0],[4],[2]], madeOn: null },
+    scatter: { name: "scatter", publicName: "scatter", overload: "", kind: "op", run: scatter, args: ["self","dim","index","src","out"], devices: [[0,3],[4],[2]], madeOn: null },
+    scatter_: { name: "scatter_", publicName: "scatter", overload: "", kind: "op", run: scatter_, args: ["self","dim","index","src"], devices: [[0,3],[0],[2]], madeOn: null },
+    scatter_value: { name: "scatter", publicName: "scatter", overload: "value", kind: "op", run: scatter_value, args: ["self","dim","index","value","out"], devices: [[0],[4],[2]], madeOn: null },
+    scatter_value_: { name: "scatter_", publicName: "scatter", overload: "value", kind: "op", run: scatter_value_, args: ["self","dim","index","value"], devices: [[0],[0],[2]], madeOn: null },
+    scatter_reduce: { name: "scatter", publicName: "scatter", overload: "reduce", kind: "op", run: scatter_reduce, args: ["self","dim","index","src","reduce","out"], devices: [[0,3],[5],[2]], madeOn: null },
+    scatter_reduce_: { name: "scatter_", publicName: "scatter", overload: "reduce", kind: "op", run: scatter_reduce_, args: ["self","dim","index","src","reduce"], devices: [[0,3],[0],[2]], madeOn: null },
+    scatter_value_reduce: { name: "scatter", publicName: "scatter", overload: "value_reduce", kind: "op", run: scatter_value_reduce, args: ["self","dim","index","value","reduce","out"], devices: [[0],[5],[2]], madeOn: null },
+    scatter_value_reduce_: { name: "scatter_", publicName: "scatter", overload: "value_reduce", kind: "op", run: scatter_value_reduce_, args: ["self","dim","index","value","reduce"], devices: [[0],[0],[2]], madeOn: null },
+    scatter_add: { name: "scatter_add", publicName: "scatterAdd", overload: "", kind: "op", run: scatter_add, args: ["self","dim","index","src","out"], devices: [[0,3],[4],[2]], madeOn: null },
+    scatter_add_: { name: "scatter_add_", publicName: "scatterAdd", overload: "", kind: "op", run: scatter_add_, args: ["self","dim","index","src"], devices: [[0,3],[0],[2]], madeOn: null },
+    masked_fill_Tensor: { name: "masked_fill", publicName: "maskedFill", overload: "Tensor", kind: "op", run: masked_fill_Tensor, args: ["self","mask","value"], devices: [[0,1,2],[],[]], madeOn: null },
+    masked_fill_Tensor_: { name: "masked_fill_", publicName: "maskedFill", overload: "Tensor", kind: "op", run: masked_fill_Tensor_, args: ["self","mask","value"], devices: [[0,1,2],[0],[]], madeOn: null },
+    masked_fill: { name: "masked_fill", publicName: "maskedFill", overload: "", kind: "op", run: masked_fill, args: ["self","mask","value"], devices: [[0,1],[],[]], madeOn: null },
+    masked_fill_: { name: "masked_fill_", publicName: "maskedFill", overload: "", kind: "op", run: masked_fill_, args: ["self","mask","value"], devices: [[0,1],[0],[]], madeOn: null },
+    masked_select: { name: "masked_select", publicName: "maskedSelect", overload: "", kind: "op", run: masked_select, args: ["self","mask","out"], devices: [[0,1],[2],[]], madeOn: null },
+    masked_scatter: { name: "masked_scatter", publicName: "maskedScatter", overload: "", kind: "op", run: masked_scatter, args: ["self","mask","source"], devices: [[0,1,2],[],[]], madeOn: null },
+    masked_scatter_: { name: "masked_scatter_", publicName: "maskedScatter", overload: "", kind: "op", run: masked_scatter_, args: ["self","mask","source"], devices: [[0,1,2],[0],[]], madeOn: null },
+    take: { name: "take", publicName: "take", overload: "", kind: "op", run: take, args: ["self","index","out"], devices: [[0],[2],[1]], madeOn: null },
+    put: { name: "put", publicName: "put", overload: "", kind: "op", run: put, args: ["self","index","source","accumulate"], devices: [[0,2],[],[1]], madeOn: null },
+    put_: { name: "put_", publicName: "put", overload: "", kind: "op", run: put_, args: ["self","index","source","accumulate"], devices: [[0,2],[0],[1]], madeOn: null },
+    nonzero: { name: "nonzero", publicName: "nonzero", overload: "", kind: "op", run: nonzero, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    nonzero_as_tuple: { name: "nonzero", publicName: "nonzero", overload: "as_tuple", kind: "composite", run: nonzero_as_tuple, args: ["self","asTuple"], devices: null, madeOn: null },
+    where_condition: { name: "where", publicName: "where", overload: "condition", kind: "composite", run: where_condition, args: ["condition"], devices: null, madeOn: null },
+    argwhere: { name: "argwhere", publicName: "argwhere", overload: "", kind: "composite", run: argwhere, args: ["self"], devices: null, madeOn: null },
+    take_along_dim: { name: "take_along_dim", publicName: "takeAlongDim", overload: "", kind: "composite", run: take_along_dim, args: ["self","indices","dim","out"], devices: null, madeOn: null },
+    cat: { name: "cat", publicName: "cat", overload: "", kind: "op", run: cat, args: ["tensors","dim","out"], devices: [[0],[2],[]], madeOn: null },
+    stack: { name: "stack", publicName: "stack", overload: "", kind: "op", run: stack, args: ["tensors","dim","out"], devices: [[0],[2],[]], madeOn: null },
+    hstack: { name: "hstack", publicName: "hstack", overload: "", kind: "composite", run: hstack, args: ["tensors","out"], devices: null, madeOn: null },
+    vstack: { name: "vstack", publicName: "vstack", overload: "", kind: "composite", run: vstack, args: ["tensors","out"], devices: null, madeOn: null },
+    dstack: { name: "dstack", publicName: "dstack", overload: "", kind: "composite", run: dstack, args: ["tensors","out"], devices: null, madeOn: null },
+    column_stack: { name: "column_stack", publicName: "columnStack", overload: "", kind: "composite", run: column_stack, args: ["tensors","out"], devices: null, madeOn: null },
+    repeat: { name: "repeat", publicName: "repeat", overload: "", kind: "op", run: repeat, args: ["self","repeats"], devices: null, madeOn: null },
+    tile: { name: "tile", publicName: "tile", overload: "", kind: "composite", run: tile, args: ["self","dims"], devices: null, madeOn: null },
+    _repeat_each: { name: "_repeat_each", publicName: "_repeatEach", overload: "", kind: "op", run: _repeat_each, args: ["self","count","dim"], devices: null, madeOn: null },
+    repeat_interleave_self_int: { name: "repeat_interleave", publicName: "repeatInterleave", overload: "self_int", kind: "composite", run: repeat_interleave_self_int, args: ["self","repeats","dim","outputSize"], devices: null, madeOn: null },
+    repeat_interleave_self_Tensor: { name: "repeat_interleave", publicName: "repeatInterleave", overload: "self_Tensor", kind: "composite", run: repeat_interleave_self_Tensor, args: ["self","repeats","dim","outputSize"], devices: null, madeOn: null },
+    repeat_interleave_Tensor: { name: "repeat_interleave", publicName: "repeatInterleave", overload: "Tensor", kind: "composite", run: repeat_interleave_Tensor, args: ["repeats","outputSize"], devices: null, madeOn: null },
+    flip: { name: "flip", publicName: "flip", overload: "", kind: "op", run: flip, args: ["self","dims"], devices: null, madeOn: null },
+    roll: { name: "roll", publicName: "roll", overload: "", kind: "op", run: roll, args: ["self","shifts","dims"], devices: null, madeOn: null },
+    rot90: { name: "rot90", publicName: "rot90", overload: "", kind: "op", run: rot90, args: ["self","k","dims"], devices: null, madeOn: null },
+    fliplr: { name: "fliplr", publicName: "fliplr", overload: "", kind: "composite", run: fliplr, args: ["self"], devices: null, madeOn: null },
+    flipud: { name: "flipud", publicName: "flipud", overload: "", kind: "composite", run: flipud, args: ["self"], devices: null, madeOn: null },
+    _mse_loss: { name: "_mse_loss", publicName: "_mseLoss", overload: "", kind: "op", run: _mse_loss, args: ["self","target","reduction"], devices: [[0,1],[],[]], madeOn: null },
+    nn_functional_mse_loss: { name: "mse_loss", publicName: "mseLoss", overload: "", kind: "composite", run: nn_functional_mse_loss, args: ["input","target","sizeAverage","reduce","reduction","weight"], devices: null, madeOn: null },
+    nn_functional_l1_loss: { name: "l1_loss", publicName: "l1Loss", overload: "", kind: "composite", run: nn_functional_l1_loss, args: ["input","target","sizeAverage","reduce","reduction","weight"], devices: null, madeOn: null },
+    _smooth_l1_loss: { name: "_smooth_l1_loss", publicName: "_smoothL1Loss", overload: "", kind: "op", run: _smooth_l1_loss, args: ["self","target","reduction","beta"], devices: [[0,1],[],[]], madeOn: null },
+    nn_functional_smooth_l1_loss: { name: "smooth_l1_loss", publicName: "smoothL1Loss", overload: "", kind: "composite", run: nn_functional_smooth_l1_loss, args: ["input","target","sizeAverage","reduce","reduction","beta"], devices: null, madeOn: null },
+    _huber_loss: { name: "_huber_loss", publicName: "_huberLoss", overload: "", kind: "op", run: _huber_loss, args: ["self","target","reduction","delta"], devices: [[0,1],[],[]], madeOn: null },
+    nn_functional_huber_loss: { name: "huber_loss", publicName: "huberLoss", overload: "", kind: "composite", run: nn_functional_huber_loss, args: ["input","target","reduction","delta","weight"], devices: null, madeOn: null },
+    mm: { name: "mm", publicName: "mm", overload: "", kind: "op", run: mm, args: ["self","mat2","out"], devices: [[0,1],[2],[]], madeOn: null },
+    bmm: { name: "bmm", publicName: "bmm", overload: "", kind: "op", run: bmm, args: ["self","mat2","out"], devices: [[0,1],[2],[]], madeOn: null },
+    addmm: { name: "addmm", publicName: "addmm", overload: "", kind: "op", run: addmm, args: ["self","mat1","mat2","beta","alpha","out"], devices: [[0,1,2],[5],[]], madeOn: null },
+    addmm_: { name: "addmm_", publicName: "addmm", overload: "", kind: "op", run: addmm_, args: ["self","mat1","mat2","beta","alpha"], devices: [[0,1,2],[0],[]], madeOn: null },
+    baddbmm: { name: "baddbmm", publicName: "baddbmm", overload: "", kind: "op", run: baddbmm, args: ["self","batch1","batch2","beta","alpha","out"], devices: [[0,1,2],[5],[]], madeOn: null },
+    baddbmm_: { name: "baddbmm_", publicName: "baddbmm", overload: "", kind: "op", run: baddbmm_, args: ["self","batch1","batch2","beta","alpha"], devices: [[0,1,2],[0],[]], madeOn: null },
+    addbmm: { name: "addbmm", publicName: "addbmm", overload: "", kind: "op", run: addbmm, args: ["self","batch1","batch2","beta","alpha","out"], devices: [[0,1,2],[5],[]], madeOn: null },
+    addbmm_: { name: "addbmm_", publicName: "addbmm", overload: "", kind: "op", run: addbmm_, args: ["self","batch1","batch2","beta","alpha"], devices: [[0,1,2],[0],[]], madeOn: null },
+    mv: { name: "mv", publicName: "mv", overload: "", kind: "op", run: mv, args: ["self","vec","out"], devices: [[0,1],[2],[]], madeOn: null },
+    addmv: { name: "addmv", publicName: "addmv", overload: "", kind: "op", run: addmv, args: ["self","mat","vec","beta","alpha","out"], devices: [[0,1,2],[5],[]], madeOn: null },
+    addmv_: { name: "addmv_", publicName: "addmv", overload: "", kind: "op", run: addmv_, args: ["self","mat","vec","beta","alpha"], devices: [[0,1,2],[0],[]], madeOn: null },
+    dot: { name: "dot", publicName: "dot", overload: "", kind: "op", run: dot, args: ["self","tensor","out"], devices: [[0,1],[2],[]], madeOn: null },
+    vdot: { name: "vdot", publicName: "vdot", overload: "", kind: "op", run: vdot, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    addr: { name: "addr", publicName: "addr", overload: "", kind: "op", run: addr, args: ["self","vec1","vec2","beta","alpha","out"], devices: [[0,1,2],[5],[]], madeOn: null },
+    addr_: { name: "addr_", publicName: "addr", overload: "", kind: "op", run: addr_, args: ["self","vec1","vec2","beta","alpha"], devices: [[0,1,2],[0],[]], madeOn: null },
+    matmul: { name: "matmul", publicName: "matmul", overload: "", kind: "composite", run: matmul, args: ["self","other","out"], devices: null, madeOn: null },
+    outer: { name: "outer", publicName: "outer", overload: "", kind: "composite", run: outer, args: ["self","vec2","out"], devices: null, madeOn: null },
+    inner: { name: "inner", publicName: "inner", overload: "", kind: "composite", run: inner, args: ["self","other","out"], devices: null, madeOn: null },
+    _softmax: { name: "_softmax", publicName: "_softmax", overload: "", kind: "op", run: _softmax, args: ["self","dim","out"], devices: [[0],[2],[]], madeOn: null },
+    _log_softmax: { name: "_log_softmax", publicName: "_logSoftmax", overload: "", kind: "op", run: _log_softmax, args: ["self","dim","out"], devices: [[0],[2],[]], madeOn: null },
+    _softmax_backward_data: { name: "_softmax_backward_data", publicName: "_softmaxBackwardData", overload: "", kind: "op", run: _softmax_backward_data, args: ["gradOutput","output","dim","inputDtype"], devices: [[0,1],[],[]], madeOn: null },
+    _log_softmax_backward_data: { name: "_log_softmax_backward_data", publicName: "_logSoftmaxBackwardData", overload: "", kind: "op", run: _log_softmax_backward_data, args: ["gradOutput","output","dim","inputDtype"], devices: [[0,1],[],[]], madeOn: null },
+    softmax: { name: "softmax", publicName: "softmax", overload: "", kind: "composite", run: softmax, args: ["self","dim","dtype","out"], devices: null, madeOn: null },
+    log_softmax: { name: "log_softmax", publicName: "logSoftmax", overload: "", kind: "composite", run: log_softmax, args: ["self","dim","dtype","out"], devices: null, madeOn: null },
+    nn_functional_softmax: { name: "softmax", publicName: "softmax", overload: "", kind: "composite", run: nn_functional_softmax, args: ["input","dim","dtype"], devices: null, madeOn: null },
+    nn_functional_log_softmax: { name: "log_softmax", publicName: "logSoftmax", overload: "", kind: "composite", run: nn_functional_log_softmax, args: ["input","dim","dtype"], devices: null, madeOn: null },
+    nn_functional_softmin: { name: "softmin", publicName: "softmin", overload: "", kind: "composite", run: nn_functional_softmin, args: ["input","dim","dtype"], devices: null, madeOn: null },
+    nn_functional_linear: { name: "linear", publicName: "linear", overload: "", kind: "composite", run: nn_functional_linear, args: ["input","weight","bias"], devices: null, madeOn: null },
+    nn_functional_dropout: { name: "dropout", publicName: "dropout", overload: "", kind: "composite", run: nn_functional_dropout, args: ["input","p","training","inplace"], devices: null, madeOn: null },
+    nn_functional_relu: { name: "relu", publicName: "relu", overload: "", kind: "composite", run: nn_functional_relu, args: ["input","inplace"], devices: null, madeOn: null },
+    nn_functional_relu_: { name: "relu_", publicName: "relu_", overload: "", kind: "composite", run: nn_functional_relu_, args: ["input"], devices: null, madeOn: null },
+    nn_functional_layer_norm: { name: "layer_norm", publicName: "layerNorm", overload: "", kind: "composite", run: nn_functional_layer_norm, args: ["input","normalizedShape","weight","bias","eps"], devices: null, madeOn: null },
+    linalg_vector_norm: { name: "vector_norm", publicName: "vectorNorm", overload: "", kind: "op", run: linalg_vector_norm, args: ["self","ord","dim","keepdim","dtype","out"], devices: [[0],[5],[]], madeOn: null },
+    norm: { name: "norm", publicName: "norm", overload: "", kind: "composite", run: norm, args: ["self","p","dim","keepdim","dtype","out"], devices: null, madeOn: null },
+    norm_String: { name: "norm", publicName: "norm", overload: "String", kind: "composite", run: norm_String, args: ["self","p","dim","keepdim","dtype","out"], devices: null, madeOn: null },
+    acos: { name: "acos", publicName: "acos", overload: "", kind: "pointwise", run: acos, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    acos_: { name: "acos_", publicName: "acos", overload: "", kind: "pointwise", run: acos_, args: ["self"], devices: null, madeOn: null },
+    asin: { name: "asin", publicName: "asin", overload: "", kind: "pointwise", run: asin, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    asin_: { name: "asin_", publicName: "asin", overload: "", kind: "pointwise", run: asin_, args: ["self"], devices: null, madeOn: null },
+    atan: { name: "atan", publicName: "atan", overload: "", kind: "pointwise", run: atan, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    atan_: { name: "atan_", publicName: "atan", overload: "", kind: "pointwise", run: atan_, args: ["self"], devices: null, madeOn: null },
+    tan: { name: "tan", publicName: "tan", overload: "", kind: "pointwise", run: tan, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    tan_: { name: "tan_", publicName: "tan", overload: "", kind: "pointwise", run: tan_, args: ["self"], devices: null, madeOn: null },
+    sinh: { name: "sinh", publicName: "sinh", overload: "", kind: "pointwise", run: sinh, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    sinh_: { name: "sinh_", publicName: "sinh", overload: "", kind: "pointwise", run: sinh_, args: ["self"], devices: null, madeOn: null },
+    cosh: { name: "cosh", publicName: "cosh", overload: "", kind: "pointwise", run: cosh, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    cosh_: { name: "cosh_", publicName: "cosh", overload: "", kind: "pointwise", run: cosh_, args: ["self"], devices: null, madeOn: null },
+    acosh: { name: "acosh", publicName: "acosh", overload: "", kind: "pointwise", run: acosh, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    acosh_: { name: "acosh_", publicName: "acosh", overload: "", kind: "pointwise", run: acosh_, args: ["self"], devices: null, madeOn: null },
+    asinh: { name: "asinh", publicName: "asinh", overload: "", kind: "pointwise", run: asinh, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    asinh_: { name: "asinh_", publicName: "asinh", overload: "", kind: "pointwise", run: asinh_, args: ["self"], devices: null, madeOn: null },
+    atanh: { name: "atanh", publicName: "atanh", overload: "", kind: "pointwise", run: atanh, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    atanh_: { name: "atanh_", publicName: "atanh", overload: "", kind: "pointwise", run: atanh_, args: ["self"], devices: null, madeOn: null },
+    log2: { name: "log2", publicName: "log2", overload: "", kind: "pointwise", run: log2, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    log2_: { name: "log2_", publicName: "log2", overload: "", kind: "pointwise", run: log2_, args: ["self"], devices: null, madeOn: null },
+    log10: { name: "log10", publicName: "log10", overload: "", kind: "pointwise", run: log10, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    log10_: { name: "log10_", publicName: "log10", overload: "", kind: "pointwise", run: log10_, args: ["self"], devices: null, madeOn: null },
+    exp2: { name: "exp2", publicName: "exp2", overload: "", kind: "pointwise", run: exp2, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    exp2_: { name: "exp2_", publicName: "exp2", overload: "", kind: "pointwise", run: exp2_, args: ["self"], devices: null, madeOn: null },
+    deg2rad: { name: "deg2rad", publicName: "deg2rad", overload: "", kind: "pointwise", run: deg2rad, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    deg2rad_: { name: "deg2rad_", publicName: "deg2rad", overload: "", kind: "pointwise", run: deg2rad_, args: ["self"], devices: null, madeOn: null },
+    rad2deg: { name: "rad2deg", publicName: "rad2deg", overload: "", kind: "pointwise", run: rad2deg, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    rad2deg_: { name: "rad2deg_", publicName: "rad2deg", overload: "", kind: "pointwise", run: rad2deg_, args: ["self"], devices: null, madeOn: null },
+    logit: { name: "logit", publicName: "logit", overload: "", kind: "pointwise", run: logit, args: ["self","eps","out"], devices: [[0],[2],[]], madeOn: null },
+    logit_: { name: "logit_", publicName: "logit", overload: "", kind: "pointwise", run: logit_, args: ["self","eps"], devices: null, madeOn: null },
+    clamp_min: { name: "clamp_min", publicName: "clampMin", overload: "", kind: "pointwise", run: clamp_min, args: ["self","min","out"], devices: [[0],[2],[]], madeOn: null },
+    clamp_min_: { name: "clamp_min_", publicName: "clampMin", overload: "", kind: "pointwise", run: clamp_min_, args: ["self","min"], devices: null, madeOn: null },
+    clamp_min_Tensor: { name: "clamp_min", publicName: "clampMin", overload: "Tensor", kind: "pointwise", run: clamp_min_Tensor, args: ["self","min","out"], devices: [[0,1],[2],[]], madeOn: null },
+    clamp_min_Tensor_: { name: "clamp_min_", publicName: "clampMin", overload: "Tensor", kind: "pointwise", run: clamp_min_Tensor_, args: ["self","min"], devices: [[0,1],[0],[]], madeOn: null },
+    clamp_max: { name: "clamp_max", publicName: "clampMax", overload: "", kind: "pointwise", run: clamp_max, args: ["self","max","out"], devices: [[0],[2],[]], madeOn: null },
+    clamp_max_: { name: "clamp_max_", publicName: "clampMax", overload: "", kind: "pointwise", run: clamp_max_, args: ["self","max"], devices: null, madeOn: null },
+    clamp_max_Tensor: { name: "clamp_max", publicName: "clampMax", overload: "Tensor", kind: "pointwise", run: clamp_max_Tensor, args: ["self","max","out"], devices: [[0,1],[2],[]], madeOn: null },
+    clamp_max_Tensor_: { name: "clamp_max_", publicName: "clampMax", overload: "Tensor", kind: "pointwise", run: clamp_max_Tensor_, args: ["self","max"], devices: [[0,1],[0],[]], madeOn: null },
+    logaddexp: { name: "logaddexp", publicName: "logaddexp", overload: "", kind: "pointwise", run: logaddexp, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    logaddexp2: { name: "logaddexp2", publicName: "logaddexp2", overload: "", kind: "pointwise", run: logaddexp2, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    eq: { name: "eq", publicName: "eq", overload: "", kind: "pointwise", run: eq, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    eq_: { name: "eq_", publicName: "eq", overload: "", kind: "pointwise", run: eq_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
+    ne: { name: "ne", publicName: "ne", overload: "", kind: "pointwise", run: ne, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    ne_: { name: "ne_", publicName: "ne", overload: "", kind: "pointwise", run: ne_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
+    lt: { name: "lt", publicName: "lt", overload: "", kind: "pointwise", run: lt, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    lt_: { name: "lt_", publicName: "lt", overload: "", kind: "pointwise", run: lt_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
+    le: { name: "le", publicName: "le", overload: "", kind: "pointwise", run: le, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    le_: { name: "le_", publicName: "le", overload: "", kind: "pointwise", run: le_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
+    gt: { name: "gt", publicName: "gt", overload: "", kind: "pointwise", run: gt, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    gt_: { name: "gt_", publicName: "gt", overload: "", kind: "pointwise", run: gt_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
+    ge: { name: "ge", publicName: "ge", overload: "", kind: "pointwise", run: ge, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    ge_: { name: "ge_", publicName: "ge", overload: "", kind: "pointwise", run: ge_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
+    logical_and: { name: "logical_and", publicName: "logicalAnd", overload: "", kind: "pointwise", run: logical_and, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    logical_and_: { name: "logical_and_", publicName: "logicalAnd", overload: "", kind: "pointwise", run: logical_and_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
+    logical_or: { name: "logical_or", publicName: "logicalOr", overload: "", kind: "pointwise", run: logical_or, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    logical_or_: { name: "logical_or_", publicName: "logicalOr", overload: "", kind: "pointwise", run: logical_or_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
+    bitwise_and: { name: "bitwise_and", publicName: "bitwiseAnd", overload: "", kind: "pointwise", run: bitwise_and, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    bitwise_and_: { name: "bitwise_and_", publicName: "bitwiseAnd", overload: "", kind: "pointwise", run: bitwise_and_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
+    bitwise_or: { name: "bitwise_or", publicName: "bitwiseOr", overload: "", kind: "pointwise", run: bitwise_or, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    bitwise_or_: { name: "bitwise_or_", publicName: "bitwiseOr", overload: "", kind: "pointwise", run: bitwise_or_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
+    bitwise_xor: { name: "bitwise_xor", publicName: "bitwiseXor", overload: "", kind: "pointwise", run: bitwise_xor, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    bitwise_xor_: { name: "bitwise_xor_", publicName: "bitwiseXor", overload: "", kind: "pointwise", run: bitwise_xor_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
+    hypot: { name: "hypot", publicName: "hypot", overload: "", kind: "pointwise", run: hypot, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    hypot_: { name: "hypot_", publicName: "hypot", overload: "", kind: "pointwise", run: hypot_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
+    nextafter: { name: "nextafter", publicName: "nextafter", overload: "", kind: "pointwise", run: nextafter, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    nextafter_: { name: "nextafter_", publicName: "nextafter", overload: "", kind: "pointwise", run: nextafter_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
+    heaviside: { name: "heaviside", publicName: "heaviside", overload: "", kind: "pointwise", run: heaviside, args: ["self","values","out"], devices: [[0,1],[2],[]], madeOn: null },
+    heaviside_: { name: "heaviside_", publicName: "heaviside", overload: "", kind: "pointwise", run: heaviside_, args: ["self","values"], devices: [[0,1],[0],[]], madeOn: null },
+    gcd: { name: "gcd", publicName: "gcd", overload: "", kind: "pointwise", run: gcd, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    gcd_: { name: "gcd_", publicName: "gcd", overload: "", kind: "pointwise", run: gcd_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
+    lcm: { name: "lcm", publicName: "lcm", overload: "", kind: "pointwise", run: lcm, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    lcm_: { name: "lcm_", publicName: "lcm", overload: "", kind: "pointwise", run: lcm_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
+    fmax: { name: "fmax", publicName: "fmax", overload: "", kind: "pointwise", run: fmax, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    fmin: { name: "fmin", publicName: "fmin", overload: "", kind: "pointwise", run: fmin, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    ldexp: { name: "ldexp", publicName: "ldexp", overload: "", kind: "pointwise", run: ldexp, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    ldexp_: { name: "ldexp_", publicName: "ldexp", overload: "", kind: "pointwise", run: ldexp_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
+    logical_xor: { name: "logical_xor", publicName: "logicalXor", overload: "", kind: "pointwise", run: logical_xor, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    logical_xor_: { name: "logical_xor_", publicName: "logicalXor", overload: "", kind: "pointwise", run: logical_xor_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
+    isinf: { name: "isinf", publicName: "isinf", overload: "", kind: "pointwise", run: isinf, args: ["self"], devices: null, madeOn: null },
+    isfinite: { name: "isfinite", publicName: "isfinite", overload: "", kind: "pointwise", run: isfinite, args: ["self"], devices: null, madeOn: null },
+    isposinf: { name: "isposinf", publicName: "isposinf", overload: "", kind: "pointwise", run: isposinf, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    isneginf: { name: "isneginf", publicName: "isneginf", overload: "", kind: "pointwise", run: isneginf, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    signbit: { name: "signbit", publicName: "signbit", overload: "", kind: "pointwise", run: signbit, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    nan_to_num: { name: "nan_to_num", publicName: "nanToNum", overload: "", kind: "pointwise", run: nan_to_num, args: ["self","nan","posinf","neginf","out"], devices: [[0],[4],[]], madeOn: null },
+    nan_to_num_: { name: "nan_to_num_", publicName: "nanToNum", overload: "", kind: "pointwise", run: nan_to_num_, args: ["self","nan","posinf","neginf"], devices: null, madeOn: null },
+    cube: { name: "cube", publicName: "cube", overload: "", kind: "pointwise", run: cube, args: ["self"], devices: null, madeOn: null },
+    reciprocal: { name: "reciprocal", publicName: "reciprocal", overload: "", kind: "pointwise", run: reciprocal, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    reciprocal_: { name: "reciprocal_", publicName: "reciprocal", overload: "", kind: "pointwise", run: reciprocal_, args: ["self"], devices: null, madeOn: null },
+    rsqrt: { name: "rsqrt", publicName: "rsqrt", overload: "", kind: "pointwise", run: rsqrt, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    rsqrt_: { name: "rsqrt_", publicName: "rsqrt", overload: "", kind: "pointwise", run: rsqrt_, args: ["self"], devices: null, madeOn: null },
+    expm1: { name: "expm1", publicName: "expm1", overload: "", kind: "pointwise", run: expm1, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    expm1_: { name: "expm1_", publicName: "expm1", overload: "", kind: "pointwise", run: expm1_, args: ["self"], devices: null, madeOn: null },
+    sign: { name: "sign", publicName: "sign", overload: "", kind: "pointwise", run: sign, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    sign_: { name: "sign_", publicName: "sign", overload: "", kind: "pointwise", run: sign_, args: ["self"], devices: null, madeOn: null },
+    sgn: { name: "sgn", publicName: "sgn", overload: "", kind: "pointwise", run: sgn, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    sgn_: { name: "sgn_", publicName: "sgn", overload: "", kind: "pointwise", run: sgn_, args: ["self"], devices: null, madeOn: null },
+    abs: { name: "abs", publicName: "abs", overload: "", kind: "pointwise", run: abs, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    abs_: { name: "abs_", publicName: "abs", overload: "", kind: "pointwise", run: abs_, args: ["self"], devices: null, madeOn: null },
+    neg: { name: "neg", publicName: "neg", overload: "", kind: "pointwise", run: neg, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    neg_: { name: "neg_", publicName: "neg", overload: "", kind: "pointwise", run: neg_, args: ["self"], devices: null, madeOn: null },
+    exp: { name: "exp", publicName: "exp", overload: "", kind: "pointwise", run: exp, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    exp_: { name: "exp_", publicName: "exp", overload: "", kind: "pointwise", run: exp_, args: ["self"], devices: null, madeOn: null },
+    log: { name: "log", publicName: "log", overload: "", kind: "pointwise", run: log, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    log_: { name: "log_", publicName: "log", overload: "", kind: "pointwise", run: log_, args: ["self"], devices: null, madeOn: null },
+    log1p: { name: "log1p", publicName: "log1p", overload: "", kind: "pointwise", run: log1p, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    log1p_: { name: "log1p_", publicName: "log1p", overload: "", kind: "pointwise", run: log1p_, args: ["self"], devices: null, madeOn: null },
+    sqrt: { name: "sqrt", publicName: "sqrt", overload: "", kind: "pointwise", run: sqrt, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    sqrt_: { name: "sqrt_", publicName: "sqrt", overload: "", kind: "pointwise", run: sqrt_, args: ["self"], devices: null, madeOn: null },
+    tanh: { name: "tanh", publicName: "tanh", overload: "", kind: "pointwise", run: tanh, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    tanh_: { name: "tanh_", publicName: "tanh", overload: "", kind: "pointwise", run: tanh_, args: ["self"], devices: null, madeOn: null },
+    sigmoid: { name: "sigmoid", publicName: "sigmoid", overload: "", kind: "pointwise", run: sigmoid, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    sigmoid_: { name: "sigmoid_", publicName: "sigmoid", overload: "", kind: "pointwise", run: sigmoid_, args: ["self"], devices: null, madeOn: null },
+    sin: { name: "sin", publicName: "sin", overload: "", kind: "pointwise", run: sin, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    sin_: { name: "sin_", publicName: "sin", overload: "", kind: "pointwise", run: sin_, args: ["self"], devices: null, madeOn: null },
+    cos: { name: "cos", publicName: "cos", overload: "", kind: "pointwise", run: cos, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    cos_: { name: "cos_", publicName: "cos", overload: "", kind: "pointwise", run: cos_, args: ["self"], devices: null, madeOn: null },
+    relu: { name: "relu", publicName: "relu", overload: "", kind: "pointwise", run: relu, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    relu_: { name: "relu_", publicName: "relu", overload: "", kind: "pointwise", run: relu_, args: ["self"], devices: null, madeOn: null },
+    isnan: { name: "isnan", publicName: "isnan", overload: "", kind: "pointwise", run: isnan, args: ["self"], devices: null, madeOn: null },
+    bitwise_not: { name: "bitwise_not", publicName: "bitwiseNot", overload: "", kind: "pointwise", run: bitwise_not, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    bitwise_not_: { name: "bitwise_not_", publicName: "bitwiseNot", overload: "", kind: "pointwise", run: bitwise_not_, args: ["self"], devices: null, madeOn: null },
+    logical_not: { name: "logical_not", publicName: "logicalNot", overload: "", kind: "pointwise", run: logical_not, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    logical_not_: { name: "logical_not_", publicName: "logicalNot", overload: "", kind: "pointwise", run: logical_not_, args: ["self"], devices: null, madeOn: null },
+    floor: { name: "floor", publicName: "floor", overload: "", kind: "pointwise", run: floor, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    floor_: { name: "floor_", publicName: "floor", overload: "", kind: "pointwise", run: floor_, args: ["self"], devices: null, madeOn: null },
+    ceil: { name: "ceil", publicName: "ceil", overload: "", kind: "pointwise", run: ceil, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    ceil_: { name: "ceil_", publicName: "ceil", overload: "", kind: "pointwise", run: ceil_, args: ["self"], devices: null, madeOn: null },
+    trunc: { name: "trunc", publicName: "trunc", overload: "", kind: "pointwise", run: trunc, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    trunc_: { name: "trunc_", publicName: "trunc", overload: "", kind: "pointwise", run: trunc_, args: ["self"], devices: null, madeOn: null },
+    round: { name: "round", publicName: "round", overload: "", kind: "pointwise", run: round, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    round_: { name: "round_", publicName: "round", overload: "", kind: "pointwise", run: round_, args: ["self"], devices: null, madeOn: null },
+    round_decimals: { name: "round", publicName: "round", overload: "decimals", kind: "pointwise", run: round_decimals, args: ["self","decimals","out"], devices: [[0],[2],[]], madeOn: null },
+    round_decimals_: { name: "round_", publicName: "round", overload: "decimals", kind: "pointwise", run: round_decimals_, args: ["self","decimals"], devices: null, madeOn: null },
+    frac: { name: "frac", publicName: "frac", overload: "", kind: "pointwise", run: frac, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    frac_: { name: "frac_", publicName: "frac", overload: "", kind: "pointwise", run: frac_, args: ["self"], devices: null, madeOn: null },
+    isreal: { name: "isreal", publicName: "isreal", overload: "", kind: "composite", run: isreal, args: ["self"], devices: null, madeOn: null },
+    add: { name: "add", publicName: "add", overload: "", kind: "pointwise", run: add, args: ["self","other","alpha","out"], devices: [[0,1],[3],[]], madeOn: null },
+    add_: { name: "add_", publicName: "add", overload: "", kind: "pointwise", run: add_, args: ["self","other","alpha"], devices: [[0,1],[0],[]], madeOn: null },
+    sub: { name: "sub", publicName: "sub", overload: "", kind: "pointwise", run: sub, args: ["self","other","alpha","out"], devices: [[0,1],[3],[]], madeOn: null },
+    sub_: { name: "sub_", publicName: "sub", overload: "", kind: "pointwise", run: sub_, args: ["self","other","alpha"], devices: [[0,1],[0],[]], madeOn: null },
+    rsub: { name: "rsub", publicName: "rsub", overload: "", kind: "pointwise", run: rsub, args: ["self","other","alpha"], devices: [[0,1],[],[]], madeOn: null },
+    mul: { name: "mul", publicName: "mul", overload: "", kind: "pointwise", run: mul, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    mul_: { name: "mul_", publicName: "mul", overload: "", kind: "pointwise", run: mul_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
+    div: { name: "div", publicName: "div", overload: "", kind: "pointwise", run: div, args: ["self","other","roundingMode","out"], devices: [[0,1],[3],[]], madeOn: null },
+    div_: { name: "div_", publicName: "div", overload: "", kind: "pointwise", run: div_, args: ["self","other","roundingMode"], devices: [[0,1],[0],[]], madeOn: null },
+    true_divide: { name: "true_divide", publicName: "trueDivide", overload: "", kind: "pointwise", run: true_divide, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    true_divide_: { name: "true_divide_", publicName: "trueDivide", overload: "", kind: "pointwise", run: true_divide_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
+    floor_divide: { name: "floor_divide", publicName: "floorDivide", overload: "", kind: "pointwise", run: floor_divide, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    floor_divide_: { name: "floor_divide_", publicName: "floorDivide", overload: "", kind: "pointwise", run: floor_divide_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
+    remainder: { name: "remainder", publicName: "remainder", overload: "", kind: "pointwise", run: remainder, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    remainder_: { name: "remainder_", publicName: "remainder", overload: "", kind: "pointwise", run: remainder_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
+    remainder_Scalar_Tensor: { name: "remainder", publicName: "remainder", overload: "Scalar_Tensor", kind: "pointwise", run: remainder_Scalar_Tensor, args: ["self","other"], devices: null, madeOn: null },
+    fmod: { name: "fmod", publicName: "fmod", overload: "", kind: "pointwise", run: fmod, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    fmod_: { name: "fmod_", publicName: "fmod", overload: "", kind: "pointwise", run: fmod_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
+    pow_Tensor: { name: "pow", publicName: "pow", overload: "Tensor", kind: "pointwise", run: pow_Tensor, args: ["self","exponent","out"], devices: [[0,1],[2],[]], madeOn: null },
+    pow_Tensor_: { name: "pow_", publicName: "pow", overload: "Tensor", kind: "pointwise", run: pow_Tensor_, args: ["self","exponent"], devices: [[0,1],[0],[]], madeOn: null },
+    pow: { name: "pow", publicName: "pow", overload: "", kind: "pointwise", run: pow, args: ["self","exponent","out"], devices: [[0],[2],[]], madeOn: null },
+    pow_: { name: "pow_", publicName: "pow", overload: "", kind: "pointwise", run: pow_, args: ["self","exponent"], devices: null, madeOn: null },
+    pow_Scalar: { name: "pow", publicName: "pow", overload: "Scalar", kind: "pointwise", run: pow_Scalar, args: ["self","exponent","out"], devices: [[1],[2],[]], madeOn: null },
+    square: { name: "square", publicName: "square", overload: "", kind: "composite", run: square, args: ["self","out"], devices: null, madeOn: null },
+    square_: { name: "square_", publicName: "square", overload: "", kind: "composite", run: square_, args: ["self"], devices: null, madeOn: null },
+    maximum: { name: "maximum", publicName: "maximum", overload: "", kind: "pointwise", run: maximum, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    minimum: { name: "minimum", publicName: "minimum", overload: "", kind: "pointwise", run: minimum, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    atan2: { name: "atan2", publicName: "atan2", overload: "", kind: "pointwise", run: atan2, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    atan2_: { name: "atan2_", publicName: "atan2", overload: "", kind: "pointwise", run: atan2_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
+    copysign: { name: "copysign", publicName: "copysign", overload: "", kind: "pointwise", run: copysign, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    copysign_: { name: "copysign_", publicName: "copysign", overload: "", kind: "pointwise", run: copysign_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
+    lerp: { name: "lerp", publicName: "lerp", overload: "", kind: "pointwise", run: lerp, args: ["self","end","weight","out"], devices: [[0,1,2],[3],[]], madeOn: null },
+    lerp_: { name: "lerp_", publicName: "lerp", overload: "", kind: "pointwise", run: lerp_, args: ["self","end","weight"], devices: [[0,1,2],[0],[]], madeOn: null },
+    addcmul: { name: "addcmul", publicName: "addcmul", overload: "", kind: "pointwise", run: addcmul, args: ["self","tensor1","tensor2","value","out"], devices: [[0,1,2],[4],[]], madeOn: null },
+    addcmul_: { name: "addcmul_", publicName: "addcmul", overload: "", kind: "pointwise", run: addcmul_, args: ["self","tensor1","tensor2","value"], devices: [[0,1,2],[0],[]], madeOn: null },
+    addcdiv: { name: "addcdiv", publicName: "addcdiv", overload: "", kind: "pointwise", run: addcdiv, args: ["self","tensor1","tensor2","value","out"], devices: [[0,1,2],[4],[]], madeOn: null },
+    addcdiv_: { name: "addcdiv_", publicName: "addcdiv", overload: "", kind: "pointwise", run: addcdiv_, args: ["self","tensor1","tensor2","value"], devices: [[0,1,2],[0],[]], madeOn: null },
+    clamp_Tensor: { name: "clamp", publicName: "clamp", overload: "Tensor", kind: "pointwise", run: clamp_Tensor, args: ["self","min","max","out"], devices: [[0,1,2],[3],[]], madeOn: null },
+    clamp_Tensor_: { name: "clamp_", publicName: "clamp", overload: "Tensor", kind: "pointwise", run: clamp_Tensor_, args: ["self","min","max"], devices: [[0,1,2],[0],[]], madeOn: null },
+    clamp: { name: "clamp", publicName: "clamp", overload: "", kind: "pointwise", run: clamp, args: ["self","min","max","out"], devices: [[0],[3],[]], madeOn: null },
+    clamp_: { name: "clamp_", publicName: "clamp", overload: "", kind: "pointwise", run: clamp_, args: ["self","min","max"], devices: null, madeOn: null },
+    where: { name: "where", publicName: "where", overload: "", kind: "pointwise", run: where, args: ["condition","self","other","out"], devices: [[0,1,2],[3],[]], madeOn: null },
+    rand: { name: "rand", publicName: "rand", overload: "", kind: "factory", run: rand, args: ["size","generator","dtype","device","requiresGrad","out"], devices: null, madeOn: 3 },
+    randn: { name: "randn", publicName: "randn", overload: "", kind: "factory", run: randn, args: ["size","generator","dtype","device","requiresGrad","out"], devices: null, madeOn: 3 },
+    randint: { name: "randint", publicName: "randint", overload: "", kind: "factory", run: randint, args: ["high","size","generator","dtype","device","requiresGrad","out"], devices: null, madeOn: 4 },
+    randint_low: { name: "randint", publicName: "randint", overload: "low", kind: "factory", run: randint_low, args: ["low","high","size","generator","dtype","device","requiresGrad","out"], devices: null, madeOn: 5 },
+    randperm: { name: "randperm", publicName: "randperm", overload: "", kind: "factory", run: randperm, args: ["n","generator","dtype","device","requiresGrad","out"], devices: null, madeOn: 3 },
+    rand_like: { name: "rand_like", publicName: "randLike", overload: "", kind: "factory", run: rand_like, args: ["self","generator","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 3 },
+    randn_like: { name: "randn_like", publicName: "randnLike", overload: "", kind: "factory", run: randn_like, args: ["self","generator","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 3 },
+    randint_like: { name: "randint_like", publicName: "randintLike", overload: "", kind: "factory", run: randint_like, args: ["self","high","generator","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 4 },
+    randint_like_low: { name: "randint_like", publicName: "randintLike", overload: "low", kind: "factory", run: randint_like_low, args: ["self","low","high","generator","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 5 },
+    normal: { name: "normal", publicName: "normal", overload: "", kind: "op", run: normal, args: ["mean","std","generator","out"], devices: [[0,1],[3],[]], madeOn: null },
+    normal_Tensor_float: { name: "normal", publicName: "normal", overload: "Tensor_float", kind: "op", run: normal_Tensor_float, args: ["mean","std","generator","out"], devices: [[0],[3],[]], madeOn: null },
+    normal_float_Tensor: { name: "normal", publicName: "normal", overload: "float_Tensor", kind: "op", run: normal_float_Tensor, args: ["mean","std","generator","out"], devices: [[1],[3],[]], madeOn: null },
+    normal_float_float: { name: "normal", publicName: "normal", overload: "float_float", kind: "factory", run: normal_float_float, args: ["mean","std","size","generator","dtype","device","requiresGrad","out"], devices: null, madeOn: 5 },
+    normal_inplace_: { name: "normal_", publicName: "normal", overload: "inplace", kind: "op", run: normal_inplace_, args: ["self","mean","std","generator"], devices: null, madeOn: null },
+    uniform_: { name: "uniform_", publicName: "uniform", overload: "", kind: "op", run: uniform_, args: ["self","from","to","generator"], devices: null, madeOn: null },
+    exponential_: { name: "exponential_", publicName: "exponential", overload: "", kind: "op", run: exponential_, args: ["self","lambd","generator"], devices: null, madeOn: null },
+    cauchy_: { name: "cauchy_", publicName: "cauchy", overload: "", kind: "op", run: cauchy_, args: ["self","median","sigma","generator"], devices: null, madeOn: null },
+    log_normal_: { name: "log_normal_", publicName: "logNormal", overload: "", kind: "op", run: log_normal_, args: ["self","mean","std","generator"], devices: null, madeOn: null },
+    geometric_: { name: "geometric_", publicName: "geometric", overload: "", kind: "op", run: geometric_, args: ["self","p","generator"], devices: null, madeOn: null },
+    random_: { name: "random_", publicName: "random", overload: "", kind: "op", run: random_, args: ["self","generator"], devices: null, madeOn: null },
+    random_to_: { name: "random_", publicName: "random", overload: "to", kind: "op", run: random_to_, args: ["self","to","generator"], devices: null, madeOn: null },
+    random_from_: { name: "random_", publicName: "random", overload: "from", kind: "op", run: random_from_, args: ["self","from","to","generator"], devices: null, madeOn: null },
+    bernoulli_Tensor_: { name: "bernoulli_", publicName: "bernoulli", overload: "Tensor", kind: "op", run: bernoulli_Tensor_, args: ["self","p","generator"], devices: [[0,1],[0],[]], madeOn: null },
+    bernoulli_float_: { name: "bernoulli_", publicName: "bernoulli", overload: "float", kind: "op", run: bernoulli_float_, args: ["self","p","generator"], devices: null, madeOn: null },
+    bernoulli: { name: "bernoulli", publicName: "bernoulli", overload: "", kind: "op", run: bernoulli, args: ["self","generator","out"], devices: [[0],[2],[]], madeOn: null },
+    bernoulli_p: { name: "bernoulli", publicName: "bernoulli", overload: "p", kind: "op", run: bernoulli_p, args: ["self","p","generator"], devices: null, madeOn: null },
+    multinomial: { name: "multinomial", publicName: "multinomial", overload: "", kind: "op", run: multinomial, args: ["self","numSamples","replacement","generator","out"], devices: [[0],[4],[]], madeOn: null },
+    sum: { name: "sum", publicName: "sum", overload: "", kind: "op", run: sum, args: ["self","dtype","out"], devices: [[0],[2],[]], madeOn: null },
+    sum_dim_IntList: { name: "sum", publicName: "sum", overload: "dim_IntList", kind: "op", run: sum_dim_IntList, args: ["self","dim","keepdim","dtype","out"], devices: [[0],[4],[]], madeOn: null },
+    mean: { name: "mean", publicName: "mean", overload: "", kind: "op", run: mean, args: ["self","dtype","out"], devices: [[0],[2],[]], madeOn: null },
+    mean_dim: { name: "mean", publicName: "mean", overload: "dim", kind: "op", run: mean_dim, args: ["self","dim","keepdim","dtype","out"], devices: [[0],[4],[]], madeOn: null },
+    prod: { name: "prod", publicName: "prod", overload: "", kind: "op", run: prod, args: ["self","dtype","out"], devices: [[0],[2],[]], madeOn: null },
+    prod_dim_int: { name: "prod", publicName: "prod", overload: "dim_int", kind: "op", run: prod_dim_int, args: ["self","dim","keepdim","dtype","out"], devices: [[0],[4],[]], madeOn: null },
+    max: { name: "max", publicName: "max", overload: "", kind: "op", run: max, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    max_other: { name: "max", publicName: "max", overload: "other", kind: "composite", run: max_other, args: ["self","other","out"], devices: null, madeOn: null },
+    max_dim: { name: "max", publicName: "max", overload: "dim", kind: "op", run: max_dim, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null },
+    min: { name: "min", publicName: "min", overload: "", kind: "op", run: min, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    min_other: { name: "min", publicName: "min", overload: "other", kind: "composite", run: min_other, args: ["self","other","out"], devices: null, madeOn: null },
+    min_dim: { name: "min", publicName: "min", overload: "dim", kind: "op", run: min_dim, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null },
+    amax: { name: "amax", publicName: "amax", overload: "", kind: "op", run: amax, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null },
+    amin: { name: "amin", publicName: "amin", overload: "", kind: "op", run: amin, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null },
+    argmax: { name: "argmax", publicName: "argmax", overload: "", kind: "op", run: argmax, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null },
+    argmin: { name: "argmin", publicName: "argmin", overload: "", kind: "op", run: argmin, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null },
+    all: { name: "all", publicName: "all", overload: "", kind: "op", run: all, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    all_dims: { name: "all", publicName: "all", overload: "dims", kind: "op", run: all_dims, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null },
+    any: { name: "any", publicName: "any", overload: "", kind: "op", run: any, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    any_dims: { name: "any", publicName: "any", overload: "dims", kind: "op", run: any_dims, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null },
+    equal: { name: "equal", publicName: "equal", overload: "", kind: "op", run: equal, args: ["self","other"], devices: [[0,1],[],[]], madeOn: null },
+    isclose: { name: "isclose", publicName: "isclose", overload: "", kind: "op", run: isclose, args: ["self","other","rtol","atol","equalNan"], devices: [[0,1],[],[]], madeOn: null },
+    allclose: { name: "allclose", publicName: "allclose", overload: "", kind: "op", run: allclose, args: ["self","other","rtol","atol","equalNan"], devices: [[0,1],[],[]], madeOn: null },
+    cumsum: { name: "cumsum", publicName: "cumsum", overload: "", kind: "op", run: cumsum, args: ["self","dim","dtype","out"], devices: [[0],[3],[]], madeOn: null },
+    cumsum_: { name: "cumsum_", publicName: "cumsum", overload: "", kind: "op", run: cumsum_, args: ["self","dim","dtype"], devices: null, madeOn: null },
+    cumprod: { name: "cumprod", publicName: "cumprod", overload: "", kind: "op", run: cumprod, args: ["self","dim","dtype","out"], devices: [[0],[3],[]], madeOn: null },
+    cumprod_: { name: "cumprod_", publicName: "cumprod", overload: "", kind: "op", run: cumprod_, args: ["self","dim","dtype"], devices: null, madeOn: null },
+    var_dim: { name: "var", publicName: "var", overload: "dim", kind: "op", run: var_dim, args: ["self","dim","unbiased","keepdim","out"], devices: [[0],[4],[]], madeOn: null },
+    var_correction: { name: "var", publicName: "var", overload: "correction", kind: "op", run: var_correction, args: ["self","dim","correction","keepdim","out"], devices: [[0],[4],[]], madeOn: null },
+    var_unbiased: { name: "var", publicName: "var", overload: "unbiased", kind: "op", run: var_unbiased, args: ["self","unbiased","out"], devices: [[0],[2],[]], madeOn: null },
+    std_dim: { name: "std", publicName: "std", overload: "dim", kind: "op", run: std_dim, args: ["self","dim","unbiased","keepdim","out"], devices: [[0],[4],[]], madeOn: null },
+    std_correction: { name: "std", publicName: "std", overload: "correction", kind: "op", run: std_correction, args: ["self","dim","correction","keepdim","out"], devices: [[0],[4],[]], madeOn: null },
+    std_unbiased: { name: "std", publicName: "std", overload: "unbiased", kind: "op", run: std_unbiased, args: ["self","unbiased","out"], devices: [[0],[2],[]], madeOn: null },
+    var_mean_dim: { name: "var_mean", publicName: "varMean", overload: "dim", kind: "op", run: var_mean_dim, args: ["self","dim","unbiased","keepdim"], devices: null, madeOn: null },
+    var_mean_correction: { name: "var_mean", publicName: "varMean", overload: "correction", kind: "op", run: var_mean_correction, args: ["self","dim","correction","keepdim"], devices: null, madeOn: null },
+    var_mean_unbiased: { name: "var_mean", publicName: "varMean", overload: "unbiased", kind: "op", run: var_mean_unbiased, args: ["self","unbiased"], devices: null, madeOn: null },
+    std_mean_dim: { name: "std_mean", publicName: "stdMean", overload: "dim", kind: "op", run: std_mean_dim, args: ["self","dim","unbiased","keepdim"], devices: null, madeOn: null },
+    std_mean_correction: { name: "std_mean", publicName: "stdMean", overload: "correction", kind: "op", run: std_mean_correction, args: ["self","dim","correction","keepdim"], devices: null, madeOn: null },
+    std_mean_unbiased: { name: "std_mean", publicName: "stdMean", overload: "unbiased", kind: "op", run: std_mean_unbiased, args: ["self","unbiased"], devices: null, madeOn: null },
+    cummax: { name: "cummax", publicName: "cummax", overload: "", kind: "op", run: cummax, args: ["self","dim","out"], devices: [[0],[2],[]], madeOn: null },
+    cummin: { name: "cummin", publicName: "cummin", overload: "", kind: "op", run: cummin, args: ["self","dim","out"], devices: [[0],[2],[]], madeOn: null },
+    logcumsumexp: { name: "logcumsumexp", publicName: "logcumsumexp", overload: "", kind: "op", run: logcumsumexp, args: ["self","dim","out"], devices: [[0],[2],[]], madeOn: null },
+    searchsorted_Tensor: { name: "searchsorted", publicName: "searchsorted", overload: "Tensor", kind: "op", run: searchsorted_Tensor, args: ["sortedSequence","self","outInt32","right","side","sorter","out"], devices: [[0,1,5],[6],[]], madeOn: null },
+    searchsorted_Scalar: { name: "searchsorted", publicName: "searchsorted", overload: "Scalar", kind: "op", run: searchsorted_Scalar, args: ["sortedSequence","self","outInt32","right","side","sorter","out"], devices: [[0,5],[6],[]], madeOn: null },
+    bucketize_Tensor: { name: "bucketize", publicName: "bucketize", overload: "Tensor", kind: "op", run: bucketize_Tensor, args: ["self","boundaries","outInt32","right","out"], devices: [[0,1],[4],[]], madeOn: null },
+    bucketize_Scalar: { name: "bucketize", publicName: "bucketize", overload: "Scalar", kind: "op", run: bucketize_Scalar, args: ["self","boundaries","outInt32","right","out"], devices: [[1],[4],[]], madeOn: null },
+    isin_Tensor_Tensor: { name: "isin", publicName: "isin", overload: "Tensor_Tensor", kind: "op", run: isin_Tensor_Tensor, args: ["elements","testElements","assumeUnique","invert","out"], devices: [[0,1],[4],[]], madeOn: null },
+    isin_Tensor_Scalar: { name: "isin", publicName: "isin", overload: "Tensor_Scalar", kind: "op", run: isin_Tensor_Scalar, args: ["elements","testElement","assumeUnique","invert","out"], devices: [[0],[4],[]], madeOn: null },
+    isin_Scalar_Tensor: { name: "isin", publicName: "isin", overload: "Scalar_Tensor", kind: "op", run: isin_Scalar_Tensor, args: ["element","testElements","assumeUnique","invert","out"], devices: [[1],[4],[]], madeOn: null },
+    sort: { name: "sort", publicName: "sort", overload: "", kind: "op", run: sort, args: ["self","dim","descending","out"], devices: [[0],[3],[]], madeOn: null },
+    sort_stable: { name: "sort", publicName: "sort", overload: "stable", kind: "op", run: sort_stable, args: ["self","dim","descending","stable","out"], devices: [[0],[4],[]], madeOn: null },
+    argsort: { name: "argsort", publicName: "argsort", overload: "", kind: "op", run: argsort, args: ["self","dim","descending"], devices: null, madeOn: null },
+    argsort_stable: { name: "argsort", publicName: "argsort", overload: "stable", kind: "op", run: argsort_stable, args: ["self","dim","descending","stable"], devices: null, madeOn: null },
+    topk: { name: "topk", publicName: "topk", overload: "", kind: "op", run: topk, args: ["self","k","dim","largest","sorted","out"], devices: [[0],[5],[]], madeOn: null },
+    erf: { name: "erf", publicName: "erf", overload: "", kind: "pointwise", run: erf, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    erf_: { name: "erf_", publicName: "erf", overload: "", kind: "pointwise", run: erf_, args: ["self"], devices: null, madeOn: null },
+    erfc: { name: "erfc", publicName: "erfc", overload: "", kind: "pointwise", run: erfc, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    erfc_: { name: "erfc_", publicName: "erfc", overload: "", kind: "pointwise", run: erfc_, args: ["self"], devices: null, madeOn: null },
+    erfinv: { name: "erfinv", publicName: "erfinv", overload: "", kind: "pointwise", run: erfinv, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    erfinv_: { name: "erfinv_", publicName: "erfinv", overload: "", kind: "pointwise", run: erfinv_, args: ["self"], devices: null, madeOn: null },
+    lgamma: { name: "lgamma", publicName: "lgamma", overload: "", kind: "pointwise", run: lgamma, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    lgamma_: { name: "lgamma_", publicName: "lgamma", overload: "", kind: "pointwise", run: lgamma_, args: ["self"], devices: null, madeOn: null },
+    digamma: { name: "digamma", publicName: "digamma", overload: "", kind: "pointwise", run: digamma, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    digamma_: { name: "digamma_", publicName: "digamma", overload: "", kind: "pointwise", run: digamma_, args: ["self"], devices: null, madeOn: null },
+    _polygamma: { name: "_polygamma", publicName: "_polygamma", overload: "", kind: "pointwise", run: _polygamma, args: ["self","n","out"], devices: [[0],[2],[]], madeOn: null },
+    _polygamma_: { name: "_polygamma_", publicName: "_polygamma", overload: "", kind: "pointwise", run: _polygamma_, args: ["self","n"], devices: null, madeOn: null },
+    polygamma: { name: "polygamma", publicName: "polygamma", overload: "", kind: "composite", run: polygamma, args: ["n","self","out"], devices: null, madeOn: null },
+    polygamma_method: { name: "polygamma", publicName: "polygamma", overload: "method", kind: "composite", run: polygamma_method, args: ["self","n"], devices: null, madeOn: null },
+    polygamma_method_: { name: "polygamma_", publicName: "polygamma", overload: "method", kind: "composite", run: polygamma_method_, args: ["self","n"], devices: null, madeOn: null },
+    sinc: { name: "sinc", publicName: "sinc", overload: "", kind: "pointwise", run: sinc, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
+    sinc_: { name: "sinc_", publicName: "sinc", overload: "", kind: "pointwise", run: sinc_, args: ["self"], devices: null, madeOn: null },
+    xlogy_Tensor: { name: "xlogy", publicName: "xlogy", overload: "Tensor", kind: "pointwise", run: xlogy_Tensor, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
+    xlogy_Tensor_: { name: "xlogy_", publicName: "xlogy", overload: "Tensor", kind: "pointwise", run: xlogy_Tensor_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
+    xlogy_Scalar_Self: { name: "xlogy", publicName: "xlogy", overload: "Scalar_Self", kind: "pointwise", run: xlogy_Scalar_Self, args: ["self","other","out"], devices: [[1],[2],[]], madeOn: null },
+    xlogy_Scalar_Other: { name: "xlogy", publicName: "xlogy", overload: "Scalar_Other", kind: "pointwise", run: xlogy_Scalar_Other, args: ["self","other","out"], devices: [[0],[2],[]], madeOn: null },
+    xlogy_Scalar_Other_: { name: "xlogy_", publicName: "xlogy", overload: "Scalar_Other", kind: "pointwise", run: xlogy_Scalar_Other_, args: ["self","other"], devices: null, madeOn: null },
+    logsumexp: { name: "logsumexp", publicName: "logsumexp", overload: "", kind: "op", run: logsumexp, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null },
+    quantile: { name: "quantile", publicName: "quantile", overload: "", kind: "composite", run: quantile, args: ["self","q","dim","keepdim","interpolation","out"], devices: null, madeOn: null },
+    quantile_scalar: { name: "quantile", publicName: "quantile", overload: "scalar", kind: "composite", run: quantile_scalar, args: ["self","q","dim","keepdim","interpolation","out"], devices: null, madeOn: null },
+    nanquantile: { name: "nanquantile", publicName: "nanquantile", overload: "", kind: "composite", run: nanquantile, args: ["self","q","dim","keepdim","interpolation","out"], devices: null, madeOn: null },
+    nanquantile_scalar: { name: "nanquantile", publicName: "nanquantile", overload: "scalar", kind: "composite", run: nanquantile_scalar, args: ["self","q","dim","keepdim","interpolation","out"], devices: null, madeOn: null },
+    nansum: { name: "nansum", publicName: "nansum", overload: "", kind: "op", run: nansum, args: ["self","dim","keepdim","dtype","out"], devices: [[0],[4],[]], madeOn: null },
+    nanmean: { name: "nanmean", publicName: "nanmean", overload: "", kind: "composite", run: nanmean, args: ["self","dim","keepdim","dtype","out"], devices: null, madeOn: null },
+    diff: { name: "diff", publicName: "diff", overload: "", kind: "composite", run: diff, args: ["self","n","dim","prepend","append","out"], devices: null, madeOn: null },
+    median: { name: "median", publicName: "median", overload: "", kind: "op", run: median, args: ["self"], devices: null, madeOn: null },
+    median_dim: { name: "median", publicName: "median", overload: "dim", kind: "op", run: median_dim, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null },
+    nanmedian: { name: "nanmedian", publicName: "nanmedian", overload: "", kind: "op", run: nanmedian, args: ["self"], devices: null, madeOn: null },
+    nanmedian_dim: { name: "nanmedian", publicName: "nanmedian", overload: "dim", kind: "op", run: nanmedian_dim, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null },
+    mode: { name: "mode", publicName: "mode", overload: "", kind: "op", run: mode, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null },
+    kthvalue: { name: "kthvalue", publicName: "kthvalue", overload: "", kind: "op", run: kthvalue, args: ["self","k","dim","keepdim","out"], devices: [[0],[4],[]], madeOn: null },
+    bincount: { name: "bincount", publicName: "bincount", overload: "", kind: "composite", run: bincount, args: ["self","weights","minlength"], devices: null, madeOn: null },
+    clone: { name: "clone", publicName: "clone", overload: "", kind: "op", run: clone, args: ["self","memoryFormat"], devices: null, madeOn: null },
+    contiguous: { name: "contiguous", publicName: "contiguous", overload: "", kind: "composite", run: contiguous, args: ["self","memoryFormat"], devices: null, madeOn: null },
+    copy_: { name: "copy_", publicName: "copy", overload: "", kind: "op", run: copy_, args: ["self","src","nonBlocking"], devices: null, madeOn: null },
+    fill: { name: "fill", publicName: "fill", overload: "", kind: "op", run: fill, args: ["self","value"], devices: null, madeOn: null },
+    fill_: { name: "fill_", publicName: "fill", overload: "", kind: "op", run: fill_, args: ["self","value"], devices: null, madeOn: null },
+    fill_Tensor: { name: "fill", publicName: "fill", overload: "Tensor", kind: "op", run: fill_Tensor, args: ["self","value"], devices: [[0,1],[],[]], madeOn: null },
+    fill_Tensor_: { name: "fill_", publicName: "fill", overload: "Tensor", kind: "op", run: fill_Tensor_, args: ["self","value"], devices: [[0,1],[0],[]], madeOn: null },
+    zero_: { name: "zero_", publicName: "zero", overload: "", kind: "op", run: zero_, args: ["self"], devices: null, madeOn: null },
+    _to_copy: { name: "_to_copy", publicName: "_toCopy", overload: "", kind: "op", run: _to_copy, args: ["self","dtype","memoryFormat","device","nonBlocking"], devices: null, madeOn: null },
+    to: { name: "to", publicName: "to", overload: "", kind: "composite", run: to, args: ["self","dtype","nonBlocking","copy","memoryFormat","device"], devices: null, madeOn: null },
+    to_device: { name: "to", publicName: "to", overload: "device", kind: "composite", run: to_device, args: ["self","device","dtype","nonBlocking","copy","memoryFormat"], devices: null, madeOn: null },
+    to_other: { name: "to", publicName: "to", overload: "other", kind: "composite", run: to_other, args: ["self","other","nonBlocking","copy","memoryFormat"], devices: null, madeOn: null },
+    type_as: { name: "type_as", publicName: "typeAs", overload: "", kind: "composite", run: type_as, args: ["self","other"], devices: null, madeOn: null },
+    type: { name: "type", publicName: "type", overload: "", kind: "composite", run: type, args: ["self","dtype"], devices: null, madeOn: null },
+    double: { name: "double", publicName: "double", overload: "", kind: "composite", run: double, args: ["self","memoryFormat"], devices: null, madeOn: null },
+    float: { name: "float", publicName: "float", overload: "", kind: "composite", run: float, args: ["self","memoryFormat"], devices: null, madeOn: null },
+    half: { name: "half", publicName: "half", overload: "", kind: "composite", run: half, args: ["self","memoryFormat"], devices: null, madeOn: null },
+    bfloat16: { name: "bfloat16", publicName: "bfloat16", overload: "", kind: "composite", run: bfloat16, args: ["self","memoryFormat"], devices: null, madeOn: null },
+    long: { name: "long", publicName: "long", overload: "", kind: "composite", run: long, args: ["self","memoryFormat"], devices: null, madeOn: null },
+    int: { name: "int", publicName: "int", overload: "", kind: "composite", run: int, args: ["self","memoryFormat"], devices: null, madeOn: null },
+    short: { name: "short", publicName: "short", overload: "", kind: "composite", run: short, args: ["self","memoryFormat"], devices: null, madeOn: null },
+    char: { name: "char", publicName: "char", overload: "", kind: "composite", run: char, args: ["self","memoryFormat"], devices: null, madeOn: null },
+    byte: { name: "byte", publicName: "byte", overload: "", kind: "composite", run: byte, args: ["self","memoryFormat"], devices: null, madeOn: null },
+    bool: { name: "bool", publicName: "bool", overload: "", kind: "composite", run: bool, args: ["self","memoryFormat"], devices: null, madeOn: null },
+    cfloat: { name: "cfloat", publicName: "cfloat", overload: "", kind: "composite", run: cfloat, args: ["self","memoryFormat"], devices: null, madeOn: null },
+    cdouble: { name: "cdouble", publicName: "cdouble", overload: "", kind: "composite", run: cdouble, args: ["self","memoryFormat"], devices: null, madeOn: null },
+    cpu: { name: "cpu", publicName: "cpu", overload: "", kind: "composite", run: cpu, args: ["self","memoryFormat"], devices: null, madeOn: null },
+    cuda: { name: "cuda", publicName: "cuda", overload: "", kind: "composite", run: cuda, args: ["self","device","nonBlocking","memoryFormat"], devices: null, madeOn: 1 },
+    pin_memory: { name: "pin_memory", publicName: "pinMemory", overload: "", kind: "composite", run: pin_memory, args: ["self"], devices: null, madeOn: null },
+    is_pinned: { name: "is_pinned", publicName: "isPinned", overload: "", kind: "composite", run: is_pinned, args: ["self"], devices: null, madeOn: null },
+    is_contiguous: { name: "is_contiguous", publicName: "isContiguous", overload: "", kind: "composite", run: is_contiguous, args: ["self","memoryFormat"], devices: null, madeOn: null },
+    is_set_to: { name: "is_set_to", publicName: "isSetTo", overload: "", kind: "composite", run: is_set_to, args: ["self","tensor"], devices: null, madeOn: null },
+    resize_: { name: "resize_", publicName: "resize", overload: "", kind: "composite", run: resize_, args: ["self","size","memoryFormat"], devices: null, madeOn: null },
+    resize_as_: { name: "resize_as_", publicName: "resizeAs", overload: "", kind: "composite", run: resize_as_, args: ["self","theTemplate","memoryFormat"], devices: null, madeOn: null },
+    set_: { name: "set_", publicName: "set", overload: "", kind: "composite", run: set_, args: ["self","source","storageOffset","size","stride"], devices: null, madeOn: null },
+    detach_inplace_: { name: "detach_", publicName: "detach", overload: "inplace", kind: "composite", run: detach_inplace_, args: ["self"], devices: null, madeOn: null },
+    sum_to_size: { name: "sum_to_size", publicName: "sumToSize", overload: "", kind: "composite", run: sum_to_size, args: ["self","size"], devices: null, madeOn: null },
+    unique: { name: "unique", publicName: "unique", overload: "", kind: "composite", run: unique, args: ["self","sorted","dim"], devices: null, madeOn: null },
+    unique_inverse: { name: "unique", publicName: "unique", overload: "inverse", kind: "composite", run: unique_inverse, args: ["self","sorted","returnInverse","returnCounts","dim"], devices: null, madeOn: null },
+    unique_counts: { name: "unique", publicName: "unique", overload: "counts", kind: "composite", run: unique_counts, args: ["self","sorted","returnCounts","dim"], devices: null, madeOn: null },
+    unique_consecutive: { name: "unique_consecutive", publicName: "uniqueConsecutive", overload: "", kind: "composite", run: unique_consecutive, args: ["self","dim"], devices: null, madeOn: null },
+    unique_consecutive_inverse: { name: "unique_consecutive", publicName: "uniqueConsecutive", overload: "inverse", kind: "composite", run: unique_consecutive_inverse, args: ["self","returnInverse","returnCounts","dim"], devices: null, madeOn: null },
+    unique_consecutive_counts: { name: "unique_consecutive", publicName: "uniqueConsecutive", overload: "counts", kind: "composite", run: unique_consecutive_counts, args: ["self","returnCounts","dim"], devices: null, madeOn: null },
+    view_as_real: { name: "view_as_real", publicName: "viewAsReal", overload: "", kind: "view", run: view_as_real, args: ["self"], devices: null, madeOn: null },
+    view_as_complex: { name: "view_as_complex", publicName: "viewAsComplex", overload: "", kind: "view", run: view_as_complex, args: ["self"], devices: null, madeOn: null },
+    real: { name: "real", publicName: "real", overload: "", kind: "composite", run: real, args: ["self"], devices: null, madeOn: null },
+    imag: { name: "imag", publicName: "imag", overload: "", kind: "composite", run: imag, args: ["self"], devices: null, madeOn: null },
+    conj: { name: "conj", publicName: "conj", overload: "", kind: "composite", run: conj, args: ["self"], devices: null, madeOn: null },
+    _conj: { name: "_conj", publicName: "_conj", overload: "", kind: "view", run: _conj, args: ["self"], devices: null, madeOn: null },
+    _neg_view: { name: "_neg_view", publicName: "_negView", overload: "", kind: "view", run: _neg_view, args: ["self"], devices: null, madeOn: null },
+    resolve_conj: { name: "resolve_conj", publicName: "resolveConj", overload: "", kind: "composite", run: resolve_conj, args: ["self"], devices: null, madeOn: null },
+    resolve_neg: { name: "resolve_neg", publicName: "resolveNeg", overload: "", kind: "composite", run: resolve_neg, args: ["self"], devices: null, madeOn: null },
+    _reshape_alias: { name: "_reshape_alias", publicName: "_reshapeAlias", overload: "", kind: "view", run: _reshape_alias, args: ["self","size"], devices: null, madeOn: null },
+    view: { name: "view", publicName: "view", overload: "", kind: "view", run: view, args: ["self","size"], devices: null, madeOn: null },
+    view_dtype: { name: "view", publicName: "view", overload: "dtype", kind: "view", run: view_dtype, args: ["self","dtype"], devices: null, madeOn: null },
+    reshape: { name: "reshape", publicName: "reshape", overload: "", kind: "composite", run: reshape, args: ["self","shape"], devices: null, madeOn: null },
+    view_as: { name: "view_as", publicName: "viewAs", overload: "", kind: "composite", run: view_as, args: ["self","other"], devices: null, madeOn: null },
+    reshape_as: { name: "reshape_as", publicName: "reshapeAs", overload: "", kind: "composite", run: reshape_as, args: ["self","other"], devices: null, madeOn: null },
+    _unsafe_view: { name: "_unsafe_view", publicName: "_unsafeView", overload: "", kind: "op", run: _unsafe_view, args: ["self","size"], devices: null, madeOn: null },
+    as_strided: { name: "as_strided", publicName: "asStrided", overload: "", kind: "view", run: as_strided, args: ["self","size","stride","storageOffset"], devices: null, madeOn: null },
+    as_strided_: { name: "as_strided_", publicName: "asStrided", overload: "", kind: "view", run: as_strided_, args: ["self","size","stride","storageOffset"], devices: null, madeOn: null },
+    expand: { name: "expand", publicName: "expand", overload: "", kind: "view", run: expand, args: ["self","size","implicit"], devices: null, madeOn: null },
+    expand_as: { name: "expand_as", publicName: "expandAs", overload: "", kind: "composite", run: expand_as, args: ["self","other"], devices: null, madeOn: null },
+    broadcast_to: { name: "broadcast_to", publicName: "broadcastTo", overload: "", kind: "composite", run: broadcast_to, args: ["self","size"], devices: null, madeOn: null },
+    t: { name: "t", publicName: "t", overload: "", kind: "view", run: t, args: ["self"], devices: null, madeOn: null },
+    t_: { name: "t_", publicName: "t", overload: "", kind: "view", run: t_, args: ["self"], devices: null, madeOn: null },
+    transpose: { name: "transpose", publicName: "transpose", overload: "", kind: "view", run: transpose, args: ["self","dim0","dim1"], devices: null, madeOn: null },
+    transpose_: { name: "transpose_", publicName: "transpose", overload: "", kind: "view", run: transpose_, args: ["self","dim0","dim1"], devices: null, madeOn: null },
+    permute: { name: "permute", publicName: "permute", overload: "", kind: "view", run: permute, args: ["self","dims"], devices: null, madeOn: null },
+    movedim: { name: "movedim", publicName: "movedim", overload: "", kind: "composite", run: movedim, args: ["self","source","destination"], devices: null, madeOn: null },
+    numpy_T: { name: "numpy_T", publicName: "numpyT", overload: "", kind: "composite", run: numpy_T, args: ["self"], devices: null, madeOn: null },
+    T: { name: "T", publicName: "T", overload: "", kind: "composite", run: T, args: ["self"], devices: null, madeOn: null },
+    mT: { name: "mT", publicName: "mT", overload: "", kind: "composite", run: mT, args: ["self"], devices: null, madeOn: null },
+    squeeze: { name: "squeeze", publicName: "squeeze", overload: "", kind: "view", run: squeeze, args: ["self"], devices: null, madeOn: null },
+    squeeze_: { name: "squeeze_", publicName: "squeeze", overload: "", kind: "view", run: squeeze_, args: ["self"], devices: null, madeOn: null },
+    squeeze_dim: { name: "squeeze", publicName: "squeeze", overload: "dim", kind: "view", run: squeeze_dim, args: ["self","dim"], devices: null, madeOn: null },
+    squeeze_dim_: { name: "squeeze_", publicName: "squeeze", overload: "dim", kind: "view", run: squeeze_dim_, args: ["self","dim"], devices: null, madeOn: null },
+    squeeze_dims: { name: "squeeze", publicName: "squeeze", overload: "dims", kind: "view", run: squeeze_dims, args: ["self","dim"], devices: null, madeOn: null },
+    squeeze_dims_: { name: "squeeze_", publicName: "squeeze", overload: "dims", kind: "view", run: squeeze_dims_, args: ["self","dim"], devices: null, madeOn: null },
+    unsqueeze: { name: "unsqueeze", publicName: "unsqueeze", overload: "", kind: "view", run: unsqueeze, args: ["self","dim"], devices: null, madeOn: null },
+    unsqueeze_: { name: "unsqueeze_", publicName: "unsqueeze", overload: "", kind: "view", run: unsqueeze_, args: ["self","dim"], devices: null, madeOn: null },
+    select: { name: "select", publicName: "select", overload: "", kind: "view", run: select, args: ["self","dim","index"], devices: null, madeOn: null },
+    slice: { name: "slice", publicName: "slice", overload: "", kind: "view", run: slice, args: ["self","dim","start","end","step"], devices: null, madeOn: null },
+    narrow: { name: "narrow", publicName: "narrow", overload: "", kind: "composite", run: narrow, args: ["self","dim","start","length"], devices: null, madeOn: null },
+    narrow_Tensor: { name: "narrow", publicName: "narrow", overload: "Tensor", kind: "composite", run: narrow_Tensor, args: ["self","dim","start","length"], devices: null, madeOn: null },
+    diagonal: { name: "diagonal", publicName: "diagonal", overload: "", kind: "view", run: diagonal, args: ["self","offset","dim1","dim2"], devices: null, madeOn: null },
+    unbind: { name: "unbind", publicName: "unbind", overload: "", kind: "view", run: unbind, args: ["self","dim"], devices: null, madeOn: null },
+    split: { name: "split", publicName: "split", overload: "", kind: "view", run: split, args: ["self","splitSize","dim"], devices: null, madeOn: null },
+    split_sizes: { name: "split", publicName: "split", overload: "sizes", kind: "view", run: split_sizes, args: ["self","splitSize","dim"], devices: null, madeOn: null },
+    split_with_sizes: { name: "split_with_sizes", publicName: "splitWithSizes", overload: "", kind: "view", run: split_with_sizes, args: ["self","splitSizes","dim"], devices: null, madeOn: null },
+    chunk: { name: "chunk", publicName: "chunk", overload: "", kind: "composite", run: chunk, args: ["self","chunks","dim"], devices: null, madeOn: null },
+    tensor_split: { name: "tensor_split", publicName: "tensorSplit", overload: "", kind: "composite", run: tensor_split, args: ["self","sections","dim"], devices: null, madeOn: null },
+    tensor_split_indices: { name: "tensor_split", publicName: "tensorSplit", overload: "indices", kind: "composite", run: tensor_split_indices, args: ["self","indices","dim"], devices: null, madeOn: null },
+    tensor_split_tensor: { name: "tensor_split", publicName: "tensorSplit", overload: "tensor", kind: "composite", run: tensor_split_tensor, args: ["self","tensorIndicesOrSections","dim"], devices: null, madeOn: null },
+    unfold: { name: "unfold", publicName: "unfold", overload: "", kind: "view", run: unfold, args: ["self","dimension","size","step"], devices: null, madeOn: null },
+    flatten: { name: "flatten", publicName: "flatten", overload: "", kind: "composite", run: flatten, args: ["self","startDim","endDim"], devices: null, madeOn: null },
+    unflatten: { name: "unflatten", publicName: "unflatten", overload: "", kind: "composite", run: unflatten, args: ["self","dim","sizes"], devices: null, madeOn: null },
+    ravel: { name: "ravel", publicName: "ravel", overload: "", kind: "composite", run: ravel, args: ["self"], devices: null, madeOn: null },
+    alias: { name: "alias", publicName: "alias", overload: "", kind: "view", run: alias, args: ["self"], devices: null, madeOn: null },
+    detach: { name: "detach", publicName: "detach", overload: "", kind: "composite", run: detach, args: ["self"], devices: null, madeOn: null },
+  } satisfies Record<string, $A.Operator>;
+}
+
+let $described: ReturnType<typeof $describe> | undefined;
+
+function $O(): ReturnType<typeof $describe> {
+  $described ??= $describe();
+  return $described;
 }

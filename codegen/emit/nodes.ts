@@ -1,4 +1,4 @@
-/** generated/nodes.ts: one class for each gradient node of the schema. */
+/** generated/nodes.ts: one class for each gradient node of the schema, in one function that makes them. */
 import { type Formula, formulasOf } from "../model/formula.ts";
 import { type Arg, camel, type Model, type Op } from "../model/load.ts";
 import { typeOf } from "./types.ts";
@@ -53,7 +53,7 @@ export function isTensorArg(a: Arg): boolean {
 
 function emitClass(plan: NodePlan): string {
   const { op } = plan;
-  const out: string[] = [`export class ${plan.className} extends Node {`];
+  const out: string[] = [`class ${plan.className} extends Node {`];
   if (op.inplaceNode) out.push("  inplace = false;");
   const special = specialArg(op);
   if (special !== undefined) out.push("  special = false;");
@@ -159,10 +159,20 @@ export function emitNodes(model: Model): string {
     'import type { Storage } from "../src/tensor/storage.ts";',
     'import type { Tensor } from "../src/tensor/tensor.ts";',
     "",
+    "function make() {",
   ];
+  const names: string[] = [];
   for (const op of model.ops) {
     const plan = planOf(op, model);
-    if (plan !== null) out.push(emitClass(plan));
+    if (plan === null) continue;
+    names.push(plan.className);
+    out.push(emitClass(plan).replace(/^(?=.)/gm, "  "));
   }
+  out.push("  return {", ...names.map((name) => `    ${name},`), "  };", "}", "");
+  out.push("let made: ReturnType<typeof make> | undefined;", "");
+  out.push(
+    "/** The classes. They are made when the first operator is recorded: a program that records none loads faster. */",
+  );
+  out.push("export function nodes(): ReturnType<typeof make> {", "  made ??= make();", "  return made;", "}", "");
   return out.join("\n");
 }

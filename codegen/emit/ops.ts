@@ -83,7 +83,7 @@ function wantedBy(plan: NodePlan, a: Arg): string | null {
 
 /** Statements that make the node and connect it. */
 function connecting(plan: NodePlan, inplace: boolean): string[] {
-  const out = [`const node = new $N.${plan.className}();`];
+  const out = [`const node = new ($N().${plan.className})();`];
   if (inplace && plan.op.inplaceNode) out.push("node.inplace = true;");
   const special = specialArg(plan.op);
   if (special !== undefined) {
@@ -145,37 +145,44 @@ function madeOn(op: Op): number | null {
   return at < 0 || op.movesTo ? null : at;
 }
 
-/** The constant that describes a form, and the statement with which it begins. */
-function seam(op: Op, form: "plain" | "inplace"): { constant: string; statement: string } {
-  const withOut = form === "plain" && has(op, "out");
+type Form = "plain" | "inplace";
+
+/** The arguments of a form. */
+function formArgs(op: Op, form: Form): string[] {
+  const names = op.args.map((a) => a.name);
+  return form === "plain" && has(op, "out") ? [...names, "out"] : names;
+}
+
+/** What describes a form. */
+function description(op: Op, form: Form): string {
   const suffix = form === "inplace" ? "_" : "";
-  const names = [...op.args.map((a) => a.name), ...(withOut ? ["out"] : [])];
-  const devices = devicePlaces(op, form === "inplace" ? "self" : withOut ? "out" : null);
+  const devices = devicePlaces(op, form === "inplace" ? "self" : has(op, "out") ? "out" : null);
   const fields = [
     `name: "${op.name}${suffix}"`,
     `publicName: "${op.publicName}"`,
     `overload: "${op.overload ?? ""}"`,
     `kind: "${op.kind}"`,
     `run: ${op.fn}${suffix}`,
-    `args: ${JSON.stringify(names)}`,
+    `args: ${JSON.stringify(formArgs(op, form))}`,
     `devices: ${devices}`,
     `madeOn: ${madeOn(op)}`,
   ];
+  return `    ${op.fn}${suffix}: { ${fields.join(", ")} },`;
+}
+
+/** The statement with which a form begins. */
+function seam(op: Op, form: Form): string {
+  const suffix = form === "inplace" ? "_" : "";
   const type = form === "inplace" ? "Tensor" : resultType(op);
-  return {
-    constant: `const O_${op.fn}${suffix}: $A.Operator = { ${fields.join(", ")} };`,
-    statement:
-      `  if ($A.attention.bits !== 0) { const r = $A.attend(O_${op.fn}${suffix}, [${names.join(", ")}]); ` +
-      `if (r !== $A.PROCEED) return r as ${type}; }`,
-  };
+  const attend = `$A.attend($O().${op.fn}${suffix}, [${formArgs(op, form).join(", ")}])`;
+  return `  if ($A.attention.bits !== 0) { const r = ${attend}; if (r !== $A.PROCEED) return r as ${type}; }`;
 }
 
 function emitPlain(op: Op, plan: NodePlan | null, model: Model): string[] {
   const withOut = has(op, "out");
   const outName = withOut ? "out" : "undefined";
   const type = resultType(op);
-  const { constant, statement } = seam(op, "plain");
-  const lines = [constant, `export function ${op.fn}(${params(op, withOut)}): ${type} {`, statement];
+  const lines = [`export function ${op.fn}(${params(op, withOut)}): ${type} {`, seam(op, "plain")];
   const inputs = op.args.filter(isTensorArg).map((a) => a.name);
   if (withOut && op.kind !== "composite") {
     lines.push("  if (out !== undefined) {");
@@ -205,8 +212,7 @@ function emitPlain(op: Op, plan: NodePlan | null, model: Model): string[] {
 function emitInplace(op: Op, plan: NodePlan | null, model: Model): string[] {
   const self = (op.args[0] as Arg).name;
   const list = params(op, false).replace(/^(\w+): [^,]+/, "$1: Tensor");
-  const { constant, statement } = seam(op, "inplace");
-  const lines = [constant, `export function ${op.fn}_(${list}): Tensor {`, statement];
+  const lines = [`export function ${op.fn}_(${list}): Tensor {`, seam(op, "inplace")];
   const geometryOnly = op.kind === "view";
   if (op.kind === "composite") {
     lines.push(`  return $C.${moduleOf(op.impl as string)[1]}_(${op.args.map((a) => a.name).join(", ")});`, "}", "");
@@ -268,14 +274,19 @@ function pointwiseConstant(op: Op, model: Model): string {
 export function emitOps(model: Model): string {
   const modules = new Set<string>();
   const body: string[] = [];
+  const described: string[] = [];
   for (const op of model.ops) {
     const plan = planOf(op, model);
     if (op.impl !== undefined && op.kind !== "composite") modules.add(moduleOf(op.impl)[0]);
     if (op.kind === "pointwise" && op.impl === undefined) body.push(pointwiseConstant(op, model), "");
     if (has(op, "function") || has(op, "method") || has(op, "property") || op.internal) {
       body.push(...emitPlain(op, op.inplaceGradOnly ? null : plan, model));
+      described.push(description(op, "plain"));
     }
-    if (has(op, "inplace")) body.push(...emitInplace(op, plan, model));
+    if (has(op, "inplace")) {
+      body.push(...emitInplace(op, plan, model));
+      described.push(description(op, "inplace"));
+    }
   }
   modules.add("pointwise");
   const head = [
@@ -295,10 +306,29 @@ export function emitOps(model: Model): string {
     'import type { TypedStorageLike } from "../src/tensor/storage-types.ts";',
     'import type { Tensor } from "../src/tensor/tensor.ts";',
     'import { K as $K } from "./kernels.ts";',
-    'import * as $N from "./nodes.ts";',
+    'import { nodes as $N } from "./nodes.ts";',
     "",
     "// Each function checks and computes what its schema entry says; the arguments follow the entry.",
     "",
   ];
-  return [...head, ...body].join("\n");
+  return [...head, ...body, ...describing(described)].join("\n");
+}
+
+/** The descriptions of all forms: made when the first one is asked for, since few programs do. */
+function describing(described: readonly string[]): string[] {
+  return [
+    "function $describe() {",
+    "  return {",
+    ...described,
+    "  } satisfies Record<string, $A.Operator>;",
+    "}",
+    "",
+    "let $described: ReturnType<typeof $describe> | undefined;",
+    "",
+    "function $O(): ReturnType<typeof $describe> {",
+    "  $described ??= $describe();",
+    "  return $described;",
+    "}",
+    "",
+  ];
 }
