@@ -311,8 +311,11 @@ export function buildBundle({ force = false } = {}) {
   if (bun === undefined) throw new ToolError("bun is not installed");
   // Compiled code needs the CommonJS form; there bun would replace import.meta.path by the source's path at build time.
   const form = ["--target=bun", "--format=cjs", "--bytecode", "--sourcemap=linked"];
+  // Names stay, for errors and their stacks.
+  const small = ["--minify-whitespace", "--no-deprecated-namespace-object-setters"];
   const place = ["--define", "import.meta.path=module.filename", `--outdir=${dirname(bundleFile)}`];
-  const command = [bun, "build", join(root, "src", "index.ts"), ...form, ...place, "--entry-naming=zensor.js"];
+  const options = [...form, ...small, ...place, "--entry-naming=zensor.js"];
+  const command = [bun, "build", join(root, "src", "index.ts"), ...options];
   if (run(command, { env: toolEnv(), quiet: true }) !== 0) {
     rmSync(bundleFile, { force: true });
     throw new ToolError(`the library does not bundle; this tells why: bun build src/index.ts ${form.join(" ")}`);

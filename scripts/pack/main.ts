@@ -47,6 +47,8 @@ const COMPILED = [
   "--format=cjs",
   "--bytecode",
   "--sourcemap=linked",
+  "--minify-whitespace",
+  "--no-deprecated-namespace-object-setters",
   "--define",
   "import.meta.path=module.filename",
 ];
