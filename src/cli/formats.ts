@@ -1,7 +1,6 @@
 // The formats of the command line: how each is recognised, opened and written.
 import { existsSync, statSync } from "node:fs";
 import { extname, join } from "node:path";
-import { FileRanges } from "../io/disk/file-ranges.ts";
 import { CliError } from "./errors.ts";
 
 /** A format that files and directories have. */
@@ -60,9 +59,10 @@ export function formatByEnding(path: string): FormatName | null {
   return null;
 }
 
-function firstBytes(path: string): string {
-  // One character for each byte; a TextDecoder of that name takes those from 0x80 on for others.
-  return FileRanges.with(path, (file) => Buffer.from(file.read(0, Math.min(16, file.size))).toString("latin1"));
+async function bytesOf(path: string, start: number, count: number): Promise<Uint8Array> {
+  // With this the native library is loaded, which help does not need.
+  const { FileRanges } = await import("../io/disk/file-ranges.ts");
+  return FileRanges.with(path, (file) => file.read(start, count));
 }
 
 /** The format of what is at a path: by what is in it, and where that says nothing by its name. */
@@ -77,7 +77,8 @@ export async function formatOf(path: string): Promise<FormatName> {
     );
   }
   if (!stat.isFile()) throw new CliError(`${path} is neither a file nor a directory.`);
-  const first = firstBytes(path);
+  // One character for each byte; a TextDecoder of that name takes those from 0x80 on for others.
+  const first = Buffer.from(await bytesOf(path, 0, Math.min(16, stat.size))).toString("latin1");
   if (first.startsWith("GGUF")) return "gguf";
   if (first.startsWith("\x93NUMPY")) return "npy";
   if (first.startsWith("\x89HDF\r\n\x1a\n")) return "hdf5";
@@ -92,15 +93,13 @@ export async function formatOf(path: string): Promise<FormatName> {
   if (first.startsWith("\x80")) return "pt";
   // What is left begins with the length of its header, or ends with the length of its metadata.
   if (first[8] === "{") return "safetensors";
-  if (stat.size >= 8 && lengthAtEnd(path, stat.size) <= stat.size - 8) return "consolidated";
+  if (stat.size >= 8 && (await lengthAtEnd(path, stat.size)) <= stat.size - 8) return "consolidated";
   throw new CliError(`${path} is of no format that is known here. Name one with --from.`);
 }
 
-function lengthAtEnd(path: string, size: number): number {
-  return FileRanges.with(path, (file) => {
-    const last = file.read(size - 8, 8);
-    return Number(new DataView(last.buffer).getBigUint64(0, true));
-  });
+async function lengthAtEnd(path: string, size: number): Promise<number> {
+  const last = await bytesOf(path, size - 8, 8);
+  return Number(new DataView(last.buffer, last.byteOffset).getBigUint64(0, true));
 }
 
 /** The format to be written at a path: a name without an ending is a directory. */
