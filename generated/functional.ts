@@ -17,9 +17,6 @@ import * as O from "./ops.ts";
 
 const REQUIRED = A.REQUIRED;
 
-const T__abs = (): A.Overload[] => [
-  { fn: O.abs, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * The absolute value of each element; the modulus of complex ones, which gives the real dtype.
  * @returns a tensor of the same shape, of the same dtype; complex dtypes give their real one
@@ -38,19 +35,16 @@ export function abs<C extends Td>(options: { input: C }): C;
 export function abs(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function abs(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("abs", T__abs(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("abs", $T().abs, [self, options]);
     A.bad("abs", "self", self);
   }
   if (options === undefined) return O.abs(self);
   if (!A.knowsAll("abs", options, ["out"])) {
-    return A.byName("abs", T__abs(), [self, options]);
+    return A.byName("abs", $T().abs, [self, options]);
   }
   return O.abs(self, A.outOption("abs", options));
 }
 
-const T__acos = (): A.Overload[] => [
-  { fn: O.acos, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * The angle, in radians, that each element is the cosine of. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -66,19 +60,16 @@ export function acos(options: { input: Tensor; out?: Tensor }): Tensor;
 export function acos(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function acos(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("acos", T__acos(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("acos", $T().acos, [self, options]);
     A.bad("acos", "self", self);
   }
   if (options === undefined) return O.acos(self);
   if (!A.knowsAll("acos", options, ["out"])) {
-    return A.byName("acos", T__acos(), [self, options]);
+    return A.byName("acos", $T().acos, [self, options]);
   }
   return O.acos(self, A.outOption("acos", options));
 }
 
-const T__acosh = (): A.Overload[] => [
-  { fn: O.acosh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * What the hyperbolic cosine gives each element for; NaN below 1. Integers give the default float
  * dtype.
@@ -95,19 +86,16 @@ export function acosh(options: { input: Tensor; out?: Tensor }): Tensor;
 export function acosh(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function acosh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("acosh", T__acosh(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("acosh", $T().acosh, [self, options]);
     A.bad("acosh", "self", self);
   }
   if (options === undefined) return O.acosh(self);
   if (!A.knowsAll("acosh", options, ["out"])) {
-    return A.byName("acosh", T__acosh(), [self, options]);
+    return A.byName("acosh", $T().acosh, [self, options]);
   }
   return O.acosh(self, A.outOption("acosh", options));
 }
 
-const T__add = (): A.Overload[] => [
-  { fn: O.add, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 1 },
-];
 /**
  * self + alpha * other, with broadcasting and type promotion.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -131,23 +119,20 @@ export function add<C extends Td>(input: Tensor | Scalar, other: C): C;
 export function add(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
 export function add(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("add", T__add(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("add", $T().add, [self, other, options]);
     A.operand("add", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("add", T__add(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("add", $T().add, [self, other, options]);
     A.operand("add", "other", other);
   }
   if (options === undefined) return O.add(self, other, 1);
   if (!A.knowsAll("add", options, ["alpha","out"])) {
-    return A.byName("add", T__add(), [self, other, options]);
+    return A.byName("add", $T().add, [self, other, options]);
   }
   return O.add(self, other, A.option<Scalar>("add", options, "alpha", "Scalar", 1), A.outOption("add", options));
 }
 
-const T__addbmm = (): A.Overload[] => [
-  { fn: O.addbmm, args: [["self","Tensor",REQUIRED], ["batch1","Tensor",REQUIRED], ["batch2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 1 },
-];
 /**
  * beta * self + alpha * the sum over the batch of batch1 @ batch2.
  * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -166,27 +151,24 @@ export function addbmm(options: { input: Tensor; batch1: Tensor; batch2: Tensor;
 export function addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 export function addbmm(self: unknown, batch1?: unknown, batch2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("addbmm", T__addbmm(), [self, batch1, batch2, options]);
+    if (A.goesByTable(self)) return A.byName("addbmm", $T().addbmm, [self, batch1, batch2, options]);
     A.bad("addbmm", "self", self);
   }
   if (!(batch1 instanceof Tensor)) {
-    if (A.goesByTable(batch1)) return A.byName("addbmm", T__addbmm(), [self, batch1, batch2, options]);
+    if (A.goesByTable(batch1)) return A.byName("addbmm", $T().addbmm, [self, batch1, batch2, options]);
     A.bad("addbmm", "batch1", batch1);
   }
   if (!(batch2 instanceof Tensor)) {
-    if (A.goesByTable(batch2)) return A.byName("addbmm", T__addbmm(), [self, batch1, batch2, options]);
+    if (A.goesByTable(batch2)) return A.byName("addbmm", $T().addbmm, [self, batch1, batch2, options]);
     A.bad("addbmm", "batch2", batch2);
   }
   if (options === undefined) return O.addbmm(self, batch1, batch2, 1, 1);
   if (!A.knowsAll("addbmm", options, ["beta","alpha","out"])) {
-    return A.byName("addbmm", T__addbmm(), [self, batch1, batch2, options]);
+    return A.byName("addbmm", $T().addbmm, [self, batch1, batch2, options]);
   }
   return O.addbmm(self, batch1, batch2, A.option<Scalar>("addbmm", options, "beta", "Scalar", 1), A.option<Scalar>("addbmm", options, "alpha", "Scalar", 1), A.outOption("addbmm", options));
 }
 
-const T__addcdiv = (): A.Overload[] => [
-  { fn: O.addcdiv, args: [["self","Tensor",REQUIRED], ["tensor1","Tensor",REQUIRED], ["tensor2","Tensor",REQUIRED], ["value","Scalar",1]], positional: 3, out: 1 },
-];
 /**
  * self + value * tensor1 / tensor2, with broadcasting and type promotion.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -210,27 +192,24 @@ export function addcdiv<C extends Td>(options: { input: C; other1: C | Tensor | 
 export function addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor }): Tensor;
 export function addcdiv(self: unknown, tensor1?: unknown, tensor2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("addcdiv", T__addcdiv(), [self, tensor1, tensor2, options]);
+    if (A.goesByTable(self)) return A.byName("addcdiv", $T().addcdiv, [self, tensor1, tensor2, options]);
     A.bad("addcdiv", "self", self);
   }
   if (!(tensor1 instanceof Tensor)) {
-    if (A.goesByTable(tensor1)) return A.byName("addcdiv", T__addcdiv(), [self, tensor1, tensor2, options]);
+    if (A.goesByTable(tensor1)) return A.byName("addcdiv", $T().addcdiv, [self, tensor1, tensor2, options]);
     A.bad("addcdiv", "tensor1", tensor1);
   }
   if (!(tensor2 instanceof Tensor)) {
-    if (A.goesByTable(tensor2)) return A.byName("addcdiv", T__addcdiv(), [self, tensor1, tensor2, options]);
+    if (A.goesByTable(tensor2)) return A.byName("addcdiv", $T().addcdiv, [self, tensor1, tensor2, options]);
     A.bad("addcdiv", "tensor2", tensor2);
   }
   if (options === undefined) return O.addcdiv(self, tensor1, tensor2, 1);
   if (!A.knowsAll("addcdiv", options, ["value","out"])) {
-    return A.byName("addcdiv", T__addcdiv(), [self, tensor1, tensor2, options]);
+    return A.byName("addcdiv", $T().addcdiv, [self, tensor1, tensor2, options]);
   }
   return O.addcdiv(self, tensor1, tensor2, A.option<Scalar>("addcdiv", options, "value", "Scalar", 1), A.outOption("addcdiv", options));
 }
 
-const T__addcmul = (): A.Overload[] => [
-  { fn: O.addcmul, args: [["self","Tensor",REQUIRED], ["tensor1","Tensor",REQUIRED], ["tensor2","Tensor",REQUIRED], ["value","Scalar",1]], positional: 3, out: 1 },
-];
 /**
  * self + value * tensor1 * tensor2, with broadcasting and type promotion.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -253,27 +232,24 @@ export function addcmul<C extends Td>(options: { input: C; other1: C | Tensor | 
 export function addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor }): Tensor;
 export function addcmul(self: unknown, tensor1?: unknown, tensor2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("addcmul", T__addcmul(), [self, tensor1, tensor2, options]);
+    if (A.goesByTable(self)) return A.byName("addcmul", $T().addcmul, [self, tensor1, tensor2, options]);
     A.bad("addcmul", "self", self);
   }
   if (!(tensor1 instanceof Tensor)) {
-    if (A.goesByTable(tensor1)) return A.byName("addcmul", T__addcmul(), [self, tensor1, tensor2, options]);
+    if (A.goesByTable(tensor1)) return A.byName("addcmul", $T().addcmul, [self, tensor1, tensor2, options]);
     A.bad("addcmul", "tensor1", tensor1);
   }
   if (!(tensor2 instanceof Tensor)) {
-    if (A.goesByTable(tensor2)) return A.byName("addcmul", T__addcmul(), [self, tensor1, tensor2, options]);
+    if (A.goesByTable(tensor2)) return A.byName("addcmul", $T().addcmul, [self, tensor1, tensor2, options]);
     A.bad("addcmul", "tensor2", tensor2);
   }
   if (options === undefined) return O.addcmul(self, tensor1, tensor2, 1);
   if (!A.knowsAll("addcmul", options, ["value","out"])) {
-    return A.byName("addcmul", T__addcmul(), [self, tensor1, tensor2, options]);
+    return A.byName("addcmul", $T().addcmul, [self, tensor1, tensor2, options]);
   }
   return O.addcmul(self, tensor1, tensor2, A.option<Scalar>("addcmul", options, "value", "Scalar", 1), A.outOption("addcmul", options));
 }
 
-const T__addmm = (): A.Overload[] => [
-  { fn: O.addmm, args: [["self","Tensor",REQUIRED], ["mat1","Tensor",REQUIRED], ["mat2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 1 },
-];
 /**
  * beta * self + alpha * (mat1 @ mat2); self is expanded to the product's shape. With beta = 0 self is
  * not read.
@@ -293,27 +269,24 @@ export function addmm(options: { input: Tensor; mat1: Tensor; mat2: Tensor; beta
 export function addmm(self: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 export function addmm(self: unknown, mat1?: unknown, mat2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("addmm", T__addmm(), [self, mat1, mat2, options]);
+    if (A.goesByTable(self)) return A.byName("addmm", $T().addmm, [self, mat1, mat2, options]);
     A.bad("addmm", "self", self);
   }
   if (!(mat1 instanceof Tensor)) {
-    if (A.goesByTable(mat1)) return A.byName("addmm", T__addmm(), [self, mat1, mat2, options]);
+    if (A.goesByTable(mat1)) return A.byName("addmm", $T().addmm, [self, mat1, mat2, options]);
     A.bad("addmm", "mat1", mat1);
   }
   if (!(mat2 instanceof Tensor)) {
-    if (A.goesByTable(mat2)) return A.byName("addmm", T__addmm(), [self, mat1, mat2, options]);
+    if (A.goesByTable(mat2)) return A.byName("addmm", $T().addmm, [self, mat1, mat2, options]);
     A.bad("addmm", "mat2", mat2);
   }
   if (options === undefined) return O.addmm(self, mat1, mat2, 1, 1);
   if (!A.knowsAll("addmm", options, ["beta","alpha","out"])) {
-    return A.byName("addmm", T__addmm(), [self, mat1, mat2, options]);
+    return A.byName("addmm", $T().addmm, [self, mat1, mat2, options]);
   }
   return O.addmm(self, mat1, mat2, A.option<Scalar>("addmm", options, "beta", "Scalar", 1), A.option<Scalar>("addmm", options, "alpha", "Scalar", 1), A.outOption("addmm", options));
 }
 
-const T__addmv = (): A.Overload[] => [
-  { fn: O.addmv, args: [["self","Tensor",REQUIRED], ["mat","Tensor",REQUIRED], ["vec","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 1 },
-];
 /**
  * beta * self + alpha * (mat @ vec).
  * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -332,27 +305,24 @@ export function addmv(options: { input: Tensor; mat: Tensor; vec: Tensor; beta?:
 export function addmv(self: Tensor, mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 export function addmv(self: unknown, mat?: unknown, vec?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("addmv", T__addmv(), [self, mat, vec, options]);
+    if (A.goesByTable(self)) return A.byName("addmv", $T().addmv, [self, mat, vec, options]);
     A.bad("addmv", "self", self);
   }
   if (!(mat instanceof Tensor)) {
-    if (A.goesByTable(mat)) return A.byName("addmv", T__addmv(), [self, mat, vec, options]);
+    if (A.goesByTable(mat)) return A.byName("addmv", $T().addmv, [self, mat, vec, options]);
     A.bad("addmv", "mat", mat);
   }
   if (!(vec instanceof Tensor)) {
-    if (A.goesByTable(vec)) return A.byName("addmv", T__addmv(), [self, mat, vec, options]);
+    if (A.goesByTable(vec)) return A.byName("addmv", $T().addmv, [self, mat, vec, options]);
     A.bad("addmv", "vec", vec);
   }
   if (options === undefined) return O.addmv(self, mat, vec, 1, 1);
   if (!A.knowsAll("addmv", options, ["beta","alpha","out"])) {
-    return A.byName("addmv", T__addmv(), [self, mat, vec, options]);
+    return A.byName("addmv", $T().addmv, [self, mat, vec, options]);
   }
   return O.addmv(self, mat, vec, A.option<Scalar>("addmv", options, "beta", "Scalar", 1), A.option<Scalar>("addmv", options, "alpha", "Scalar", 1), A.outOption("addmv", options));
 }
 
-const T__addr = (): A.Overload[] => [
-  { fn: O.addr, args: [["self","Tensor",REQUIRED], ["vec1","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 1 },
-];
 /**
  * beta * self + alpha * the outer product of two vectors, with type promotion.
  * @throws RuntimeError unless vec1 and vec2 have one dimension
@@ -371,28 +341,24 @@ export function addr(options: { input: Tensor; vec1: Tensor; vec2: Tensor; beta?
 export function addr(self: Tensor, vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 export function addr(self: unknown, vec1?: unknown, vec2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("addr", T__addr(), [self, vec1, vec2, options]);
+    if (A.goesByTable(self)) return A.byName("addr", $T().addr, [self, vec1, vec2, options]);
     A.bad("addr", "self", self);
   }
   if (!(vec1 instanceof Tensor)) {
-    if (A.goesByTable(vec1)) return A.byName("addr", T__addr(), [self, vec1, vec2, options]);
+    if (A.goesByTable(vec1)) return A.byName("addr", $T().addr, [self, vec1, vec2, options]);
     A.bad("addr", "vec1", vec1);
   }
   if (!(vec2 instanceof Tensor)) {
-    if (A.goesByTable(vec2)) return A.byName("addr", T__addr(), [self, vec1, vec2, options]);
+    if (A.goesByTable(vec2)) return A.byName("addr", $T().addr, [self, vec1, vec2, options]);
     A.bad("addr", "vec2", vec2);
   }
   if (options === undefined) return O.addr(self, vec1, vec2, 1, 1);
   if (!A.knowsAll("addr", options, ["beta","alpha","out"])) {
-    return A.byName("addr", T__addr(), [self, vec1, vec2, options]);
+    return A.byName("addr", $T().addr, [self, vec1, vec2, options]);
   }
   return O.addr(self, vec1, vec2, A.option<Scalar>("addr", options, "beta", "Scalar", 1), A.option<Scalar>("addr", options, "alpha", "Scalar", 1), A.outOption("addr", options));
 }
 
-const T__all: A.Overload[] = [
-  { fn: O.all, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-  { fn: O.all_dims, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false]], positional: 3, out: 1 },
-];
 /**
  * True when every element is nonzero.
  * True where every element over the dimensions is nonzero; an empty list of dimensions reduces nothing.
@@ -417,12 +383,9 @@ export function all(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.all(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.all_dims(args[0], args[1], false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.all_dims(args[0], args[1], args[2]);
-  return A.call<Tensor>("all", T__all, args);
+  return A.call<Tensor>("all", $T().all, args);
 }
 
-const T__allclose: A.Overload[] = [
-  { fn: O.allclose, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED], ["rtol","Float",0.00001], ["atol","Float",1e-8], ["equalNan","Bool",false]], positional: 5, out: 0 },
-];
 /**
  * True when all elements are close in the sense of `isclose`.
  * @throws RuntimeError when the dtypes differ or a tolerance is negative
@@ -445,12 +408,9 @@ export function allclose(options: { input: Tensor; other: Tensor; rtol?: number;
 export function allclose(self: Tensor, other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): boolean;
 export function allclose(...args: unknown[]): boolean {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.allclose(args[0], args[1], 0.00001, 1e-8, false);
-  return A.call<boolean>("allclose", T__allclose, args);
+  return A.call<boolean>("allclose", $T().allclose, args);
 }
 
-const T__amax: A.Overload[] = [
-  { fn: O.amax, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false]], positional: 3, out: 1 },
-];
 /**
  * The largest elements over one or several dimensions. The gradient is shared equally among ties.
  * @throws RuntimeError for a tensor without elements and no dimension
@@ -471,12 +431,9 @@ export function amax(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.amax(args[0], null, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.amax(args[0], args[1], false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.amax(args[0], args[1], args[2]);
-  return A.call<Tensor>("amax", T__amax, args);
+  return A.call<Tensor>("amax", $T().amax, args);
 }
 
-const T__amin: A.Overload[] = [
-  { fn: O.amin, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false]], positional: 3, out: 1 },
-];
 /**
  * The smallest elements over one or several dimensions. The gradient is shared equally among ties.
  * @throws RuntimeError for a tensor without elements and no dimension
@@ -497,13 +454,9 @@ export function amin(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.amin(args[0], null, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.amin(args[0], args[1], false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.amin(args[0], args[1], args[2]);
-  return A.call<Tensor>("amin", T__amin, args);
+  return A.call<Tensor>("amin", $T().amin, args);
 }
 
-const T__any: A.Overload[] = [
-  { fn: O.any, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-  { fn: O.any_dims, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false]], positional: 3, out: 1 },
-];
 /**
  * True when some element is nonzero.
  * True where some element over the dimensions is nonzero; an empty list of dimensions reduces nothing.
@@ -528,13 +481,9 @@ export function any(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.any(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.any_dims(args[0], args[1], false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.any_dims(args[0], args[1], args[2]);
-  return A.call<Tensor>("any", T__any, args);
+  return A.call<Tensor>("any", $T().any, args);
 }
 
-const T__arange: A.Overload[] = [
-  { fn: O.arange, args: [["end","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1, layout: true },
-  { fn: O.arange_start_step, args: [["start","Scalar",REQUIRED], ["end","Scalar",REQUIRED], ["step","Scalar",1], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 1, layout: true },
-];
 /**
  * The numbers from 0 to `end`, which is left out, in steps of 1. int64 when all numbers are integers,
  * else the default dtype.
@@ -558,12 +507,9 @@ export function arange(options: { start: Scalar; end: Scalar; step?: Scalar; dty
 /** The numbers from `start` to `end`, which is left out, in steps of `step`. @torch torch.arange */
 export function arange(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 export function arange(...args: unknown[]): Tensor {
-  return A.call<Tensor>("arange", T__arange, args);
+  return A.call<Tensor>("arange", $T().arange, args);
 }
 
-const T__arccos = (): A.Overload[] => [
-  { fn: O.acos, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * The angle, in radians, that each element is the cosine of. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -579,19 +525,16 @@ export function arccos(options: { input: Tensor; out?: Tensor }): Tensor;
 export function arccos(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function arccos(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arccos", T__arccos(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("arccos", $T().arccos, [self, options]);
     A.bad("arccos", "self", self);
   }
   if (options === undefined) return O.acos(self);
   if (!A.knowsAll("arccos", options, ["out"])) {
-    return A.byName("arccos", T__arccos(), [self, options]);
+    return A.byName("arccos", $T().arccos, [self, options]);
   }
   return O.acos(self, A.outOption("arccos", options));
 }
 
-const T__arccosh = (): A.Overload[] => [
-  { fn: O.acosh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * What the hyperbolic cosine gives each element for; NaN below 1. Integers give the default float
  * dtype.
@@ -608,19 +551,16 @@ export function arccosh(options: { input: Tensor; out?: Tensor }): Tensor;
 export function arccosh(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function arccosh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arccosh", T__arccosh(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("arccosh", $T().arccosh, [self, options]);
     A.bad("arccosh", "self", self);
   }
   if (options === undefined) return O.acosh(self);
   if (!A.knowsAll("arccosh", options, ["out"])) {
-    return A.byName("arccosh", T__arccosh(), [self, options]);
+    return A.byName("arccosh", $T().arccosh, [self, options]);
   }
   return O.acosh(self, A.outOption("arccosh", options));
 }
 
-const T__arcsin = (): A.Overload[] => [
-  { fn: O.asin, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * The angle, in radians, that each element is the sine of. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -636,19 +576,16 @@ export function arcsin(options: { input: Tensor; out?: Tensor }): Tensor;
 export function arcsin(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function arcsin(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arcsin", T__arcsin(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("arcsin", $T().arcsin, [self, options]);
     A.bad("arcsin", "self", self);
   }
   if (options === undefined) return O.asin(self);
   if (!A.knowsAll("arcsin", options, ["out"])) {
-    return A.byName("arcsin", T__arcsin(), [self, options]);
+    return A.byName("arcsin", $T().arcsin, [self, options]);
   }
   return O.asin(self, A.outOption("arcsin", options));
 }
 
-const T__arcsinh = (): A.Overload[] => [
-  { fn: O.asinh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * What the hyperbolic sine gives each element for. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -664,19 +601,16 @@ export function arcsinh(options: { input: Tensor; out?: Tensor }): Tensor;
 export function arcsinh(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function arcsinh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arcsinh", T__arcsinh(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("arcsinh", $T().arcsinh, [self, options]);
     A.bad("arcsinh", "self", self);
   }
   if (options === undefined) return O.asinh(self);
   if (!A.knowsAll("arcsinh", options, ["out"])) {
-    return A.byName("arcsinh", T__arcsinh(), [self, options]);
+    return A.byName("arcsinh", $T().arcsinh, [self, options]);
   }
   return O.asinh(self, A.outOption("arcsinh", options));
 }
 
-const T__arctan = (): A.Overload[] => [
-  { fn: O.atan, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * The angle, in radians, that each element is the tangent of. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -692,19 +626,16 @@ export function arctan(options: { input: Tensor; out?: Tensor }): Tensor;
 export function arctan(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function arctan(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arctan", T__arctan(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("arctan", $T().arctan, [self, options]);
     A.bad("arctan", "self", self);
   }
   if (options === undefined) return O.atan(self);
   if (!A.knowsAll("arctan", options, ["out"])) {
-    return A.byName("arctan", T__arctan(), [self, options]);
+    return A.byName("arctan", $T().arctan, [self, options]);
   }
   return O.atan(self, A.outOption("arctan", options));
 }
 
-const T__arctan2 = (): A.Overload[] => [
-  { fn: O.atan2, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The angle, in radians, of the point (other, self).
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
@@ -722,23 +653,20 @@ export function arctan2(options: { input: Tensor; other: Tensor; out?: Tensor })
 export function arctan2(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function arctan2(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arctan2", T__arctan2(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("arctan2", $T().arctan2, [self, other, options]);
     A.bad("arctan2", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("arctan2", T__arctan2(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("arctan2", $T().arctan2, [self, other, options]);
     A.bad("arctan2", "other", other);
   }
   if (options === undefined) return O.atan2(self, other);
   if (!A.knowsAll("arctan2", options, ["out"])) {
-    return A.byName("arctan2", T__arctan2(), [self, other, options]);
+    return A.byName("arctan2", $T().arctan2, [self, other, options]);
   }
   return O.atan2(self, other, A.outOption("arctan2", options));
 }
 
-const T__arctanh = (): A.Overload[] => [
-  { fn: O.atanh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * What the hyperbolic tangent gives each element for; NaN beyond -1 and 1. Integers give the default
  * float dtype.
@@ -755,19 +683,16 @@ export function arctanh(options: { input: Tensor; out?: Tensor }): Tensor;
 export function arctanh(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function arctanh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arctanh", T__arctanh(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("arctanh", $T().arctanh, [self, options]);
     A.bad("arctanh", "self", self);
   }
   if (options === undefined) return O.atanh(self);
   if (!A.knowsAll("arctanh", options, ["out"])) {
-    return A.byName("arctanh", T__arctanh(), [self, options]);
+    return A.byName("arctanh", $T().arctanh, [self, options]);
   }
   return O.atanh(self, A.outOption("arctanh", options));
 }
 
-const T__argmax: A.Overload[] = [
-  { fn: O.argmax, args: [["self","Tensor",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false]], positional: 3, out: 1 },
-];
 /**
  * The position of the first largest element along a dimension, or among all elements in row-major
  * order.
@@ -787,12 +712,9 @@ export function argmax(options: { input: Tensor; dim?: number | null; axis?: num
 export function argmax(self: Tensor, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 export function argmax(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.argmax(args[0], null, false);
-  return A.call<Tensor>("argmax", T__argmax, args);
+  return A.call<Tensor>("argmax", $T().argmax, args);
 }
 
-const T__argmin: A.Overload[] = [
-  { fn: O.argmin, args: [["self","Tensor",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false]], positional: 3, out: 1 },
-];
 /**
  * The position of the first smallest element along a dimension, or among all elements in row-major
  * order.
@@ -812,13 +734,9 @@ export function argmin(options: { input: Tensor; dim?: number | null; axis?: num
 export function argmin(self: Tensor, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 export function argmin(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.argmin(args[0], null, false);
-  return A.call<Tensor>("argmin", T__argmin, args);
+  return A.call<Tensor>("argmin", $T().argmin, args);
 }
 
-const T__argsort: A.Overload[] = [
-  { fn: O.argsort, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["descending","Bool",false]], positional: 3, out: 0 },
-  { fn: O.argsort_stable, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["descending","Bool",false], ["stable","Bool",false]], positional: 1, out: 0 },
-];
 /**
  * The positions that sort the elements along a dimension.
  * As `argsort`; every sort here is stable.
@@ -844,12 +762,9 @@ export function argsort(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.argsort(args[0], -1, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.argsort(args[0], args[1], false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.argsort(args[0], args[1], args[2]);
-  return A.call<Tensor>("argsort", T__argsort, args);
+  return A.call<Tensor>("argsort", $T().argsort, args);
 }
 
-const T__argwhere: A.Overload[] = [
-  { fn: O.argwhere, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * Coordinates of the elements that are not zero, one row for each.
  * @example
@@ -863,12 +778,9 @@ export function argwhere(options: { input: Tensor }): Tensor;
 export function argwhere(self: Tensor): Tensor;
 export function argwhere(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.argwhere(args[0]);
-  return A.call<Tensor>("argwhere", T__argwhere, args);
+  return A.call<Tensor>("argwhere", $T().argwhere, args);
 }
 
-const T__asStrided: A.Overload[] = [
-  { fn: O.as_strided, args: [["self","Tensor",REQUIRED], ["size","Sizes",REQUIRED], ["stride","Sizes",REQUIRED], ["storageOffset","Int?",null]], positional: 4, out: 0 },
-];
 /**
  * A view with given sizes, strides and offset, in elements, into the storage.
  * A view: it shares the memory of the tensor.
@@ -890,12 +802,9 @@ export function asStrided(options: { input: Tensor; size: readonly number[]; str
 /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided */
 export function asStrided(self: Tensor, size: readonly number[], stride: readonly number[], options?: { storageOffset?: number | null }): Tensor;
 export function asStrided(...args: unknown[]): Tensor {
-  return A.call<Tensor>("asStrided", T__asStrided, args);
+  return A.call<Tensor>("asStrided", $T().asStrided, args);
 }
 
-const T__asin = (): A.Overload[] => [
-  { fn: O.asin, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * The angle, in radians, that each element is the sine of. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -911,19 +820,16 @@ export function asin(options: { input: Tensor; out?: Tensor }): Tensor;
 export function asin(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function asin(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("asin", T__asin(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("asin", $T().asin, [self, options]);
     A.bad("asin", "self", self);
   }
   if (options === undefined) return O.asin(self);
   if (!A.knowsAll("asin", options, ["out"])) {
-    return A.byName("asin", T__asin(), [self, options]);
+    return A.byName("asin", $T().asin, [self, options]);
   }
   return O.asin(self, A.outOption("asin", options));
 }
 
-const T__asinh = (): A.Overload[] => [
-  { fn: O.asinh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * What the hyperbolic sine gives each element for. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -939,19 +845,16 @@ export function asinh(options: { input: Tensor; out?: Tensor }): Tensor;
 export function asinh(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function asinh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("asinh", T__asinh(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("asinh", $T().asinh, [self, options]);
     A.bad("asinh", "self", self);
   }
   if (options === undefined) return O.asinh(self);
   if (!A.knowsAll("asinh", options, ["out"])) {
-    return A.byName("asinh", T__asinh(), [self, options]);
+    return A.byName("asinh", $T().asinh, [self, options]);
   }
   return O.asinh(self, A.outOption("asinh", options));
 }
 
-const T__atan = (): A.Overload[] => [
-  { fn: O.atan, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * The angle, in radians, that each element is the tangent of. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -967,19 +870,16 @@ export function atan(options: { input: Tensor; out?: Tensor }): Tensor;
 export function atan(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function atan(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("atan", T__atan(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("atan", $T().atan, [self, options]);
     A.bad("atan", "self", self);
   }
   if (options === undefined) return O.atan(self);
   if (!A.knowsAll("atan", options, ["out"])) {
-    return A.byName("atan", T__atan(), [self, options]);
+    return A.byName("atan", $T().atan, [self, options]);
   }
   return O.atan(self, A.outOption("atan", options));
 }
 
-const T__atan2 = (): A.Overload[] => [
-  { fn: O.atan2, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The angle, in radians, of the point (other, self).
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
@@ -997,23 +897,20 @@ export function atan2(options: { input: Tensor; other: Tensor; out?: Tensor }): 
 export function atan2(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function atan2(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("atan2", T__atan2(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("atan2", $T().atan2, [self, other, options]);
     A.bad("atan2", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("atan2", T__atan2(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("atan2", $T().atan2, [self, other, options]);
     A.bad("atan2", "other", other);
   }
   if (options === undefined) return O.atan2(self, other);
   if (!A.knowsAll("atan2", options, ["out"])) {
-    return A.byName("atan2", T__atan2(), [self, other, options]);
+    return A.byName("atan2", $T().atan2, [self, other, options]);
   }
   return O.atan2(self, other, A.outOption("atan2", options));
 }
 
-const T__atanh = (): A.Overload[] => [
-  { fn: O.atanh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * What the hyperbolic tangent gives each element for; NaN beyond -1 and 1. Integers give the default
  * float dtype.
@@ -1030,19 +927,16 @@ export function atanh(options: { input: Tensor; out?: Tensor }): Tensor;
 export function atanh(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function atanh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("atanh", T__atanh(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("atanh", $T().atanh, [self, options]);
     A.bad("atanh", "self", self);
   }
   if (options === undefined) return O.atanh(self);
   if (!A.knowsAll("atanh", options, ["out"])) {
-    return A.byName("atanh", T__atanh(), [self, options]);
+    return A.byName("atanh", $T().atanh, [self, options]);
   }
   return O.atanh(self, A.outOption("atanh", options));
 }
 
-const T__baddbmm = (): A.Overload[] => [
-  { fn: O.baddbmm, args: [["self","Tensor",REQUIRED], ["batch1","Tensor",REQUIRED], ["batch2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 1 },
-];
 /**
  * beta * self + alpha * (batch1 @ batch2) for batches of matrices.
  * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -1061,28 +955,24 @@ export function baddbmm(options: { input: Tensor; batch1: Tensor; batch2: Tensor
 export function baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 export function baddbmm(self: unknown, batch1?: unknown, batch2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("baddbmm", T__baddbmm(), [self, batch1, batch2, options]);
+    if (A.goesByTable(self)) return A.byName("baddbmm", $T().baddbmm, [self, batch1, batch2, options]);
     A.bad("baddbmm", "self", self);
   }
   if (!(batch1 instanceof Tensor)) {
-    if (A.goesByTable(batch1)) return A.byName("baddbmm", T__baddbmm(), [self, batch1, batch2, options]);
+    if (A.goesByTable(batch1)) return A.byName("baddbmm", $T().baddbmm, [self, batch1, batch2, options]);
     A.bad("baddbmm", "batch1", batch1);
   }
   if (!(batch2 instanceof Tensor)) {
-    if (A.goesByTable(batch2)) return A.byName("baddbmm", T__baddbmm(), [self, batch1, batch2, options]);
+    if (A.goesByTable(batch2)) return A.byName("baddbmm", $T().baddbmm, [self, batch1, batch2, options]);
     A.bad("baddbmm", "batch2", batch2);
   }
   if (options === undefined) return O.baddbmm(self, batch1, batch2, 1, 1);
   if (!A.knowsAll("baddbmm", options, ["beta","alpha","out"])) {
-    return A.byName("baddbmm", T__baddbmm(), [self, batch1, batch2, options]);
+    return A.byName("baddbmm", $T().baddbmm, [self, batch1, batch2, options]);
   }
   return O.baddbmm(self, batch1, batch2, A.option<Scalar>("baddbmm", options, "beta", "Scalar", 1), A.option<Scalar>("baddbmm", options, "alpha", "Scalar", 1), A.outOption("baddbmm", options));
 }
 
-const T__bernoulli: A.Overload[] = [
-  { fn: O.bernoulli, args: [["self","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 1, out: 1 },
-  { fn: O.bernoulli_p, args: [["self","Tensor",REQUIRED], ["p","Float",REQUIRED], ["generator","Generator?",null]], positional: 2, out: 0 },
-];
 /**
  * 1 or 0, with the chance of a 1 that each element gives.
  * 1 or 0, with the chance p of a 1, in the shape and dtype of the tensor.
@@ -1104,12 +994,9 @@ export function bernoulli(options: { input: Tensor; p: number; generator?: Gener
 export function bernoulli(self: Tensor, p: number, options?: { generator?: Generator | null }): Tensor;
 export function bernoulli(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.bernoulli(args[0], null);
-  return A.call<Tensor>("bernoulli", T__bernoulli, args);
+  return A.call<Tensor>("bernoulli", $T().bernoulli, args);
 }
 
-const T__bincount: A.Overload[] = [
-  { fn: O.bincount, args: [["self","Tensor",REQUIRED], ["weights","Tensor?",null], ["minlength","Int",0]], positional: 3, out: 0 },
-];
 /**
  * How often each whole number from 0 on occurs in a vector, or the sum of the weights of its places; at
  * least `minlength` counts.
@@ -1130,12 +1017,9 @@ export function bincount(options: { input: Tensor; weights?: Tensor | null; minl
 export function bincount(self: Tensor, options?: { weights?: Tensor | null; minlength?: number }): Tensor;
 export function bincount(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.bincount(args[0], null, 0);
-  return A.call<Tensor>("bincount", T__bincount, args);
+  return A.call<Tensor>("bincount", $T().bincount, args);
 }
 
-const T__bitwiseAnd = (): A.Overload[] => [
-  { fn: O.bitwise_and, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The bitwise and of integers or bools.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype, which is an
@@ -1160,24 +1044,21 @@ export function bitwiseAnd<C extends Td>(input: Tensor | Scalar, other: C): C;
 export function bitwiseAnd(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function bitwiseAnd(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("bitwiseAnd", T__bitwiseAnd(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("bitwiseAnd", $T().bitwiseAnd, [self, other, options]);
     A.operand("bitwiseAnd", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("bitwiseAnd", T__bitwiseAnd(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("bitwiseAnd", $T().bitwiseAnd, [self, other, options]);
     A.operand("bitwiseAnd", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("bitwiseAnd", "self", self);
   if (options === undefined) return O.bitwise_and(self, other);
   if (!A.knowsAll("bitwiseAnd", options, ["out"])) {
-    return A.byName("bitwiseAnd", T__bitwiseAnd(), [self, other, options]);
+    return A.byName("bitwiseAnd", $T().bitwiseAnd, [self, other, options]);
   }
   return O.bitwise_and(self, other, A.outOption("bitwiseAnd", options));
 }
 
-const T__bitwiseNot = (): A.Overload[] => [
-  { fn: O.bitwise_not, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * All bits of an integer turned over; the opposite of a bool.
  * @returns a tensor of the same shape, of the promoted dtype, which is an integer dtype or bool
@@ -1193,19 +1074,16 @@ export function bitwiseNot(options: { input: Tensor; out?: Tensor }): Tensor;
 export function bitwiseNot(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function bitwiseNot(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("bitwiseNot", T__bitwiseNot(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("bitwiseNot", $T().bitwiseNot, [self, options]);
     A.bad("bitwiseNot", "self", self);
   }
   if (options === undefined) return O.bitwise_not(self);
   if (!A.knowsAll("bitwiseNot", options, ["out"])) {
-    return A.byName("bitwiseNot", T__bitwiseNot(), [self, options]);
+    return A.byName("bitwiseNot", $T().bitwiseNot, [self, options]);
   }
   return O.bitwise_not(self, A.outOption("bitwiseNot", options));
 }
 
-const T__bitwiseOr = (): A.Overload[] => [
-  { fn: O.bitwise_or, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The bitwise or of integers or bools.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype, which is an
@@ -1230,24 +1108,21 @@ export function bitwiseOr<C extends Td>(input: Tensor | Scalar, other: C): C;
 export function bitwiseOr(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function bitwiseOr(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("bitwiseOr", T__bitwiseOr(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("bitwiseOr", $T().bitwiseOr, [self, other, options]);
     A.operand("bitwiseOr", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("bitwiseOr", T__bitwiseOr(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("bitwiseOr", $T().bitwiseOr, [self, other, options]);
     A.operand("bitwiseOr", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("bitwiseOr", "self", self);
   if (options === undefined) return O.bitwise_or(self, other);
   if (!A.knowsAll("bitwiseOr", options, ["out"])) {
-    return A.byName("bitwiseOr", T__bitwiseOr(), [self, other, options]);
+    return A.byName("bitwiseOr", $T().bitwiseOr, [self, other, options]);
   }
   return O.bitwise_or(self, other, A.outOption("bitwiseOr", options));
 }
 
-const T__bitwiseXor = (): A.Overload[] => [
-  { fn: O.bitwise_xor, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The bitwise exclusive or of integers or bools.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype, which is an
@@ -1272,24 +1147,21 @@ export function bitwiseXor<C extends Td>(input: Tensor | Scalar, other: C): C;
 export function bitwiseXor(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function bitwiseXor(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("bitwiseXor", T__bitwiseXor(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("bitwiseXor", $T().bitwiseXor, [self, other, options]);
     A.operand("bitwiseXor", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("bitwiseXor", T__bitwiseXor(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("bitwiseXor", $T().bitwiseXor, [self, other, options]);
     A.operand("bitwiseXor", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("bitwiseXor", "self", self);
   if (options === undefined) return O.bitwise_xor(self, other);
   if (!A.knowsAll("bitwiseXor", options, ["out"])) {
-    return A.byName("bitwiseXor", T__bitwiseXor(), [self, other, options]);
+    return A.byName("bitwiseXor", $T().bitwiseXor, [self, other, options]);
   }
   return O.bitwise_xor(self, other, A.outOption("bitwiseXor", options));
 }
 
-const T__bmm = (): A.Overload[] => [
-  { fn: O.bmm, args: [["self","Tensor",REQUIRED], ["mat2","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The products of two batches of matrices, of shapes (b, n, m) and (b, m, p).
  * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -1306,23 +1178,20 @@ export function bmm(options: { input: Tensor; mat2: Tensor; out?: Tensor }): Ten
 export function bmm(self: Tensor, mat2: Tensor, options?: { out?: Tensor }): Tensor;
 export function bmm(self: unknown, mat2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("bmm", T__bmm(), [self, mat2, options]);
+    if (A.goesByTable(self)) return A.byName("bmm", $T().bmm, [self, mat2, options]);
     A.bad("bmm", "self", self);
   }
   if (!(mat2 instanceof Tensor)) {
-    if (A.goesByTable(mat2)) return A.byName("bmm", T__bmm(), [self, mat2, options]);
+    if (A.goesByTable(mat2)) return A.byName("bmm", $T().bmm, [self, mat2, options]);
     A.bad("bmm", "mat2", mat2);
   }
   if (options === undefined) return O.bmm(self, mat2);
   if (!A.knowsAll("bmm", options, ["out"])) {
-    return A.byName("bmm", T__bmm(), [self, mat2, options]);
+    return A.byName("bmm", $T().bmm, [self, mat2, options]);
   }
   return O.bmm(self, mat2, A.outOption("bmm", options));
 }
 
-const T__broadcastTo: A.Overload[] = [
-  { fn: O.broadcast_to, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * The tensor expanded to a shape.
  * @example
@@ -1346,13 +1215,9 @@ export function broadcastTo(options: { input: Tensor; size: readonly number[] })
 export function broadcastTo(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.broadcast_to(args[0], size);
-  return A.call<Tensor>("broadcastTo", T__broadcastTo, args);
+  return A.call<Tensor>("broadcastTo", $T().broadcastTo, args);
 }
 
-const T__bucketize: A.Overload[] = [
-  { fn: O.bucketize_Tensor, args: [["self","Tensor",REQUIRED], ["boundaries","Tensor",REQUIRED], ["outInt32","Bool",false], ["right","Bool",false]], positional: 2, out: 1 },
-  { fn: O.bucketize_Scalar, args: [["self","Scalar",REQUIRED], ["boundaries","Tensor",REQUIRED], ["outInt32","Bool",false], ["right","Bool",false]], positional: 2, out: 1 },
-];
 /**
  * Which of the intervals between sorted boundaries each value lies in; with `right` the left bound
  * belongs to it.
@@ -1377,12 +1242,9 @@ export function bucketize(options: { input: Scalar; boundaries: Tensor; outInt32
 export function bucketize(self: Scalar, boundaries: Tensor, options?: { outInt32?: boolean; right?: boolean; out?: Tensor }): Tensor;
 export function bucketize(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.bucketize_Tensor(args[0], args[1], false, false);
-  return A.call<Tensor>("bucketize", T__bucketize, args);
+  return A.call<Tensor>("bucketize", $T().bucketize, args);
 }
 
-const T__cat: A.Overload[] = [
-  { fn: O.cat, args: [["tensors","TensorList",REQUIRED], ["dim","Dim",0]], positional: 2, out: 1 },
-];
 /**
  * The tensors one after another along a dimension that they have. Dtypes promote; empty vectors are
  * left out.
@@ -1400,12 +1262,9 @@ export function cat(options: { tensors: readonly Tensor[]; dim?: number; axis?: 
 /** The tensors one after another along a dimension that they have. @torch torch.cat */
 export function cat(tensors: readonly Tensor[], options?: { dim?: number; axis?: number; out?: Tensor }): Tensor;
 export function cat(...args: unknown[]): Tensor {
-  return A.call<Tensor>("cat", T__cat, args);
+  return A.call<Tensor>("cat", $T().cat, args);
 }
 
-const T__ceil = (): A.Overload[] => [
-  { fn: O.ceil, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * The least whole number that is not less than the element. Integers stay as they are.
  * @returns a tensor of the same shape, of the same dtype
@@ -1420,19 +1279,16 @@ export function ceil(options: { input: Tensor; out?: Tensor }): Tensor;
 export function ceil(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function ceil(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("ceil", T__ceil(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("ceil", $T().ceil, [self, options]);
     A.bad("ceil", "self", self);
   }
   if (options === undefined) return O.ceil(self);
   if (!A.knowsAll("ceil", options, ["out"])) {
-    return A.byName("ceil", T__ceil(), [self, options]);
+    return A.byName("ceil", $T().ceil, [self, options]);
   }
   return O.ceil(self, A.outOption("ceil", options));
 }
 
-const T__chunk: A.Overload[] = [
-  { fn: O.chunk, args: [["self","Tensor",REQUIRED], ["chunks","Int",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
-];
 /**
  * At most so many parts of equal size; the last may be smaller.
  * @throws RuntimeError when `chunks` is not positive
@@ -1456,13 +1312,9 @@ export function chunk(self: Tensor, chunks: number, options?: { dim?: number; ax
 export function chunk(...args: unknown[]): Tensor[] {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.chunk(args[0], args[1], 0);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.chunk(args[0], args[1], args[2]);
-  return A.call<Tensor[]>("chunk", T__chunk, args);
+  return A.call<Tensor[]>("chunk", $T().chunk, args);
 }
 
-const T__clamp: A.Overload[] = [
-  { fn: O.clamp_Tensor, args: [["self","Tensor",REQUIRED], ["min","Tensor?",null], ["max","Tensor?",null]], positional: 3, out: 1 },
-  { fn: O.clamp, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: 1 },
-];
 /**
  * Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.
  * Each element, or the bound that it lies beyond.
@@ -1493,13 +1345,9 @@ export function clamp<C extends Td>(input: C, min: C | Tensor | Scalar | null, m
 export function clamp(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
 export function clamp(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.clamp_Tensor(args[0], null, null);
-  return A.call<Tensor>("clamp", T__clamp, args);
+  return A.call<Tensor>("clamp", $T().clamp, args);
 }
 
-const T__clampMax: A.Overload[] = [
-  { fn: O.clamp_max, args: [["self","Tensor",REQUIRED], ["max","Scalar",REQUIRED]], positional: 2, out: 1 },
-  { fn: O.clamp_max_Tensor, args: [["self","Tensor",REQUIRED], ["max","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * Each element, or the number where it is greater than that.
  * The smaller of two elements; NaN if either is.
@@ -1528,13 +1376,9 @@ export function clampMax<C extends Td>(options: { input: C; other: C | Tensor | 
 /** The smaller of two elements. @torch torch.clamp_max */
 export function clampMax(self: Tensor, max: Tensor, options?: { out?: Tensor }): Tensor;
 export function clampMax(...args: unknown[]): Tensor {
-  return A.call<Tensor>("clampMax", T__clampMax, args);
+  return A.call<Tensor>("clampMax", $T().clampMax, args);
 }
 
-const T__clampMin: A.Overload[] = [
-  { fn: O.clamp_min, args: [["self","Tensor",REQUIRED], ["min","Scalar",REQUIRED]], positional: 2, out: 1 },
-  { fn: O.clamp_min_Tensor, args: [["self","Tensor",REQUIRED], ["min","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * Each element, or the number where it is less than that.
  * The larger of two elements; NaN if either is.
@@ -1563,13 +1407,9 @@ export function clampMin<C extends Td>(options: { input: C; other: C | Tensor | 
 /** The larger of two elements. @torch torch.clamp_min */
 export function clampMin(self: Tensor, min: Tensor, options?: { out?: Tensor }): Tensor;
 export function clampMin(...args: unknown[]): Tensor {
-  return A.call<Tensor>("clampMin", T__clampMin, args);
+  return A.call<Tensor>("clampMin", $T().clampMin, args);
 }
 
-const T__clip: A.Overload[] = [
-  { fn: O.clamp_Tensor, args: [["self","Tensor",REQUIRED], ["min","Tensor?",null], ["max","Tensor?",null]], positional: 3, out: 1 },
-  { fn: O.clamp, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: 1 },
-];
 /**
  * Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.
  * Each element, or the bound that it lies beyond.
@@ -1598,12 +1438,9 @@ export function clip(options: { input: Tensor; min?: Scalar | null; max?: Scalar
 export function clip(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
 export function clip(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.clamp_Tensor(args[0], null, null);
-  return A.call<Tensor>("clip", T__clip, args);
+  return A.call<Tensor>("clip", $T().clip, args);
 }
 
-const T__clone = (): A.Overload[] => [
-  { fn: O.clone, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-];
 /**
  * A copy with storage of its own, recorded by autograd. The layout is kept unless a memory format is
  * given.
@@ -1622,19 +1459,16 @@ export function clone<C extends Td>(options: { input: C }): C;
 export function clone(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function clone(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("clone", T__clone(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("clone", $T().clone, [self, options]);
     A.bad("clone", "self", self);
   }
   if (options === undefined) return O.clone(self, null);
   if (!A.knowsAll("clone", options, ["memoryFormat"])) {
-    return A.byName("clone", T__clone(), [self, options]);
+    return A.byName("clone", $T().clone, [self, options]);
   }
   return O.clone(self, A.option<MemoryFormat | null>("clone", options, "memoryFormat", "MemoryFormat?", null));
 }
 
-const T__columnStack: A.Overload[] = [
-  { fn: O.column_stack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * Tensors side by side, vectors as columns.
  * @example
@@ -1647,12 +1481,9 @@ export function columnStack(options: { tensors: readonly Tensor[]; out?: Tensor 
 /** Tensors side by side, vectors as columns. @torch torch.column_stack */
 export function columnStack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
 export function columnStack(...args: unknown[]): Tensor {
-  return A.call<Tensor>("columnStack", T__columnStack, args);
+  return A.call<Tensor>("columnStack", $T().columnStack, args);
 }
 
-const T__concat: A.Overload[] = [
-  { fn: O.cat, args: [["tensors","TensorList",REQUIRED], ["dim","Dim",0]], positional: 2, out: 1 },
-];
 /**
  * The tensors one after another along a dimension that they have. Dtypes promote; empty vectors are
  * left out.
@@ -1670,12 +1501,9 @@ export function concat(options: { tensors: readonly Tensor[]; dim?: number; axis
 /** The tensors one after another along a dimension that they have. @torch torch.cat */
 export function concat(tensors: readonly Tensor[], options?: { dim?: number; axis?: number; out?: Tensor }): Tensor;
 export function concat(...args: unknown[]): Tensor {
-  return A.call<Tensor>("concat", T__concat, args);
+  return A.call<Tensor>("concat", $T().concat, args);
 }
 
-const T__concatenate: A.Overload[] = [
-  { fn: O.cat, args: [["tensors","TensorList",REQUIRED], ["dim","Dim",0]], positional: 2, out: 1 },
-];
 /**
  * The tensors one after another along a dimension that they have. Dtypes promote; empty vectors are
  * left out.
@@ -1693,12 +1521,9 @@ export function concatenate(options: { tensors: readonly Tensor[]; dim?: number;
 /** The tensors one after another along a dimension that they have. @torch torch.cat */
 export function concatenate(tensors: readonly Tensor[], options?: { dim?: number; axis?: number; out?: Tensor }): Tensor;
 export function concatenate(...args: unknown[]): Tensor {
-  return A.call<Tensor>("concatenate", T__concatenate, args);
+  return A.call<Tensor>("concatenate", $T().concatenate, args);
 }
 
-const T__conj: A.Overload[] = [
-  { fn: O.conj, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The conjugate, as a view with the conjugate bit; a real tensor is returned itself.
  * @example
@@ -1712,12 +1537,9 @@ export function conj(options: { input: Tensor }): Tensor;
 export function conj(self: Tensor): Tensor;
 export function conj(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.conj(args[0]);
-  return A.call<Tensor>("conj", T__conj, args);
+  return A.call<Tensor>("conj", $T().conj, args);
 }
 
-const T__copysign = (): A.Overload[] => [
-  { fn: O.copysign, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The magnitude of self with the sign of other.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
@@ -1735,23 +1557,20 @@ export function copysign(options: { input: Tensor; other: Tensor | Scalar; out?:
 export function copysign(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function copysign(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("copysign", T__copysign(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("copysign", $T().copysign, [self, other, options]);
     A.bad("copysign", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("copysign", T__copysign(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("copysign", $T().copysign, [self, other, options]);
     A.operand("copysign", "other", other);
   }
   if (options === undefined) return O.copysign(self, other);
   if (!A.knowsAll("copysign", options, ["out"])) {
-    return A.byName("copysign", T__copysign(), [self, other, options]);
+    return A.byName("copysign", $T().copysign, [self, other, options]);
   }
   return O.copysign(self, other, A.outOption("copysign", options));
 }
 
-const T__cos = (): A.Overload[] => [
-  { fn: O.cos, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * The cosine of each element, in radians. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -1771,19 +1590,16 @@ export function cos<C extends Td>(options: { input: C }): C;
 export function cos(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function cos(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("cos", T__cos(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("cos", $T().cos, [self, options]);
     A.bad("cos", "self", self);
   }
   if (options === undefined) return O.cos(self);
   if (!A.knowsAll("cos", options, ["out"])) {
-    return A.byName("cos", T__cos(), [self, options]);
+    return A.byName("cos", $T().cos, [self, options]);
   }
   return O.cos(self, A.outOption("cos", options));
 }
 
-const T__cosh = (): A.Overload[] => [
-  { fn: O.cosh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * The hyperbolic cosine of each element. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -1799,19 +1615,16 @@ export function cosh(options: { input: Tensor; out?: Tensor }): Tensor;
 export function cosh(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function cosh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("cosh", T__cosh(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("cosh", $T().cosh, [self, options]);
     A.bad("cosh", "self", self);
   }
   if (options === undefined) return O.cosh(self);
   if (!A.knowsAll("cosh", options, ["out"])) {
-    return A.byName("cosh", T__cosh(), [self, options]);
+    return A.byName("cosh", $T().cosh, [self, options]);
   }
   return O.cosh(self, A.outOption("cosh", options));
 }
 
-const T__cummax: A.Overload[] = [
-  { fn: O.cummax, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 2 },
-];
 /**
  * The greatest element so far along a dimension, and where it was found last. A NaN stays from where it
  * is.
@@ -1830,12 +1643,9 @@ export function cummax(options: A.Either<"dim", "axis", number> & { input: Tenso
 export function cummax(self: Tensor, dim: number, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 export function cummax(...args: unknown[]): Named<readonly ["values","indices"]> {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cummax(args[0], args[1]);
-  return A.call<Named<readonly ["values","indices"]>>("cummax", T__cummax, args);
+  return A.call<Named<readonly ["values","indices"]>>("cummax", $T().cummax, args);
 }
 
-const T__cummin: A.Overload[] = [
-  { fn: O.cummin, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 2 },
-];
 /**
  * The least element so far along a dimension, and where it was found last. A NaN stays from where it
  * is.
@@ -1854,12 +1664,9 @@ export function cummin(options: A.Either<"dim", "axis", number> & { input: Tenso
 export function cummin(self: Tensor, dim: number, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 export function cummin(...args: unknown[]): Named<readonly ["values","indices"]> {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cummin(args[0], args[1]);
-  return A.call<Named<readonly ["values","indices"]>>("cummin", T__cummin, args);
+  return A.call<Named<readonly ["values","indices"]>>("cummin", $T().cummin, args);
 }
 
-const T__cumprod: A.Overload[] = [
-  { fn: O.cumprod, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 2, out: 1 },
-];
 /**
  * The running product along a dimension. Integers and bools are multiplied in int64.
  * @example
@@ -1875,12 +1682,9 @@ export function cumprod(options: A.Either<"dim", "axis", number> & { input: Tens
 export function cumprod(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function cumprod(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cumprod(args[0], args[1], null);
-  return A.call<Tensor>("cumprod", T__cumprod, args);
+  return A.call<Tensor>("cumprod", $T().cumprod, args);
 }
 
-const T__cumsum: A.Overload[] = [
-  { fn: O.cumsum, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 2, out: 1 },
-];
 /**
  * The running sum along a dimension. Integers and bools are summed in int64.
  * @example
@@ -1896,12 +1700,9 @@ export function cumsum(options: A.Either<"dim", "axis", number> & { input: Tenso
 export function cumsum(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function cumsum(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cumsum(args[0], args[1], null);
-  return A.call<Tensor>("cumsum", T__cumsum, args);
+  return A.call<Tensor>("cumsum", $T().cumsum, args);
 }
 
-const T__deg2rad = (): A.Overload[] => [
-  { fn: O.deg2rad, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * Degrees in radians. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -1918,19 +1719,16 @@ export function deg2rad(options: { input: Tensor; out?: Tensor }): Tensor;
 export function deg2rad(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function deg2rad(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("deg2rad", T__deg2rad(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("deg2rad", $T().deg2rad, [self, options]);
     A.bad("deg2rad", "self", self);
   }
   if (options === undefined) return O.deg2rad(self);
   if (!A.knowsAll("deg2rad", options, ["out"])) {
-    return A.byName("deg2rad", T__deg2rad(), [self, options]);
+    return A.byName("deg2rad", $T().deg2rad, [self, options]);
   }
   return O.deg2rad(self, A.outOption("deg2rad", options));
 }
 
-const T__detach: A.Overload[] = [
-  { fn: O.detach, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The same elements and version without history.
  * @example
@@ -1944,12 +1742,9 @@ export function detach(options: { input: Tensor }): Tensor;
 export function detach(self: Tensor): Tensor;
 export function detach(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.detach(args[0]);
-  return A.call<Tensor>("detach", T__detach, args);
+  return A.call<Tensor>("detach", $T().detach, args);
 }
 
-const T__diagonal: A.Overload[] = [
-  { fn: O.diagonal, args: [["self","Tensor",REQUIRED], ["offset","Int",0], ["dim1","Dim",0], ["dim2","Dim",1]], positional: 4, out: 0 },
-];
 /**
  * The diagonal of two dimensions, as the last dimension.
  * A view: it shares the memory of the tensor.
@@ -1973,12 +1768,9 @@ export function diagonal(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.diagonal(args[0], args[1], 0, 1);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.diagonal(args[0], args[1], args[2], 1);
   if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2]) && A.isInt(args[3])) return O.diagonal(args[0], args[1], args[2], args[3]);
-  return A.call<Tensor>("diagonal", T__diagonal, args);
+  return A.call<Tensor>("diagonal", $T().diagonal, args);
 }
 
-const T__diff: A.Overload[] = [
-  { fn: O.diff, args: [["self","Tensor",REQUIRED], ["n","Int",1], ["dim","Dim",-1], ["prepend","Tensor?",null], ["append","Tensor?",null]], positional: 5, out: 1 },
-];
 /**
  * What each element along a dimension is more than the one before it, `n` times over. `prepend` and
  * `append` are joined to the ends first.
@@ -2004,12 +1796,9 @@ export function diff(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.diff(args[0], 1, -1, null, null);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.diff(args[0], args[1], -1, null, null);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.diff(args[0], args[1], args[2], null, null);
-  return A.call<Tensor>("diff", T__diff, args);
+  return A.call<Tensor>("diff", $T().diff, args);
 }
 
-const T__digamma = (): A.Overload[] => [
-  { fn: O.digamma, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * The derivative of `lgamma`. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -2026,19 +1815,16 @@ export function digamma(options: { input: Tensor; out?: Tensor }): Tensor;
 export function digamma(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function digamma(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("digamma", T__digamma(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("digamma", $T().digamma, [self, options]);
     A.bad("digamma", "self", self);
   }
   if (options === undefined) return O.digamma(self);
   if (!A.knowsAll("digamma", options, ["out"])) {
-    return A.byName("digamma", T__digamma(), [self, options]);
+    return A.byName("digamma", $T().digamma, [self, options]);
   }
   return O.digamma(self, A.outOption("digamma", options));
 }
 
-const T__div = (): A.Overload[] => [
-  { fn: O.div, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["roundingMode","String?",null]], positional: 2, out: 1 },
-];
 /**
  * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
  * "trunc" rounds the quotient and keeps integer dtypes. `div(2, x)` is `torch.div(2, x)`; Python's `2 /
@@ -2065,23 +1851,20 @@ export function div<C extends Td>(input: Tensor | Scalar, other: C): C;
 export function div(self: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor }): Tensor;
 export function div(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("div", T__div(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("div", $T().div, [self, other, options]);
     A.operand("div", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("div", T__div(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("div", $T().div, [self, other, options]);
     A.operand("div", "other", other);
   }
   if (options === undefined) return O.div(self, other, null);
   if (!A.knowsAll("div", options, ["roundingMode","out"])) {
-    return A.byName("div", T__div(), [self, other, options]);
+    return A.byName("div", $T().div, [self, other, options]);
   }
   return O.div(self, other, A.option<string | null>("div", options, "roundingMode", "String?", null), A.outOption("div", options));
 }
 
-const T__divide = (): A.Overload[] => [
-  { fn: O.div, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["roundingMode","String?",null]], positional: 2, out: 1 },
-];
 /**
  * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
  * "trunc" rounds the quotient and keeps integer dtypes. `div(2, x)` is `torch.div(2, x)`; Python's `2 /
@@ -2102,23 +1885,20 @@ export function divide(options: { input: Tensor | Scalar; other: Tensor | Scalar
 export function divide(self: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor }): Tensor;
 export function divide(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("divide", T__divide(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("divide", $T().divide, [self, other, options]);
     A.operand("divide", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("divide", T__divide(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("divide", $T().divide, [self, other, options]);
     A.operand("divide", "other", other);
   }
   if (options === undefined) return O.div(self, other, null);
   if (!A.knowsAll("divide", options, ["roundingMode","out"])) {
-    return A.byName("divide", T__divide(), [self, other, options]);
+    return A.byName("divide", $T().divide, [self, other, options]);
   }
   return O.div(self, other, A.option<string | null>("divide", options, "roundingMode", "String?", null), A.outOption("divide", options));
 }
 
-const T__dot = (): A.Overload[] => [
-  { fn: O.dot, args: [["self","Tensor",REQUIRED], ["tensor","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The sum of the products of two vectors' elements.
  * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -2135,23 +1915,20 @@ export function dot(options: { input: Tensor; tensor: Tensor; out?: Tensor }): T
 export function dot(self: Tensor, tensor: Tensor, options?: { out?: Tensor }): Tensor;
 export function dot(self: unknown, tensor?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("dot", T__dot(), [self, tensor, options]);
+    if (A.goesByTable(self)) return A.byName("dot", $T().dot, [self, tensor, options]);
     A.bad("dot", "self", self);
   }
   if (!(tensor instanceof Tensor)) {
-    if (A.goesByTable(tensor)) return A.byName("dot", T__dot(), [self, tensor, options]);
+    if (A.goesByTable(tensor)) return A.byName("dot", $T().dot, [self, tensor, options]);
     A.bad("dot", "tensor", tensor);
   }
   if (options === undefined) return O.dot(self, tensor);
   if (!A.knowsAll("dot", options, ["out"])) {
-    return A.byName("dot", T__dot(), [self, tensor, options]);
+    return A.byName("dot", $T().dot, [self, tensor, options]);
   }
   return O.dot(self, tensor, A.outOption("dot", options));
 }
 
-const T__dstack: A.Overload[] = [
-  { fn: O.dstack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * Tensors behind each other: along the third dimension.
  * @example
@@ -2164,12 +1941,9 @@ export function dstack(options: { tensors: readonly Tensor[]; out?: Tensor }): T
 /** Tensors behind each other: along the third dimension. @torch torch.dstack */
 export function dstack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
 export function dstack(...args: unknown[]): Tensor {
-  return A.call<Tensor>("dstack", T__dstack, args);
+  return A.call<Tensor>("dstack", $T().dstack, args);
 }
 
-const T__empty: A.Overload[] = [
-  { fn: O.empty, args: [["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 1, layout: true },
-];
 /**
  * A tensor whose elements are not set, of the default dtype unless one is given.
  * @throws RuntimeError for negative sizes
@@ -2187,12 +1961,9 @@ export function empty(options: { size: readonly number[]; dtype?: DTypeLike | nu
 export function empty(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 0);
   if (size !== null) return O.empty(size, null, null, false, null);
-  return A.call<Tensor>("empty", T__empty, args);
+  return A.call<Tensor>("empty", $T().empty, args);
 }
 
-const T__emptyLike: A.Overload[] = [
-  { fn: O.empty_like, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0, layout: true },
-];
 /**
  * A tensor with the shape, dtype and layout of another whose elements are not set.
  * @example
@@ -2210,12 +1981,9 @@ export function emptyLike<C extends Td>(options: { input: C; dtype?: DTypeLike |
 export function emptyLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function emptyLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.empty_like(args[0], null, null, false, null);
-  return A.call<Tensor>("emptyLike", T__emptyLike, args);
+  return A.call<Tensor>("emptyLike", $T().emptyLike, args);
 }
 
-const T__emptyPermuted: A.Overload[] = [
-  { fn: O.empty_permuted, args: [["size","Size",REQUIRED], ["physicalLayout","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 0, layout: true },
-];
 /**
  * A dense tensor whose dimensions lie in memory in the given order, outermost first; its elements are
  * not set.
@@ -2232,12 +2000,9 @@ export function emptyPermuted(options: { size: readonly number[]; physicalLayout
 /** A dense tensor whose dimensions lie in memory in the given order, outermost first. @torch torch.empty_permuted */
 export function emptyPermuted(size: readonly number[], physicalLayout: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function emptyPermuted(...args: unknown[]): Tensor {
-  return A.call<Tensor>("emptyPermuted", T__emptyPermuted, args);
+  return A.call<Tensor>("emptyPermuted", $T().emptyPermuted, args);
 }
 
-const T__emptyStrided: A.Overload[] = [
-  { fn: O.empty_strided, args: [["size","Size",REQUIRED], ["stride","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 0, layout: true },
-];
 /**
  * A tensor with the given sizes and strides whose elements are not set.
  * @throws RuntimeError when sizes and strides differ in length, and for negative ones
@@ -2253,12 +2018,9 @@ export function emptyStrided(options: { size: readonly number[]; stride: readonl
 /** A tensor with the given sizes and strides whose elements are not set. @torch torch.empty_strided */
 export function emptyStrided(size: readonly number[], stride: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function emptyStrided(...args: unknown[]): Tensor {
-  return A.call<Tensor>("emptyStrided", T__emptyStrided, args);
+  return A.call<Tensor>("emptyStrided", $T().emptyStrided, args);
 }
 
-const T__eq = (): A.Overload[] => [
-  { fn: O.eq, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * True where the elements are equal.
  * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -2275,24 +2037,21 @@ export function eq(options: { input: Tensor | Scalar; other: Tensor | Scalar; ou
 export function eq(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 export function eq(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("eq", T__eq(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("eq", $T().eq, [self, other, options]);
     A.operand("eq", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("eq", T__eq(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("eq", $T().eq, [self, other, options]);
     A.operand("eq", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("eq", "self", self);
   if (options === undefined) return O.eq(self, other);
   if (!A.knowsAll("eq", options, ["out"])) {
-    return A.byName("eq", T__eq(), [self, other, options]);
+    return A.byName("eq", $T().eq, [self, other, options]);
   }
   return O.eq(self, other, A.outOption("eq", options));
 }
 
-const T__equal = (): A.Overload[] => [
-  { fn: O.equal, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * True when both tensors have the same shape and equal elements, of any dtypes. NaN equals nothing.
  * @example
@@ -2308,23 +2067,20 @@ export function equal(options: { input: Tensor; other: Tensor }): boolean;
 export function equal(self: Tensor, other: Tensor): boolean;
 export function equal(self: unknown, other?: unknown, options?: unknown): boolean {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("equal", T__equal(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("equal", $T().equal, [self, other, options]);
     A.bad("equal", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("equal", T__equal(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("equal", $T().equal, [self, other, options]);
     A.bad("equal", "other", other);
   }
   if (options === undefined) return O.equal(self, other);
   if (!A.knowsAll("equal", options, [])) {
-    return A.byName("equal", T__equal(), [self, other, options]);
+    return A.byName("equal", $T().equal, [self, other, options]);
   }
   return O.equal(self, other);
 }
 
-const T__erf = (): A.Overload[] => [
-  { fn: O.erf, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * The error function of each element. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -2341,19 +2097,16 @@ export function erf(options: { input: Tensor; out?: Tensor }): Tensor;
 export function erf(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function erf(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("erf", T__erf(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("erf", $T().erf, [self, options]);
     A.bad("erf", "self", self);
   }
   if (options === undefined) return O.erf(self);
   if (!A.knowsAll("erf", options, ["out"])) {
-    return A.byName("erf", T__erf(), [self, options]);
+    return A.byName("erf", $T().erf, [self, options]);
   }
   return O.erf(self, A.outOption("erf", options));
 }
 
-const T__erfc = (): A.Overload[] => [
-  { fn: O.erfc, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * 1 - erf(x) of each element, exact for large elements too. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -2370,19 +2123,16 @@ export function erfc(options: { input: Tensor; out?: Tensor }): Tensor;
 export function erfc(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function erfc(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("erfc", T__erfc(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("erfc", $T().erfc, [self, options]);
     A.bad("erfc", "self", self);
   }
   if (options === undefined) return O.erfc(self);
   if (!A.knowsAll("erfc", options, ["out"])) {
-    return A.byName("erfc", T__erfc(), [self, options]);
+    return A.byName("erfc", $T().erfc, [self, options]);
   }
   return O.erfc(self, A.outOption("erfc", options));
 }
 
-const T__erfinv = (): A.Overload[] => [
-  { fn: O.erfinv, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * What the error function gives each element for; NaN beyond -1 and 1. Integers give the default float
  * dtype.
@@ -2400,19 +2150,16 @@ export function erfinv(options: { input: Tensor; out?: Tensor }): Tensor;
 export function erfinv(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function erfinv(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("erfinv", T__erfinv(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("erfinv", $T().erfinv, [self, options]);
     A.bad("erfinv", "self", self);
   }
   if (options === undefined) return O.erfinv(self);
   if (!A.knowsAll("erfinv", options, ["out"])) {
-    return A.byName("erfinv", T__erfinv(), [self, options]);
+    return A.byName("erfinv", $T().erfinv, [self, options]);
   }
   return O.erfinv(self, A.outOption("erfinv", options));
 }
 
-const T__exp = (): A.Overload[] => [
-  { fn: O.exp, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * e to the power of each element. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -2432,19 +2179,16 @@ export function exp<C extends Td>(options: { input: C }): C;
 export function exp(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function exp(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("exp", T__exp(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("exp", $T().exp, [self, options]);
     A.bad("exp", "self", self);
   }
   if (options === undefined) return O.exp(self);
   if (!A.knowsAll("exp", options, ["out"])) {
-    return A.byName("exp", T__exp(), [self, options]);
+    return A.byName("exp", $T().exp, [self, options]);
   }
   return O.exp(self, A.outOption("exp", options));
 }
 
-const T__exp2 = (): A.Overload[] => [
-  { fn: O.exp2, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * 2 to the power of each element. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -2460,19 +2204,16 @@ export function exp2(options: { input: Tensor; out?: Tensor }): Tensor;
 export function exp2(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function exp2(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("exp2", T__exp2(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("exp2", $T().exp2, [self, options]);
     A.bad("exp2", "self", self);
   }
   if (options === undefined) return O.exp2(self);
   if (!A.knowsAll("exp2", options, ["out"])) {
-    return A.byName("exp2", T__exp2(), [self, options]);
+    return A.byName("exp2", $T().exp2, [self, options]);
   }
   return O.exp2(self, A.outOption("exp2", options));
 }
 
-const T__expm1 = (): A.Overload[] => [
-  { fn: O.expm1, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * e to the power of each element, less 1, exact for small elements too. Integers give the default float
  * dtype.
@@ -2489,20 +2230,16 @@ export function expm1(options: { input: Tensor; out?: Tensor }): Tensor;
 export function expm1(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function expm1(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("expm1", T__expm1(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("expm1", $T().expm1, [self, options]);
     A.bad("expm1", "self", self);
   }
   if (options === undefined) return O.expm1(self);
   if (!A.knowsAll("expm1", options, ["out"])) {
-    return A.byName("expm1", T__expm1(), [self, options]);
+    return A.byName("expm1", $T().expm1, [self, options]);
   }
   return O.expm1(self, A.outOption("expm1", options));
 }
 
-const T__eye: A.Overload[] = [
-  { fn: O.eye, args: [["n","Int",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1, layout: true },
-  { fn: O.eye_m, args: [["n","Int",REQUIRED], ["m","Int",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 1, layout: true },
-];
 /**
  * A square matrix with ones on the diagonal and zeros elsewhere.
  * An n x m matrix with ones on the diagonal and zeros elsewhere.
@@ -2526,13 +2263,9 @@ export function eye(n: number, m: number, options?: { dtype?: DTypeLike | null; 
 export function eye(...args: unknown[]): Tensor {
   if (args.length === 1 && A.isInt(args[0])) return O.eye(args[0], null, null, false);
   if (args.length === 2 && A.isInt(args[0]) && A.isInt(args[1])) return O.eye_m(args[0], args[1], null, null, false);
-  return A.call<Tensor>("eye", T__eye, args);
+  return A.call<Tensor>("eye", $T().eye, args);
 }
 
-const T__fill: A.Overload[] = [
-  { fn: O.fill, args: [["self","Tensor",REQUIRED], ["value","Scalar",REQUIRED]], positional: 2, out: 0 },
-  { fn: O.fill_Tensor, args: [["self","Tensor",REQUIRED], ["value","Tensor",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * Every element set to a number.
  * Every element set to the value of a 0-dim tensor.
@@ -2556,12 +2289,9 @@ export function fill(options: { input: Tensor; value: Tensor }): Tensor;
 /** Every element set to the value of a 0-dim tensor. @torch torch.fill */
 export function fill(self: Tensor, value: Tensor): Tensor;
 export function fill(...args: unknown[]): Tensor {
-  return A.call<Tensor>("fill", T__fill, args);
+  return A.call<Tensor>("fill", $T().fill, args);
 }
 
-const T__fix = (): A.Overload[] => [
-  { fn: O.trunc, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * Each element without its fraction. Integers stay as they are.
  * @returns a tensor of the same shape, of the same dtype
@@ -2576,19 +2306,16 @@ export function fix(options: { input: Tensor; out?: Tensor }): Tensor;
 export function fix(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function fix(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("fix", T__fix(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("fix", $T().fix, [self, options]);
     A.bad("fix", "self", self);
   }
   if (options === undefined) return O.trunc(self);
   if (!A.knowsAll("fix", options, ["out"])) {
-    return A.byName("fix", T__fix(), [self, options]);
+    return A.byName("fix", $T().fix, [self, options]);
   }
   return O.trunc(self, A.outOption("fix", options));
 }
 
-const T__flatten: A.Overload[] = [
-  { fn: O.flatten, args: [["self","Tensor",REQUIRED], ["startDim","Dim",0], ["endDim","Dim",-1]], positional: 3, out: 0 },
-];
 /**
  * A range of dimensions made one.
  * A view of the same memory where the strides allow it, else a copy.
@@ -2614,12 +2341,9 @@ export function flatten(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.flatten(args[0], 0, -1);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.flatten(args[0], args[1], -1);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.flatten(args[0], args[1], args[2]);
-  return A.call<Tensor>("flatten", T__flatten, args);
+  return A.call<Tensor>("flatten", $T().flatten, args);
 }
 
-const T__flip: A.Overload[] = [
-  { fn: O.flip, args: [["self","Tensor",REQUIRED], ["dims","Size",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * The elements in reverse order along the given dimensions, as a new tensor.
  * @throws RuntimeError when a dimension is named twice
@@ -2644,12 +2368,9 @@ export function flip(options: { input: Tensor; dims: readonly number[] }): Tenso
 export function flip(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.flip(args[0], size);
-  return A.call<Tensor>("flip", T__flip, args);
+  return A.call<Tensor>("flip", $T().flip, args);
 }
 
-const T__fliplr: A.Overload[] = [
-  { fn: O.fliplr, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * A new tensor with the second dimension in reverse order.
  * @throws RuntimeError for a tensor with fewer than two dimensions
@@ -2669,12 +2390,9 @@ export function fliplr<C extends Td>(options: { input: C }): C;
 export function fliplr(self: Tensor): Tensor;
 export function fliplr(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.fliplr(args[0]);
-  return A.call<Tensor>("fliplr", T__fliplr, args);
+  return A.call<Tensor>("fliplr", $T().fliplr, args);
 }
 
-const T__flipud: A.Overload[] = [
-  { fn: O.flipud, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * A new tensor with the first dimension in reverse order.
  * @throws RuntimeError for a tensor without dimensions
@@ -2693,12 +2411,9 @@ export function flipud<C extends Td>(options: { input: C }): C;
 export function flipud(self: Tensor): Tensor;
 export function flipud(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.flipud(args[0]);
-  return A.call<Tensor>("flipud", T__flipud, args);
+  return A.call<Tensor>("flipud", $T().flipud, args);
 }
 
-const T__floor = (): A.Overload[] => [
-  { fn: O.floor, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * The greatest whole number that is not greater than the element. Integers stay as they are.
  * @returns a tensor of the same shape, of the same dtype
@@ -2713,19 +2428,16 @@ export function floor(options: { input: Tensor; out?: Tensor }): Tensor;
 export function floor(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function floor(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("floor", T__floor(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("floor", $T().floor, [self, options]);
     A.bad("floor", "self", self);
   }
   if (options === undefined) return O.floor(self);
   if (!A.knowsAll("floor", options, ["out"])) {
-    return A.byName("floor", T__floor(), [self, options]);
+    return A.byName("floor", $T().floor, [self, options]);
   }
   return O.floor(self, A.outOption("floor", options));
 }
 
-const T__floorDivide = (): A.Overload[] => [
-  { fn: O.floor_divide, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * self / other rounded towards minus infinity.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -2743,23 +2455,20 @@ export function floorDivide(options: { input: Tensor | Scalar; other: Tensor | S
 export function floorDivide(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function floorDivide(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("floorDivide", T__floorDivide(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("floorDivide", $T().floorDivide, [self, other, options]);
     A.operand("floorDivide", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("floorDivide", T__floorDivide(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("floorDivide", $T().floorDivide, [self, other, options]);
     A.operand("floorDivide", "other", other);
   }
   if (options === undefined) return O.floor_divide(self, other);
   if (!A.knowsAll("floorDivide", options, ["out"])) {
-    return A.byName("floorDivide", T__floorDivide(), [self, other, options]);
+    return A.byName("floorDivide", $T().floorDivide, [self, other, options]);
   }
   return O.floor_divide(self, other, A.outOption("floorDivide", options));
 }
 
-const T__fmax = (): A.Overload[] => [
-  { fn: O.fmax, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The larger of two elements; where one is NaN the other.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -2777,23 +2486,20 @@ export function fmax(options: { input: Tensor; other: Tensor; out?: Tensor }): T
 export function fmax(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function fmax(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("fmax", T__fmax(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("fmax", $T().fmax, [self, other, options]);
     A.bad("fmax", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("fmax", T__fmax(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("fmax", $T().fmax, [self, other, options]);
     A.bad("fmax", "other", other);
   }
   if (options === undefined) return O.fmax(self, other);
   if (!A.knowsAll("fmax", options, ["out"])) {
-    return A.byName("fmax", T__fmax(), [self, other, options]);
+    return A.byName("fmax", $T().fmax, [self, other, options]);
   }
   return O.fmax(self, other, A.outOption("fmax", options));
 }
 
-const T__fmin = (): A.Overload[] => [
-  { fn: O.fmin, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The smaller of two elements; where one is NaN the other.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -2811,23 +2517,20 @@ export function fmin(options: { input: Tensor; other: Tensor; out?: Tensor }): T
 export function fmin(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function fmin(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("fmin", T__fmin(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("fmin", $T().fmin, [self, other, options]);
     A.bad("fmin", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("fmin", T__fmin(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("fmin", $T().fmin, [self, other, options]);
     A.bad("fmin", "other", other);
   }
   if (options === undefined) return O.fmin(self, other);
   if (!A.knowsAll("fmin", options, ["out"])) {
-    return A.byName("fmin", T__fmin(), [self, other, options]);
+    return A.byName("fmin", $T().fmin, [self, other, options]);
   }
   return O.fmin(self, other, A.outOption("fmin", options));
 }
 
-const T__fmod = (): A.Overload[] => [
-  { fn: O.fmod, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The remainder of the division, with the sign of the dividend (C's %).
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -2845,23 +2548,20 @@ export function fmod(options: { input: Tensor; other: Tensor | Scalar; out?: Ten
 export function fmod(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function fmod(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("fmod", T__fmod(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("fmod", $T().fmod, [self, other, options]);
     A.bad("fmod", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("fmod", T__fmod(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("fmod", $T().fmod, [self, other, options]);
     A.operand("fmod", "other", other);
   }
   if (options === undefined) return O.fmod(self, other);
   if (!A.knowsAll("fmod", options, ["out"])) {
-    return A.byName("fmod", T__fmod(), [self, other, options]);
+    return A.byName("fmod", $T().fmod, [self, other, options]);
   }
   return O.fmod(self, other, A.outOption("fmod", options));
 }
 
-const T__frac = (): A.Overload[] => [
-  { fn: O.frac, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * What `trunc` takes away, with the element's sign.
  * @returns a tensor of the same shape, of the same dtype
@@ -2877,19 +2577,16 @@ export function frac(options: { input: Tensor; out?: Tensor }): Tensor;
 export function frac(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function frac(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("frac", T__frac(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("frac", $T().frac, [self, options]);
     A.bad("frac", "self", self);
   }
   if (options === undefined) return O.frac(self);
   if (!A.knowsAll("frac", options, ["out"])) {
-    return A.byName("frac", T__frac(), [self, options]);
+    return A.byName("frac", $T().frac, [self, options]);
   }
   return O.frac(self, A.outOption("frac", options));
 }
 
-const T__full: A.Overload[] = [
-  { fn: O.full, args: [["size","Size",REQUIRED], ["fillValue","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 1, layout: true },
-];
 /**
  * A tensor filled with one number. A plain number gives the default dtype, `1n` or `int(1)` int64, a
  * boolean bool.
@@ -2906,12 +2603,9 @@ export function full(options: { size: readonly number[]; fillValue: Scalar; dtyp
 /** A tensor filled with one number. @torch torch.full */
 export function full(size: readonly number[], fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 export function full(...args: unknown[]): Tensor {
-  return A.call<Tensor>("full", T__full, args);
+  return A.call<Tensor>("full", $T().full, args);
 }
 
-const T__fullLike: A.Overload[] = [
-  { fn: O.full_like, args: [["self","Tensor",REQUIRED], ["fillValue","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 2, out: 0, layout: true },
-];
 /**
  * A tensor filled with one number, with the shape, dtype and layout of another.
  * @throws RuntimeError when the number does not fit the dtype
@@ -2931,12 +2625,9 @@ export function fullLike<C extends Td>(options: { input: C; fillValue: Scalar; d
 /** A tensor filled with one number, with the shape, dtype and layout of another. @torch torch.full_like */
 export function fullLike(self: Tensor, fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function fullLike(...args: unknown[]): Tensor {
-  return A.call<Tensor>("fullLike", T__fullLike, args);
+  return A.call<Tensor>("fullLike", $T().fullLike, args);
 }
 
-const T__gather: A.Overload[] = [
-  { fn: O.gather, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["sparseGrad","Bool",false]], positional: 3, out: 1 },
-];
 /**
  * For each element of `index`, the element of self at that place along `dim` and at the same place
  * along the other dimensions.
@@ -2960,12 +2651,9 @@ export function gather<C extends Td>(options: { input: C; dim: number; index: Te
 /** For each element of `index`, the element of self at that place along `dim` and at the same place along the other dimensions. @torch torch.gather */
 export function gather(self: Tensor, dim: number, index: Tensor | A.IndexList, options?: { sparseGrad?: boolean; out?: Tensor }): Tensor;
 export function gather(...args: unknown[]): Tensor {
-  return A.call<Tensor>("gather", T__gather, args);
+  return A.call<Tensor>("gather", $T().gather, args);
 }
 
-const T__gcd = (): A.Overload[] => [
-  { fn: O.gcd, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The greatest common divisor, which is not negative; of two zeros 0.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -2983,23 +2671,20 @@ export function gcd(options: { input: Tensor; other: Tensor; out?: Tensor }): Te
 export function gcd(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function gcd(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("gcd", T__gcd(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("gcd", $T().gcd, [self, other, options]);
     A.bad("gcd", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("gcd", T__gcd(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("gcd", $T().gcd, [self, other, options]);
     A.bad("gcd", "other", other);
   }
   if (options === undefined) return O.gcd(self, other);
   if (!A.knowsAll("gcd", options, ["out"])) {
-    return A.byName("gcd", T__gcd(), [self, other, options]);
+    return A.byName("gcd", $T().gcd, [self, other, options]);
   }
   return O.gcd(self, other, A.outOption("gcd", options));
 }
 
-const T__ge = (): A.Overload[] => [
-  { fn: O.ge, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * True where self is greater than or equal to other.
  * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -3017,24 +2702,21 @@ export function ge(options: { input: Tensor | Scalar; other: Tensor | Scalar; ou
 export function ge(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 export function ge(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("ge", T__ge(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("ge", $T().ge, [self, other, options]);
     A.operand("ge", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("ge", T__ge(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("ge", $T().ge, [self, other, options]);
     A.operand("ge", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("ge", "self", self);
   if (options === undefined) return O.ge(self, other);
   if (!A.knowsAll("ge", options, ["out"])) {
-    return A.byName("ge", T__ge(), [self, other, options]);
+    return A.byName("ge", $T().ge, [self, other, options]);
   }
   return O.ge(self, other, A.outOption("ge", options));
 }
 
-const T__ger: A.Overload[] = [
-  { fn: O.outer, args: [["self","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The products of all pairs of two vectors' elements.
  * @throws RuntimeError unless both have one dimension
@@ -3052,12 +2734,9 @@ export function ger(options: { input: Tensor; vec2: Tensor; out?: Tensor }): Ten
 export function ger(self: Tensor, vec2: Tensor, options?: { out?: Tensor }): Tensor;
 export function ger(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.outer(args[0], args[1]);
-  return A.call<Tensor>("ger", T__ger, args);
+  return A.call<Tensor>("ger", $T().ger, args);
 }
 
-const T__greater = (): A.Overload[] => [
-  { fn: O.gt, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * True where self is greater than other.
  * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -3075,24 +2754,21 @@ export function greater(options: { input: Tensor | Scalar; other: Tensor | Scala
 export function greater(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 export function greater(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("greater", T__greater(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("greater", $T().greater, [self, other, options]);
     A.operand("greater", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("greater", T__greater(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("greater", $T().greater, [self, other, options]);
     A.operand("greater", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("greater", "self", self);
   if (options === undefined) return O.gt(self, other);
   if (!A.knowsAll("greater", options, ["out"])) {
-    return A.byName("greater", T__greater(), [self, other, options]);
+    return A.byName("greater", $T().greater, [self, other, options]);
   }
   return O.gt(self, other, A.outOption("greater", options));
 }
 
-const T__greaterEqual = (): A.Overload[] => [
-  { fn: O.ge, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * True where self is greater than or equal to other.
  * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -3110,24 +2786,21 @@ export function greaterEqual(options: { input: Tensor | Scalar; other: Tensor | 
 export function greaterEqual(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 export function greaterEqual(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("greaterEqual", T__greaterEqual(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("greaterEqual", $T().greaterEqual, [self, other, options]);
     A.operand("greaterEqual", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("greaterEqual", T__greaterEqual(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("greaterEqual", $T().greaterEqual, [self, other, options]);
     A.operand("greaterEqual", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("greaterEqual", "self", self);
   if (options === undefined) return O.ge(self, other);
   if (!A.knowsAll("greaterEqual", options, ["out"])) {
-    return A.byName("greaterEqual", T__greaterEqual(), [self, other, options]);
+    return A.byName("greaterEqual", $T().greaterEqual, [self, other, options]);
   }
   return O.ge(self, other, A.outOption("greaterEqual", options));
 }
 
-const T__gt = (): A.Overload[] => [
-  { fn: O.gt, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * True where self is greater than other.
  * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -3145,24 +2818,21 @@ export function gt(options: { input: Tensor | Scalar; other: Tensor | Scalar; ou
 export function gt(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 export function gt(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("gt", T__gt(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("gt", $T().gt, [self, other, options]);
     A.operand("gt", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("gt", T__gt(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("gt", $T().gt, [self, other, options]);
     A.operand("gt", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("gt", "self", self);
   if (options === undefined) return O.gt(self, other);
   if (!A.knowsAll("gt", options, ["out"])) {
-    return A.byName("gt", T__gt(), [self, other, options]);
+    return A.byName("gt", $T().gt, [self, other, options]);
   }
   return O.gt(self, other, A.outOption("gt", options));
 }
 
-const T__heaviside = (): A.Overload[] => [
-  { fn: O.heaviside, args: [["self","Tensor",REQUIRED], ["values","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * 0 where an element is below zero, 1 above, and the element of `values` at zero.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -3181,23 +2851,20 @@ export function heaviside(options: { input: Tensor; values: Tensor; out?: Tensor
 export function heaviside(self: Tensor, values: Tensor, options?: { out?: Tensor }): Tensor;
 export function heaviside(self: unknown, values?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("heaviside", T__heaviside(), [self, values, options]);
+    if (A.goesByTable(self)) return A.byName("heaviside", $T().heaviside, [self, values, options]);
     A.bad("heaviside", "self", self);
   }
   if (!(values instanceof Tensor)) {
-    if (A.goesByTable(values)) return A.byName("heaviside", T__heaviside(), [self, values, options]);
+    if (A.goesByTable(values)) return A.byName("heaviside", $T().heaviside, [self, values, options]);
     A.bad("heaviside", "values", values);
   }
   if (options === undefined) return O.heaviside(self, values);
   if (!A.knowsAll("heaviside", options, ["out"])) {
-    return A.byName("heaviside", T__heaviside(), [self, values, options]);
+    return A.byName("heaviside", $T().heaviside, [self, values, options]);
   }
   return O.heaviside(self, values, A.outOption("heaviside", options));
 }
 
-const T__hstack: A.Overload[] = [
-  { fn: O.hstack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * Tensors side by side: along the second dimension, vectors along their own.
  * @example
@@ -3210,12 +2877,9 @@ export function hstack(options: { tensors: readonly Tensor[]; out?: Tensor }): T
 /** Tensors side by side: along the second dimension, vectors along their own. @torch torch.hstack */
 export function hstack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
 export function hstack(...args: unknown[]): Tensor {
-  return A.call<Tensor>("hstack", T__hstack, args);
+  return A.call<Tensor>("hstack", $T().hstack, args);
 }
 
-const T__hypot = (): A.Overload[] => [
-  { fn: O.hypot, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * sqrt(self^2 + other^2), computed without overflow.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -3233,23 +2897,20 @@ export function hypot(options: { input: Tensor; other: Tensor; out?: Tensor }): 
 export function hypot(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function hypot(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("hypot", T__hypot(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("hypot", $T().hypot, [self, other, options]);
     A.bad("hypot", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("hypot", T__hypot(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("hypot", $T().hypot, [self, other, options]);
     A.bad("hypot", "other", other);
   }
   if (options === undefined) return O.hypot(self, other);
   if (!A.knowsAll("hypot", options, ["out"])) {
-    return A.byName("hypot", T__hypot(), [self, other, options]);
+    return A.byName("hypot", $T().hypot, [self, other, options]);
   }
   return O.hypot(self, other, A.outOption("hypot", options));
 }
 
-const T__imag: A.Overload[] = [
-  { fn: O.imag, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The imaginary parts, as a view.
  * @throws TypeError for real tensors
@@ -3264,12 +2925,9 @@ export function imag(options: { input: Tensor }): Tensor;
 export function imag(self: Tensor): Tensor;
 export function imag(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.imag(args[0]);
-  return A.call<Tensor>("imag", T__imag, args);
+  return A.call<Tensor>("imag", $T().imag, args);
 }
 
-const T__indexAdd: A.Overload[] = [
-  { fn: O.index_add, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED], ["alpha","Scalar",1]], positional: 4, out: 1 },
-];
 /**
  * The tensor with alpha * source added at the parts along a dimension that a vector of positions names.
  * @throws IndexError for a position outside the dimension
@@ -3290,12 +2948,9 @@ export function indexAdd(options: A.Either<"dim", "axis", number> & { input: Ten
 /** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add */
 export function indexAdd(self: Tensor, dim: number, index: Tensor | A.IndexList, source: Tensor, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
 export function indexAdd(...args: unknown[]): Tensor {
-  return A.call<Tensor>("indexAdd", T__indexAdd, args);
+  return A.call<Tensor>("indexAdd", $T().indexAdd, args);
 }
 
-const T__indexCopy: A.Overload[] = [
-  { fn: O.index_copy, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED]], positional: 4, out: 1 },
-];
 /**
  * The tensor with the parts along a dimension that a vector of positions names replaced by those of
  * source.
@@ -3317,13 +2972,9 @@ export function indexCopy(options: A.Either<"dim", "axis", number> & { input: Te
 /** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy */
 export function indexCopy(self: Tensor, dim: number, index: Tensor | A.IndexList, source: Tensor, options?: { out?: Tensor }): Tensor;
 export function indexCopy(...args: unknown[]): Tensor {
-  return A.call<Tensor>("indexCopy", T__indexCopy, args);
+  return A.call<Tensor>("indexCopy", $T().indexCopy, args);
 }
 
-const T__indexFill: A.Overload[] = [
-  { fn: O.index_fill_int_Tensor, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Tensor",REQUIRED]], positional: 4, out: 0 },
-  { fn: O.index_fill, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: 0 },
-];
 /**
  * The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's
  * value.
@@ -3355,12 +3006,9 @@ export function indexFill(options: A.Either<"dim", "axis", number> & { input: Te
 /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill */
 export function indexFill(self: Tensor, dim: number, index: Tensor | A.IndexList, value: Scalar): Tensor;
 export function indexFill(...args: unknown[]): Tensor {
-  return A.call<Tensor>("indexFill", T__indexFill, args);
+  return A.call<Tensor>("indexFill", $T().indexFill, args);
 }
 
-const T__indexPut: A.Overload[] = [
-  { fn: O.index_put, args: [["self","Tensor",REQUIRED], ["indices","Tensor?[]",REQUIRED], ["values","Tensor",REQUIRED], ["accumulate","Bool",false]], positional: 4, out: 0 },
-];
 /**
  * The tensor with the elements at index tensors and masks replaced by `values`, which broadcast; with
  * `accumulate` they are added. Where an element is named more than once, the last value stays.
@@ -3382,12 +3030,9 @@ export function indexPut(options: { input: Tensor; indices: readonly (Tensor | A
 /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put */
 export function indexPut(self: Tensor, indices: readonly (Tensor | A.IndexList | null)[], values: Tensor, options?: { accumulate?: boolean }): Tensor;
 export function indexPut(...args: unknown[]): Tensor {
-  return A.call<Tensor>("indexPut", T__indexPut, args);
+  return A.call<Tensor>("indexPut", $T().indexPut, args);
 }
 
-const T__indexSelect: A.Overload[] = [
-  { fn: O.index_select, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED]], positional: 3, out: 1 },
-];
 /**
  * The parts along a dimension that a vector of positions names, in its order.
  * @throws IndexError for a position outside the dimension
@@ -3405,12 +3050,9 @@ export function indexSelect(options: A.Either<"dim", "axis", number> & { input: 
 /** The parts along a dimension that a vector of positions names, in its order. @torch torch.index_select */
 export function indexSelect(self: Tensor, dim: number, index: Tensor | A.IndexList, options?: { out?: Tensor }): Tensor;
 export function indexSelect(...args: unknown[]): Tensor {
-  return A.call<Tensor>("indexSelect", T__indexSelect, args);
+  return A.call<Tensor>("indexSelect", $T().indexSelect, args);
 }
 
-const T__inner: A.Overload[] = [
-  { fn: O.inner, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The dot products along the last dimensions; with a 0-dim tensor, the product.
  * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -3427,12 +3069,9 @@ export function inner(options: { input: Tensor; other: Tensor; out?: Tensor }): 
 export function inner(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function inner(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.inner(args[0], args[1]);
-  return A.call<Tensor>("inner", T__inner, args);
+  return A.call<Tensor>("inner", $T().inner, args);
 }
 
-const T__isclose: A.Overload[] = [
-  { fn: O.isclose, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED], ["rtol","Float",0.00001], ["atol","Float",1e-8], ["equalNan","Bool",false]], positional: 5, out: 0 },
-];
 /**
  * True where |self - other| <= atol + rtol * |other|, or both are equal; with `equalNan` also where
  * both are NaN.
@@ -3456,12 +3095,9 @@ export function isclose(options: { input: Tensor; other: Tensor; rtol?: number; 
 export function isclose(self: Tensor, other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): BoolTensor;
 export function isclose(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.isclose(args[0], args[1], 0.00001, 1e-8, false);
-  return A.call<Tensor>("isclose", T__isclose, args);
+  return A.call<Tensor>("isclose", $T().isclose, args);
 }
 
-const T__isfinite = (): A.Overload[] => [
-  { fn: O.isfinite, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * True where an element is neither infinite nor NaN, nor a part of it.
  * @returns a tensor of the same shape, of bools
@@ -3480,21 +3116,16 @@ export function isfinite<C extends Td>(options: { input: C }): C;
 export function isfinite(self: Tensor): BoolTensor;
 export function isfinite(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("isfinite", T__isfinite(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("isfinite", $T().isfinite, [self, options]);
     A.bad("isfinite", "self", self);
   }
   if (options === undefined) return O.isfinite(self);
   if (!A.knowsAll("isfinite", options, [])) {
-    return A.byName("isfinite", T__isfinite(), [self, options]);
+    return A.byName("isfinite", $T().isfinite, [self, options]);
   }
   return O.isfinite(self);
 }
 
-const T__isin: A.Overload[] = [
-  { fn: O.isin_Tensor_Tensor, args: [["elements","Tensor",REQUIRED], ["testElements","Tensor",REQUIRED], ["assumeUnique","Bool",false], ["invert","Bool",false]], positional: 2, out: 1 },
-  { fn: O.isin_Tensor_Scalar, args: [["elements","Tensor",REQUIRED], ["testElement","Scalar",REQUIRED], ["assumeUnique","Bool",false], ["invert","Bool",false]], positional: 2, out: 1 },
-  { fn: O.isin_Scalar_Tensor, args: [["element","Scalar",REQUIRED], ["testElements","Tensor",REQUIRED], ["assumeUnique","Bool",false], ["invert","Bool",false]], positional: 2, out: 1 },
-];
 /**
  * True where an element is among the test elements; with `invert` where it is not. A NaN is among
  * nothing.
@@ -3528,12 +3159,9 @@ export function isin<C extends Td>(input: C, reference: C, ...rest: [key: string
 export function isin(element: Scalar, testElements: Tensor, options?: { assumeUnique?: boolean; invert?: boolean; out?: Tensor }): BoolTensor;
 export function isin(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.isin_Tensor_Tensor(args[0], args[1], false, false);
-  return A.call<Tensor>("isin", T__isin, args);
+  return A.call<Tensor>("isin", $T().isin, args);
 }
 
-const T__isinf = (): A.Overload[] => [
-  { fn: O.isinf, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * True where an element is infinite, or a part of it.
  * @returns a tensor of the same shape, of bools
@@ -3548,19 +3176,16 @@ export function isinf(options: { input: Tensor }): BoolTensor;
 export function isinf(self: Tensor): BoolTensor;
 export function isinf(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("isinf", T__isinf(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("isinf", $T().isinf, [self, options]);
     A.bad("isinf", "self", self);
   }
   if (options === undefined) return O.isinf(self);
   if (!A.knowsAll("isinf", options, [])) {
-    return A.byName("isinf", T__isinf(), [self, options]);
+    return A.byName("isinf", $T().isinf, [self, options]);
   }
   return O.isinf(self);
 }
 
-const T__isnan = (): A.Overload[] => [
-  { fn: O.isnan, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * True where an element is not a number.
  * @returns a tensor of the same shape, of bools
@@ -3579,19 +3204,16 @@ export function isnan<C extends Td>(options: { input: C }): C;
 export function isnan(self: Tensor): BoolTensor;
 export function isnan(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("isnan", T__isnan(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("isnan", $T().isnan, [self, options]);
     A.bad("isnan", "self", self);
   }
   if (options === undefined) return O.isnan(self);
   if (!A.knowsAll("isnan", options, [])) {
-    return A.byName("isnan", T__isnan(), [self, options]);
+    return A.byName("isnan", $T().isnan, [self, options]);
   }
   return O.isnan(self);
 }
 
-const T__isneginf = (): A.Overload[] => [
-  { fn: O.isneginf, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * True where an element is minus infinity.
  * @returns a tensor of the same shape, of bools
@@ -3612,19 +3234,16 @@ export function isneginf<C extends Td>(options: { input: C }): C;
 export function isneginf(self: Tensor, options?: { out?: Tensor }): BoolTensor;
 export function isneginf(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("isneginf", T__isneginf(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("isneginf", $T().isneginf, [self, options]);
     A.bad("isneginf", "self", self);
   }
   if (options === undefined) return O.isneginf(self);
   if (!A.knowsAll("isneginf", options, ["out"])) {
-    return A.byName("isneginf", T__isneginf(), [self, options]);
+    return A.byName("isneginf", $T().isneginf, [self, options]);
   }
   return O.isneginf(self, A.outOption("isneginf", options));
 }
 
-const T__isposinf = (): A.Overload[] => [
-  { fn: O.isposinf, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * True where an element is plus infinity.
  * @returns a tensor of the same shape, of bools
@@ -3645,19 +3264,16 @@ export function isposinf<C extends Td>(options: { input: C }): C;
 export function isposinf(self: Tensor, options?: { out?: Tensor }): BoolTensor;
 export function isposinf(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("isposinf", T__isposinf(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("isposinf", $T().isposinf, [self, options]);
     A.bad("isposinf", "self", self);
   }
   if (options === undefined) return O.isposinf(self);
   if (!A.knowsAll("isposinf", options, ["out"])) {
-    return A.byName("isposinf", T__isposinf(), [self, options]);
+    return A.byName("isposinf", $T().isposinf, [self, options]);
   }
   return O.isposinf(self, A.outOption("isposinf", options));
 }
 
-const T__isreal: A.Overload[] = [
-  { fn: O.isreal, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * True where an element has no imaginary part.
  * @example
@@ -3675,12 +3291,9 @@ export function isreal<C extends Td>(options: { input: C }): C;
 export function isreal(self: Tensor): Tensor;
 export function isreal(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.isreal(args[0]);
-  return A.call<Tensor>("isreal", T__isreal, args);
+  return A.call<Tensor>("isreal", $T().isreal, args);
 }
 
-const T__kthvalue: A.Overload[] = [
-  { fn: O.kthvalue, args: [["self","Tensor",REQUIRED], ["k","Int",REQUIRED], ["dim","Dim",-1], ["keepdim","Bool",false]], positional: 4, out: 2 },
-];
 /**
  * The `k`-th smallest element along a dimension, counted from one, and where it is.
  * @throws RuntimeError for a `k` out of range
@@ -3704,12 +3317,9 @@ export function kthvalue(...args: unknown[]): Named<readonly ["values","indices"
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.kthvalue(args[0], args[1], -1, false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.kthvalue(args[0], args[1], args[2], false);
   if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2]) && typeof args[3] === "boolean") return O.kthvalue(args[0], args[1], args[2], args[3]);
-  return A.call<Named<readonly ["values","indices"]>>("kthvalue", T__kthvalue, args);
+  return A.call<Named<readonly ["values","indices"]>>("kthvalue", $T().kthvalue, args);
 }
 
-const T__lcm = (): A.Overload[] => [
-  { fn: O.lcm, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The least common multiple, which is not negative; with a zero 0.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -3727,23 +3337,20 @@ export function lcm(options: { input: Tensor; other: Tensor; out?: Tensor }): Te
 export function lcm(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function lcm(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("lcm", T__lcm(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("lcm", $T().lcm, [self, other, options]);
     A.bad("lcm", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("lcm", T__lcm(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("lcm", $T().lcm, [self, other, options]);
     A.bad("lcm", "other", other);
   }
   if (options === undefined) return O.lcm(self, other);
   if (!A.knowsAll("lcm", options, ["out"])) {
-    return A.byName("lcm", T__lcm(), [self, other, options]);
+    return A.byName("lcm", $T().lcm, [self, other, options]);
   }
   return O.lcm(self, other, A.outOption("lcm", options));
 }
 
-const T__ldexp = (): A.Overload[] => [
-  { fn: O.ldexp, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * self times 2 to the power of other. Integers give the default float dtype.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
@@ -3761,23 +3368,20 @@ export function ldexp(options: { input: Tensor; other: Tensor; out?: Tensor }): 
 export function ldexp(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function ldexp(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("ldexp", T__ldexp(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("ldexp", $T().ldexp, [self, other, options]);
     A.bad("ldexp", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("ldexp", T__ldexp(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("ldexp", $T().ldexp, [self, other, options]);
     A.bad("ldexp", "other", other);
   }
   if (options === undefined) return O.ldexp(self, other);
   if (!A.knowsAll("ldexp", options, ["out"])) {
-    return A.byName("ldexp", T__ldexp(), [self, other, options]);
+    return A.byName("ldexp", $T().ldexp, [self, other, options]);
   }
   return O.ldexp(self, other, A.outOption("ldexp", options));
 }
 
-const T__le = (): A.Overload[] => [
-  { fn: O.le, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * True where self is less than or equal to other.
  * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -3795,24 +3399,21 @@ export function le(options: { input: Tensor | Scalar; other: Tensor | Scalar; ou
 export function le(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 export function le(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("le", T__le(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("le", $T().le, [self, other, options]);
     A.operand("le", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("le", T__le(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("le", $T().le, [self, other, options]);
     A.operand("le", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("le", "self", self);
   if (options === undefined) return O.le(self, other);
   if (!A.knowsAll("le", options, ["out"])) {
-    return A.byName("le", T__le(), [self, other, options]);
+    return A.byName("le", $T().le, [self, other, options]);
   }
   return O.le(self, other, A.outOption("le", options));
 }
 
-const T__lerp = (): A.Overload[] => [
-  { fn: O.lerp, args: [["self","Tensor",REQUIRED], ["end","Tensor",REQUIRED], ["weight","Tensor|Scalar",REQUIRED]], positional: 3, out: 1 },
-];
 /**
  * self + weight * (end - self).
  * @returns a tensor of the shape to which the operands broadcast, of the same dtype
@@ -3836,27 +3437,24 @@ export function lerp<C extends Td>(options: { input: C; end: C | Tensor | Scalar
 export function lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function lerp(self: unknown, end?: unknown, weight?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("lerp", T__lerp(), [self, end, weight, options]);
+    if (A.goesByTable(self)) return A.byName("lerp", $T().lerp, [self, end, weight, options]);
     A.bad("lerp", "self", self);
   }
   if (!(end instanceof Tensor)) {
-    if (A.goesByTable(end)) return A.byName("lerp", T__lerp(), [self, end, weight, options]);
+    if (A.goesByTable(end)) return A.byName("lerp", $T().lerp, [self, end, weight, options]);
     A.bad("lerp", "end", end);
   }
   if (!(weight instanceof Tensor)) {
-    if (A.goesByTable(weight)) return A.byName("lerp", T__lerp(), [self, end, weight, options]);
+    if (A.goesByTable(weight)) return A.byName("lerp", $T().lerp, [self, end, weight, options]);
     A.operand("lerp", "weight", weight);
   }
   if (options === undefined) return O.lerp(self, end, weight);
   if (!A.knowsAll("lerp", options, ["out"])) {
-    return A.byName("lerp", T__lerp(), [self, end, weight, options]);
+    return A.byName("lerp", $T().lerp, [self, end, weight, options]);
   }
   return O.lerp(self, end, weight, A.outOption("lerp", options));
 }
 
-const T__less = (): A.Overload[] => [
-  { fn: O.lt, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * True where self is less than other.
  * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -3874,24 +3472,21 @@ export function less(options: { input: Tensor | Scalar; other: Tensor | Scalar; 
 export function less(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 export function less(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("less", T__less(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("less", $T().less, [self, other, options]);
     A.operand("less", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("less", T__less(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("less", $T().less, [self, other, options]);
     A.operand("less", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("less", "self", self);
   if (options === undefined) return O.lt(self, other);
   if (!A.knowsAll("less", options, ["out"])) {
-    return A.byName("less", T__less(), [self, other, options]);
+    return A.byName("less", $T().less, [self, other, options]);
   }
   return O.lt(self, other, A.outOption("less", options));
 }
 
-const T__lessEqual = (): A.Overload[] => [
-  { fn: O.le, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * True where self is less than or equal to other.
  * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -3909,24 +3504,21 @@ export function lessEqual(options: { input: Tensor | Scalar; other: Tensor | Sca
 export function lessEqual(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 export function lessEqual(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("lessEqual", T__lessEqual(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("lessEqual", $T().lessEqual, [self, other, options]);
     A.operand("lessEqual", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("lessEqual", T__lessEqual(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("lessEqual", $T().lessEqual, [self, other, options]);
     A.operand("lessEqual", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("lessEqual", "self", self);
   if (options === undefined) return O.le(self, other);
   if (!A.knowsAll("lessEqual", options, ["out"])) {
-    return A.byName("lessEqual", T__lessEqual(), [self, other, options]);
+    return A.byName("lessEqual", $T().lessEqual, [self, other, options]);
   }
   return O.le(self, other, A.outOption("lessEqual", options));
 }
 
-const T__lgamma = (): A.Overload[] => [
-  { fn: O.lgamma, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * The natural logarithm of the gamma function's size. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -3943,19 +3535,16 @@ export function lgamma(options: { input: Tensor; out?: Tensor }): Tensor;
 export function lgamma(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function lgamma(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("lgamma", T__lgamma(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("lgamma", $T().lgamma, [self, options]);
     A.bad("lgamma", "self", self);
   }
   if (options === undefined) return O.lgamma(self);
   if (!A.knowsAll("lgamma", options, ["out"])) {
-    return A.byName("lgamma", T__lgamma(), [self, options]);
+    return A.byName("lgamma", $T().lgamma, [self, options]);
   }
   return O.lgamma(self, A.outOption("lgamma", options));
 }
 
-const T__linspace: A.Overload[] = [
-  { fn: O.linspace, args: [["start","Tensor|Scalar",REQUIRED], ["end","Tensor|Scalar",REQUIRED], ["steps","Int",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 1, layout: true },
-];
 /**
  * So many evenly spaced numbers from `start` to `end`, both included.
  * @throws RuntimeError for a negative number of steps
@@ -3973,12 +3562,9 @@ export function linspace(options: { start: Tensor | Scalar; end: Tensor | Scalar
 /** So many evenly spaced numbers from `start` to `end`, both included. @torch torch.linspace */
 export function linspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 export function linspace(...args: unknown[]): Tensor {
-  return A.call<Tensor>("linspace", T__linspace, args);
+  return A.call<Tensor>("linspace", $T().linspace, args);
 }
 
-const T__log = (): A.Overload[] => [
-  { fn: O.log, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * The natural logarithm of each element. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -3998,19 +3584,16 @@ export function log<C extends Td>(options: { input: C }): C;
 export function log(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function log(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("log", T__log(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("log", $T().log, [self, options]);
     A.bad("log", "self", self);
   }
   if (options === undefined) return O.log(self);
   if (!A.knowsAll("log", options, ["out"])) {
-    return A.byName("log", T__log(), [self, options]);
+    return A.byName("log", $T().log, [self, options]);
   }
   return O.log(self, A.outOption("log", options));
 }
 
-const T__log10 = (): A.Overload[] => [
-  { fn: O.log10, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * The logarithm of each element to base 10. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -4026,19 +3609,16 @@ export function log10(options: { input: Tensor; out?: Tensor }): Tensor;
 export function log10(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function log10(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("log10", T__log10(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("log10", $T().log10, [self, options]);
     A.bad("log10", "self", self);
   }
   if (options === undefined) return O.log10(self);
   if (!A.knowsAll("log10", options, ["out"])) {
-    return A.byName("log10", T__log10(), [self, options]);
+    return A.byName("log10", $T().log10, [self, options]);
   }
   return O.log10(self, A.outOption("log10", options));
 }
 
-const T__log1p = (): A.Overload[] => [
-  { fn: O.log1p, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * The natural logarithm of 1 + self, exact for small elements too. Integers give the default float
  * dtype.
@@ -4059,19 +3639,16 @@ export function log1p<C extends Td>(options: { input: C }): C;
 export function log1p(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function log1p(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("log1p", T__log1p(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("log1p", $T().log1p, [self, options]);
     A.bad("log1p", "self", self);
   }
   if (options === undefined) return O.log1p(self);
   if (!A.knowsAll("log1p", options, ["out"])) {
-    return A.byName("log1p", T__log1p(), [self, options]);
+    return A.byName("log1p", $T().log1p, [self, options]);
   }
   return O.log1p(self, A.outOption("log1p", options));
 }
 
-const T__log2 = (): A.Overload[] => [
-  { fn: O.log2, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * The logarithm of each element to base 2. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -4087,19 +3664,16 @@ export function log2(options: { input: Tensor; out?: Tensor }): Tensor;
 export function log2(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function log2(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("log2", T__log2(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("log2", $T().log2, [self, options]);
     A.bad("log2", "self", self);
   }
   if (options === undefined) return O.log2(self);
   if (!A.knowsAll("log2", options, ["out"])) {
-    return A.byName("log2", T__log2(), [self, options]);
+    return A.byName("log2", $T().log2, [self, options]);
   }
   return O.log2(self, A.outOption("log2", options));
 }
 
-const T__logSoftmax: A.Overload[] = [
-  { fn: O.log_softmax, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 3, out: 1 },
-];
 /**
  * The logarithm of softmax, computed without overflow. With `dtype` the input is converted first.
  * @throws NotImplementedError for integers
@@ -4118,12 +3692,9 @@ export function logSoftmax(options: A.Either<"dim", "axis", number> & { input: T
 export function logSoftmax(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function logSoftmax(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.log_softmax(args[0], args[1], null);
-  return A.call<Tensor>("logSoftmax", T__logSoftmax, args);
+  return A.call<Tensor>("logSoftmax", $T().logSoftmax, args);
 }
 
-const T__logaddexp = (): A.Overload[] => [
-  { fn: O.logaddexp, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * log(exp(self) + exp(other)), computed without overflow.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -4141,23 +3712,20 @@ export function logaddexp(options: { input: Tensor; other: Tensor; out?: Tensor 
 export function logaddexp(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function logaddexp(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("logaddexp", T__logaddexp(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("logaddexp", $T().logaddexp, [self, other, options]);
     A.bad("logaddexp", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("logaddexp", T__logaddexp(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("logaddexp", $T().logaddexp, [self, other, options]);
     A.bad("logaddexp", "other", other);
   }
   if (options === undefined) return O.logaddexp(self, other);
   if (!A.knowsAll("logaddexp", options, ["out"])) {
-    return A.byName("logaddexp", T__logaddexp(), [self, other, options]);
+    return A.byName("logaddexp", $T().logaddexp, [self, other, options]);
   }
   return O.logaddexp(self, other, A.outOption("logaddexp", options));
 }
 
-const T__logaddexp2 = (): A.Overload[] => [
-  { fn: O.logaddexp2, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The logarithm to base 2 of 2^self + 2^other, computed without overflow.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -4175,23 +3743,20 @@ export function logaddexp2(options: { input: Tensor; other: Tensor; out?: Tensor
 export function logaddexp2(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function logaddexp2(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("logaddexp2", T__logaddexp2(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("logaddexp2", $T().logaddexp2, [self, other, options]);
     A.bad("logaddexp2", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("logaddexp2", T__logaddexp2(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("logaddexp2", $T().logaddexp2, [self, other, options]);
     A.bad("logaddexp2", "other", other);
   }
   if (options === undefined) return O.logaddexp2(self, other);
   if (!A.knowsAll("logaddexp2", options, ["out"])) {
-    return A.byName("logaddexp2", T__logaddexp2(), [self, other, options]);
+    return A.byName("logaddexp2", $T().logaddexp2, [self, other, options]);
   }
   return O.logaddexp2(self, other, A.outOption("logaddexp2", options));
 }
 
-const T__logcumsumexp: A.Overload[] = [
-  { fn: O.logcumsumexp, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The logarithm of the running sum of the exponentials along a dimension, computed without overflow.
  * @throws NotImplementedError for integers and bools
@@ -4209,12 +3774,9 @@ export function logcumsumexp(options: A.Either<"dim", "axis", number> & { input:
 export function logcumsumexp(self: Tensor, dim: number, options?: { out?: Tensor }): Tensor;
 export function logcumsumexp(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.logcumsumexp(args[0], args[1]);
-  return A.call<Tensor>("logcumsumexp", T__logcumsumexp, args);
+  return A.call<Tensor>("logcumsumexp", $T().logcumsumexp, args);
 }
 
-const T__logicalAnd = (): A.Overload[] => [
-  { fn: O.logical_and, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * True where both elements are nonzero.
  * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -4235,23 +3797,20 @@ export function logicalAnd<C extends Td>(options: { input: C; other: C | Tensor 
 export function logicalAnd(self: Tensor, other: Tensor, options?: { out?: Tensor }): BoolTensor;
 export function logicalAnd(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("logicalAnd", T__logicalAnd(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("logicalAnd", $T().logicalAnd, [self, other, options]);
     A.bad("logicalAnd", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("logicalAnd", T__logicalAnd(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("logicalAnd", $T().logicalAnd, [self, other, options]);
     A.bad("logicalAnd", "other", other);
   }
   if (options === undefined) return O.logical_and(self, other);
   if (!A.knowsAll("logicalAnd", options, ["out"])) {
-    return A.byName("logicalAnd", T__logicalAnd(), [self, other, options]);
+    return A.byName("logicalAnd", $T().logicalAnd, [self, other, options]);
   }
   return O.logical_and(self, other, A.outOption("logicalAnd", options));
 }
 
-const T__logicalNot = (): A.Overload[] => [
-  { fn: O.logical_not, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * True where an element is zero.
  * @returns a tensor of the same shape, of bools
@@ -4266,19 +3825,16 @@ export function logicalNot(options: { input: Tensor; out?: Tensor }): BoolTensor
 export function logicalNot(self: Tensor, options?: { out?: Tensor }): BoolTensor;
 export function logicalNot(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("logicalNot", T__logicalNot(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("logicalNot", $T().logicalNot, [self, options]);
     A.bad("logicalNot", "self", self);
   }
   if (options === undefined) return O.logical_not(self);
   if (!A.knowsAll("logicalNot", options, ["out"])) {
-    return A.byName("logicalNot", T__logicalNot(), [self, options]);
+    return A.byName("logicalNot", $T().logicalNot, [self, options]);
   }
   return O.logical_not(self, A.outOption("logicalNot", options));
 }
 
-const T__logicalOr = (): A.Overload[] => [
-  { fn: O.logical_or, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * True where either element is nonzero.
  * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -4295,23 +3851,20 @@ export function logicalOr(options: { input: Tensor; other: Tensor; out?: Tensor 
 export function logicalOr(self: Tensor, other: Tensor, options?: { out?: Tensor }): BoolTensor;
 export function logicalOr(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("logicalOr", T__logicalOr(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("logicalOr", $T().logicalOr, [self, other, options]);
     A.bad("logicalOr", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("logicalOr", T__logicalOr(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("logicalOr", $T().logicalOr, [self, other, options]);
     A.bad("logicalOr", "other", other);
   }
   if (options === undefined) return O.logical_or(self, other);
   if (!A.knowsAll("logicalOr", options, ["out"])) {
-    return A.byName("logicalOr", T__logicalOr(), [self, other, options]);
+    return A.byName("logicalOr", $T().logicalOr, [self, other, options]);
   }
   return O.logical_or(self, other, A.outOption("logicalOr", options));
 }
 
-const T__logicalXor = (): A.Overload[] => [
-  { fn: O.logical_xor, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * True where one of the elements is nonzero, and not both.
  * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -4328,23 +3881,20 @@ export function logicalXor(options: { input: Tensor; other: Tensor; out?: Tensor
 export function logicalXor(self: Tensor, other: Tensor, options?: { out?: Tensor }): BoolTensor;
 export function logicalXor(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("logicalXor", T__logicalXor(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("logicalXor", $T().logicalXor, [self, other, options]);
     A.bad("logicalXor", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("logicalXor", T__logicalXor(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("logicalXor", $T().logicalXor, [self, other, options]);
     A.bad("logicalXor", "other", other);
   }
   if (options === undefined) return O.logical_xor(self, other);
   if (!A.knowsAll("logicalXor", options, ["out"])) {
-    return A.byName("logicalXor", T__logicalXor(), [self, other, options]);
+    return A.byName("logicalXor", $T().logicalXor, [self, other, options]);
   }
   return O.logical_xor(self, other, A.outOption("logicalXor", options));
 }
 
-const T__logit: A.Overload[] = [
-  { fn: O.logit, args: [["self","Tensor",REQUIRED], ["eps","Float?",null]], positional: 2, out: 1 },
-];
 /**
  * log(x / (1 - x)), what `sigmoid` gives each element for. With `eps` elements are first brought
  * between that and 1 - eps. Integers give the default float dtype.
@@ -4364,12 +3914,9 @@ export function logit(options: { input: Tensor; eps?: number | null; out?: Tenso
 export function logit(self: Tensor, options?: { eps?: number | null; out?: Tensor }): Tensor;
 export function logit(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.logit(args[0], null);
-  return A.call<Tensor>("logit", T__logit, args);
+  return A.call<Tensor>("logit", $T().logit, args);
 }
 
-const T__logspace: A.Overload[] = [
-  { fn: O.logspace, args: [["start","Tensor|Scalar",REQUIRED], ["end","Tensor|Scalar",REQUIRED], ["steps","Int",REQUIRED], ["base","Float",10], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 4, out: 1, layout: true },
-];
 /**
  * `base` to the power of evenly spaced numbers from `start` to `end`, both included.
  * @throws RuntimeError for a negative number of steps
@@ -4389,12 +3936,9 @@ export function logspace(options: { start: Tensor | Scalar; end: Tensor | Scalar
 /** `base` to the power of evenly spaced numbers from `start` to `end`, both included. @torch torch.logspace */
 export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, options?: { base?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 export function logspace(...args: unknown[]): Tensor {
-  return A.call<Tensor>("logspace", T__logspace, args);
+  return A.call<Tensor>("logspace", $T().logspace, args);
 }
 
-const T__logsumexp: A.Overload[] = [
-  { fn: O.logsumexp, args: [["self","Tensor",REQUIRED], ["dim","Dims",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: 1 },
-];
 /**
  * The logarithm of the sum of the exponentials over one or several dimensions, computed without
  * overflow. Integers and bools give the default float dtype.
@@ -4420,12 +3964,9 @@ export function logsumexp(self: Tensor, dim: number | readonly number[], options
 export function logsumexp(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.logsumexp(args[0], args[1], false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.logsumexp(args[0], args[1], args[2]);
-  return A.call<Tensor>("logsumexp", T__logsumexp, args);
+  return A.call<Tensor>("logsumexp", $T().logsumexp, args);
 }
 
-const T__lt = (): A.Overload[] => [
-  { fn: O.lt, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * True where self is less than other.
  * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -4443,25 +3984,21 @@ export function lt(options: { input: Tensor | Scalar; other: Tensor | Scalar; ou
 export function lt(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 export function lt(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("lt", T__lt(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("lt", $T().lt, [self, other, options]);
     A.operand("lt", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("lt", T__lt(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("lt", $T().lt, [self, other, options]);
     A.operand("lt", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("lt", "self", self);
   if (options === undefined) return O.lt(self, other);
   if (!A.knowsAll("lt", options, ["out"])) {
-    return A.byName("lt", T__lt(), [self, other, options]);
+    return A.byName("lt", $T().lt, [self, other, options]);
   }
   return O.lt(self, other, A.outOption("lt", options));
 }
 
-const T__maskedFill: A.Overload[] = [
-  { fn: O.masked_fill_Tensor, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["value","Tensor",REQUIRED]], positional: 3, out: 0 },
-  { fn: O.masked_fill, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["value","Scalar",REQUIRED]], positional: 3, out: 0 },
-];
 /**
  * The tensor with a 0-dim tensor's value where the mask is true; the mask broadcasts.
  * The tensor with a number where the mask is true; the mask broadcasts.
@@ -4489,12 +4026,9 @@ export function maskedFill(options: { input: Tensor; mask: Tensor; value: Scalar
 export function maskedFill(self: Tensor, mask: Tensor, value: Scalar): Tensor;
 export function maskedFill(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && args[2] instanceof Tensor) return O.masked_fill_Tensor(args[0], args[1], args[2]);
-  return A.call<Tensor>("maskedFill", T__maskedFill, args);
+  return A.call<Tensor>("maskedFill", $T().maskedFill, args);
 }
 
-const T__maskedScatter = (): A.Overload[] => [
-  { fn: O.masked_scatter, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["source","Tensor",REQUIRED]], positional: 3, out: 0 },
-];
 /**
  * The tensor with the elements where the mask is true replaced by those of `source`, one after another.
  * @throws RuntimeError when `source` has too few elements or another dtype
@@ -4513,27 +4047,24 @@ export function maskedScatter(options: { input: Tensor; mask: Tensor; source: Te
 export function maskedScatter(self: Tensor, mask: Tensor, source: Tensor): Tensor;
 export function maskedScatter(self: unknown, mask?: unknown, source?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("maskedScatter", T__maskedScatter(), [self, mask, source, options]);
+    if (A.goesByTable(self)) return A.byName("maskedScatter", $T().maskedScatter, [self, mask, source, options]);
     A.bad("maskedScatter", "self", self);
   }
   if (!(mask instanceof Tensor)) {
-    if (A.goesByTable(mask)) return A.byName("maskedScatter", T__maskedScatter(), [self, mask, source, options]);
+    if (A.goesByTable(mask)) return A.byName("maskedScatter", $T().maskedScatter, [self, mask, source, options]);
     A.bad("maskedScatter", "mask", mask);
   }
   if (!(source instanceof Tensor)) {
-    if (A.goesByTable(source)) return A.byName("maskedScatter", T__maskedScatter(), [self, mask, source, options]);
+    if (A.goesByTable(source)) return A.byName("maskedScatter", $T().maskedScatter, [self, mask, source, options]);
     A.bad("maskedScatter", "source", source);
   }
   if (options === undefined) return O.masked_scatter(self, mask, source);
   if (!A.knowsAll("maskedScatter", options, [])) {
-    return A.byName("maskedScatter", T__maskedScatter(), [self, mask, source, options]);
+    return A.byName("maskedScatter", $T().maskedScatter, [self, mask, source, options]);
   }
   return O.masked_scatter(self, mask, source);
 }
 
-const T__maskedSelect = (): A.Overload[] => [
-  { fn: O.masked_select, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The elements where the mask is true, row by row, as a vector. Tensor and mask broadcast.
  * @throws RuntimeError when the mask is not bool
@@ -4554,23 +4085,20 @@ export function maskedSelect<C extends Td>(options: { input: C; mask: Tensor }):
 export function maskedSelect(self: Tensor, mask: Tensor, options?: { out?: Tensor }): Tensor;
 export function maskedSelect(self: unknown, mask?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("maskedSelect", T__maskedSelect(), [self, mask, options]);
+    if (A.goesByTable(self)) return A.byName("maskedSelect", $T().maskedSelect, [self, mask, options]);
     A.bad("maskedSelect", "self", self);
   }
   if (!(mask instanceof Tensor)) {
-    if (A.goesByTable(mask)) return A.byName("maskedSelect", T__maskedSelect(), [self, mask, options]);
+    if (A.goesByTable(mask)) return A.byName("maskedSelect", $T().maskedSelect, [self, mask, options]);
     A.bad("maskedSelect", "mask", mask);
   }
   if (options === undefined) return O.masked_select(self, mask);
   if (!A.knowsAll("maskedSelect", options, ["out"])) {
-    return A.byName("maskedSelect", T__maskedSelect(), [self, mask, options]);
+    return A.byName("maskedSelect", $T().maskedSelect, [self, mask, options]);
   }
   return O.masked_select(self, mask, A.outOption("maskedSelect", options));
 }
 
-const T__matmul: A.Overload[] = [
-  { fn: O.matmul, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The matrix product: of vectors (dot), matrices, and of batches of matrices, whose batch dimensions
  * broadcast.
@@ -4588,14 +4116,9 @@ export function matmul(options: { input: Tensor; other: Tensor; out?: Tensor }):
 export function matmul(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function matmul(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.matmul(args[0], args[1]);
-  return A.call<Tensor>("matmul", T__matmul, args);
+  return A.call<Tensor>("matmul", $T().matmul, args);
 }
 
-const T__max: A.Overload[] = [
-  { fn: O.max, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-  { fn: O.max_other, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-  { fn: O.max_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: 2 },
-];
 /**
  * The largest element; NaN if there is one.
  * The larger of two elements; the same as `maximum`.
@@ -4629,12 +4152,9 @@ export function max(...args: unknown[]): Tensor | Named<readonly ["values","indi
   if (args.length === 1 && args[0] instanceof Tensor) return O.max(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.max_other(args[0], args[1]);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.max_dim(args[0], args[1], args[2]);
-  return A.call<Tensor | Named<readonly ["values","indices"]>>("max", T__max, args);
+  return A.call<Tensor | Named<readonly ["values","indices"]>>("max", $T().max, args);
 }
 
-const T__maximum = (): A.Overload[] => [
-  { fn: O.maximum, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The larger of two elements; NaN if either is.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -4658,24 +4178,20 @@ export function maximum<C extends Td>(input: Tensor | Scalar, other: C): C;
 export function maximum(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function maximum(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("maximum", T__maximum(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("maximum", $T().maximum, [self, other, options]);
     A.bad("maximum", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("maximum", T__maximum(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("maximum", $T().maximum, [self, other, options]);
     A.bad("maximum", "other", other);
   }
   if (options === undefined) return O.maximum(self, other);
   if (!A.knowsAll("maximum", options, ["out"])) {
-    return A.byName("maximum", T__maximum(), [self, other, options]);
+    return A.byName("maximum", $T().maximum, [self, other, options]);
   }
   return O.maximum(self, other, A.outOption("maximum", options));
 }
 
-const T__mean: A.Overload[] = [
-  { fn: O.mean, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null]], positional: 1, out: 1 },
-  { fn: O.mean_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 3, out: 1 },
-];
 /**
  * The mean of all elements, which must be floating or complex.
  * The mean over one or several dimensions.
@@ -4705,13 +4221,9 @@ export function mean(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.mean(args[0], null);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.mean_dim(args[0], args[1], false, null);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.mean_dim(args[0], args[1], args[2], null);
-  return A.call<Tensor>("mean", T__mean, args);
+  return A.call<Tensor>("mean", $T().mean, args);
 }
 
-const T__median: A.Overload[] = [
-  { fn: O.median, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-  { fn: O.median_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: 2 },
-];
 /**
  * The element in the middle of all, the lower one of two; NaN if there is one.
  * The elements in the middle along a dimension, the lower one of two, and where they are; NaN if there
@@ -4738,14 +4250,9 @@ export function median(...args: unknown[]): Tensor | Named<readonly ["values","i
   if (args.length === 1 && args[0] instanceof Tensor) return O.median(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.median_dim(args[0], args[1], false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.median_dim(args[0], args[1], args[2]);
-  return A.call<Tensor | Named<readonly ["values","indices"]>>("median", T__median, args);
+  return A.call<Tensor | Named<readonly ["values","indices"]>>("median", $T().median, args);
 }
 
-const T__min: A.Overload[] = [
-  { fn: O.min, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-  { fn: O.min_other, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-  { fn: O.min_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: 2 },
-];
 /**
  * The smallest element; NaN if there is one.
  * The smaller of two elements; the same as `minimum`.
@@ -4779,12 +4286,9 @@ export function min(...args: unknown[]): Tensor | Named<readonly ["values","indi
   if (args.length === 1 && args[0] instanceof Tensor) return O.min(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.min_other(args[0], args[1]);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.min_dim(args[0], args[1], args[2]);
-  return A.call<Tensor | Named<readonly ["values","indices"]>>("min", T__min, args);
+  return A.call<Tensor | Named<readonly ["values","indices"]>>("min", $T().min, args);
 }
 
-const T__minimum = (): A.Overload[] => [
-  { fn: O.minimum, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The smaller of two elements; NaN if either is.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -4808,23 +4312,20 @@ export function minimum<C extends Td>(input: Tensor | Scalar, other: C): C;
 export function minimum(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function minimum(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("minimum", T__minimum(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("minimum", $T().minimum, [self, other, options]);
     A.bad("minimum", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("minimum", T__minimum(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("minimum", $T().minimum, [self, other, options]);
     A.bad("minimum", "other", other);
   }
   if (options === undefined) return O.minimum(self, other);
   if (!A.knowsAll("minimum", options, ["out"])) {
-    return A.byName("minimum", T__minimum(), [self, other, options]);
+    return A.byName("minimum", $T().minimum, [self, other, options]);
   }
   return O.minimum(self, other, A.outOption("minimum", options));
 }
 
-const T__mm = (): A.Overload[] => [
-  { fn: O.mm, args: [["self","Tensor",REQUIRED], ["mat2","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The product of two matrices of one dtype.
  * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -4841,23 +4342,20 @@ export function mm(options: { input: Tensor; mat2: Tensor; out?: Tensor }): Tens
 export function mm(self: Tensor, mat2: Tensor, options?: { out?: Tensor }): Tensor;
 export function mm(self: unknown, mat2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("mm", T__mm(), [self, mat2, options]);
+    if (A.goesByTable(self)) return A.byName("mm", $T().mm, [self, mat2, options]);
     A.bad("mm", "self", self);
   }
   if (!(mat2 instanceof Tensor)) {
-    if (A.goesByTable(mat2)) return A.byName("mm", T__mm(), [self, mat2, options]);
+    if (A.goesByTable(mat2)) return A.byName("mm", $T().mm, [self, mat2, options]);
     A.bad("mm", "mat2", mat2);
   }
   if (options === undefined) return O.mm(self, mat2);
   if (!A.knowsAll("mm", options, ["out"])) {
-    return A.byName("mm", T__mm(), [self, mat2, options]);
+    return A.byName("mm", $T().mm, [self, mat2, options]);
   }
   return O.mm(self, mat2, A.outOption("mm", options));
 }
 
-const T__mode: A.Overload[] = [
-  { fn: O.mode, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["keepdim","Bool",false]], positional: 3, out: 2 },
-];
 /**
  * The most frequent element along a dimension, the least of several, and where it is last.
  * @throws NotImplementedError for complex tensors
@@ -4878,12 +4376,9 @@ export function mode(...args: unknown[]): Named<readonly ["values","indices"]> {
   if (args.length === 1 && args[0] instanceof Tensor) return O.mode(args[0], -1, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.mode(args[0], args[1], false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.mode(args[0], args[1], args[2]);
-  return A.call<Named<readonly ["values","indices"]>>("mode", T__mode, args);
+  return A.call<Named<readonly ["values","indices"]>>("mode", $T().mode, args);
 }
 
-const T__moveaxis: A.Overload[] = [
-  { fn: O.movedim, args: [["self","Tensor",REQUIRED], ["source","Dims",REQUIRED], ["destination","Dims",REQUIRED]], positional: 3, out: 0 },
-];
 /**
  * Dimensions moved to other places; the others keep their order.
  * @example
@@ -4905,12 +4400,9 @@ export function moveaxis<C extends Td>(options: { input: C; source: number | rea
 export function moveaxis(self: Tensor, source: number | readonly number[], destination: number | readonly number[]): Tensor;
 export function moveaxis(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.movedim(args[0], args[1], args[2]);
-  return A.call<Tensor>("moveaxis", T__moveaxis, args);
+  return A.call<Tensor>("moveaxis", $T().moveaxis, args);
 }
 
-const T__movedim: A.Overload[] = [
-  { fn: O.movedim, args: [["self","Tensor",REQUIRED], ["source","Dims",REQUIRED], ["destination","Dims",REQUIRED]], positional: 3, out: 0 },
-];
 /**
  * Dimensions moved to other places; the others keep their order.
  * @example
@@ -4932,12 +4424,9 @@ export function movedim<C extends Td>(options: { input: C; source: number | read
 export function movedim(self: Tensor, source: number | readonly number[], destination: number | readonly number[]): Tensor;
 export function movedim(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.movedim(args[0], args[1], args[2]);
-  return A.call<Tensor>("movedim", T__movedim, args);
+  return A.call<Tensor>("movedim", $T().movedim, args);
 }
 
-const T__mul = (): A.Overload[] => [
-  { fn: O.mul, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * self * other, with broadcasting and type promotion.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -4961,23 +4450,20 @@ export function mul<C extends Td>(input: Tensor | Scalar, other: C): C;
 export function mul(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function mul(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("mul", T__mul(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("mul", $T().mul, [self, other, options]);
     A.operand("mul", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("mul", T__mul(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("mul", $T().mul, [self, other, options]);
     A.operand("mul", "other", other);
   }
   if (options === undefined) return O.mul(self, other);
   if (!A.knowsAll("mul", options, ["out"])) {
-    return A.byName("mul", T__mul(), [self, other, options]);
+    return A.byName("mul", $T().mul, [self, other, options]);
   }
   return O.mul(self, other, A.outOption("mul", options));
 }
 
-const T__multinomial: A.Overload[] = [
-  { fn: O.multinomial, args: [["self","Tensor",REQUIRED], ["numSamples","Int",REQUIRED], ["replacement","Bool",false], ["generator","Generator?",null]], positional: 3, out: 1 },
-];
 /**
  * Positions drawn with the weights of each row, as int64.
  * @throws RuntimeError for weights that are negative, not finite or all zero, and for more samples than positions
@@ -4997,12 +4483,9 @@ export function multinomial(self: Tensor, numSamples: number, options?: { replac
 export function multinomial(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.multinomial(args[0], args[1], false, null);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.multinomial(args[0], args[1], args[2], null);
-  return A.call<Tensor>("multinomial", T__multinomial, args);
+  return A.call<Tensor>("multinomial", $T().multinomial, args);
 }
 
-const T__multiply = (): A.Overload[] => [
-  { fn: O.mul, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * self * other, with broadcasting and type promotion.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -5020,23 +4503,20 @@ export function multiply(options: { input: Tensor | Scalar; other: Tensor | Scal
 export function multiply(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function multiply(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("multiply", T__multiply(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("multiply", $T().multiply, [self, other, options]);
     A.operand("multiply", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("multiply", T__multiply(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("multiply", $T().multiply, [self, other, options]);
     A.operand("multiply", "other", other);
   }
   if (options === undefined) return O.mul(self, other);
   if (!A.knowsAll("multiply", options, ["out"])) {
-    return A.byName("multiply", T__multiply(), [self, other, options]);
+    return A.byName("multiply", $T().multiply, [self, other, options]);
   }
   return O.mul(self, other, A.outOption("multiply", options));
 }
 
-const T__mv = (): A.Overload[] => [
-  { fn: O.mv, args: [["self","Tensor",REQUIRED], ["vec","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The product of a matrix and a vector.
  * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -5053,23 +4533,20 @@ export function mv(options: { input: Tensor; vec: Tensor; out?: Tensor }): Tenso
 export function mv(self: Tensor, vec: Tensor, options?: { out?: Tensor }): Tensor;
 export function mv(self: unknown, vec?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("mv", T__mv(), [self, vec, options]);
+    if (A.goesByTable(self)) return A.byName("mv", $T().mv, [self, vec, options]);
     A.bad("mv", "self", self);
   }
   if (!(vec instanceof Tensor)) {
-    if (A.goesByTable(vec)) return A.byName("mv", T__mv(), [self, vec, options]);
+    if (A.goesByTable(vec)) return A.byName("mv", $T().mv, [self, vec, options]);
     A.bad("mv", "vec", vec);
   }
   if (options === undefined) return O.mv(self, vec);
   if (!A.knowsAll("mv", options, ["out"])) {
-    return A.byName("mv", T__mv(), [self, vec, options]);
+    return A.byName("mv", $T().mv, [self, vec, options]);
   }
   return O.mv(self, vec, A.outOption("mv", options));
 }
 
-const T__nanToNum: A.Overload[] = [
-  { fn: O.nan_to_num, args: [["self","Tensor",REQUIRED], ["nan","Float?",null], ["posinf","Float?",null], ["neginf","Float?",null]], positional: 4, out: 1 },
-];
 /**
  * Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of
  * the dtype). Integers and bools stay as they are.
@@ -5092,12 +4569,9 @@ export function nanToNum(options: { input: Tensor; nan?: number | null; posinf?:
 export function nanToNum(self: Tensor, options?: { nan?: number | null; posinf?: number | null; neginf?: number | null; out?: Tensor }): Tensor;
 export function nanToNum(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nan_to_num(args[0], null, null, null);
-  return A.call<Tensor>("nanToNum", T__nanToNum, args);
+  return A.call<Tensor>("nanToNum", $T().nanToNum, args);
 }
 
-const T__nanmean: A.Overload[] = [
-  { fn: O.nanmean, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 3, out: 1 },
-];
 /**
  * The mean over one or several dimensions of the elements that are numbers.
  * @throws NotImplementedError for integers, bools and complex tensors
@@ -5118,13 +4592,9 @@ export function nanmean(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nanmean(args[0], null, false, null);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.nanmean(args[0], args[1], false, null);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.nanmean(args[0], args[1], args[2], null);
-  return A.call<Tensor>("nanmean", T__nanmean, args);
+  return A.call<Tensor>("nanmean", $T().nanmean, args);
 }
 
-const T__nanmedian: A.Overload[] = [
-  { fn: O.nanmedian, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-  { fn: O.nanmedian_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: 2 },
-];
 /**
  * As `median` of the elements that are numbers.
  * As `median` along a dimension, of the elements that are numbers.
@@ -5150,13 +4620,9 @@ export function nanmedian(...args: unknown[]): Tensor | Named<readonly ["values"
   if (args.length === 1 && args[0] instanceof Tensor) return O.nanmedian(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.nanmedian_dim(args[0], args[1], false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.nanmedian_dim(args[0], args[1], args[2]);
-  return A.call<Tensor | Named<readonly ["values","indices"]>>("nanmedian", T__nanmedian, args);
+  return A.call<Tensor | Named<readonly ["values","indices"]>>("nanmedian", $T().nanmedian, args);
 }
 
-const T__nanquantile: A.Overload[] = [
-  { fn: O.nanquantile, args: [["self","Tensor",REQUIRED], ["q","Tensor",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false], ["interpolation","String","linear"]], positional: 4, out: 1 },
-  { fn: O.nanquantile_scalar, args: [["self","Tensor",REQUIRED], ["q","Float",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false], ["interpolation","String","linear"]], positional: 4, out: 1 },
-];
 /**
  * As `quantile` of several shares, without the elements that are no numbers.
  * As `quantile` without the elements that are no numbers, along a dimension, or of all elements.
@@ -5189,12 +4655,9 @@ export function nanquantile(options: { input: Tensor; q: number; dim?: number | 
 export function nanquantile(self: Tensor, q: number, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
 export function nanquantile(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nanquantile(args[0], args[1], null, false, "linear");
-  return A.call<Tensor>("nanquantile", T__nanquantile, args);
+  return A.call<Tensor>("nanquantile", $T().nanquantile, args);
 }
 
-const T__nansum: A.Overload[] = [
-  { fn: O.nansum, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 3, out: 1 },
-];
 /**
  * The sum over one or several dimensions, all of them without a dimension; elements that are no numbers
  * count as 0.
@@ -5216,13 +4679,9 @@ export function nansum(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nansum(args[0], null, false, null);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.nansum(args[0], args[1], false, null);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.nansum(args[0], args[1], args[2], null);
-  return A.call<Tensor>("nansum", T__nansum, args);
+  return A.call<Tensor>("nansum", $T().nansum, args);
 }
 
-const T__narrow: A.Overload[] = [
-  { fn: O.narrow, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["start","Int",REQUIRED], ["length","Int",REQUIRED]], positional: 4, out: 0 },
-  { fn: O.narrow_Tensor, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["start","Tensor",REQUIRED], ["length","Int",REQUIRED]], positional: 4, out: 0 },
-];
 /**
  * `length` positions of a dimension from `start` on.
  * `length` positions of a dimension from a 0-dim tensor's value on.
@@ -5257,12 +4716,9 @@ export function narrow<C extends Td>(options: { input: C; dim: number; start: nu
 export function narrow(self: Tensor, dim: number, start: Tensor, length: number): Tensor;
 export function narrow(...args: unknown[]): Tensor {
   if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2]) && A.isInt(args[3])) return O.narrow(args[0], args[1], args[2], args[3]);
-  return A.call<Tensor>("narrow", T__narrow, args);
+  return A.call<Tensor>("narrow", $T().narrow, args);
 }
 
-const T__ne = (): A.Overload[] => [
-  { fn: O.ne, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * True where the elements differ.
  * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -5279,24 +4735,21 @@ export function ne(options: { input: Tensor | Scalar; other: Tensor | Scalar; ou
 export function ne(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 export function ne(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("ne", T__ne(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("ne", $T().ne, [self, other, options]);
     A.operand("ne", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("ne", T__ne(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("ne", $T().ne, [self, other, options]);
     A.operand("ne", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("ne", "self", self);
   if (options === undefined) return O.ne(self, other);
   if (!A.knowsAll("ne", options, ["out"])) {
-    return A.byName("ne", T__ne(), [self, other, options]);
+    return A.byName("ne", $T().ne, [self, other, options]);
   }
   return O.ne(self, other, A.outOption("ne", options));
 }
 
-const T__neg = (): A.Overload[] => [
-  { fn: O.neg, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * The negative of each element.
  * @returns a tensor of the same shape, of the promoted dtype
@@ -5316,19 +4769,16 @@ export function neg<C extends Td>(options: { input: C }): C;
 export function neg(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function neg(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("neg", T__neg(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("neg", $T().neg, [self, options]);
     A.bad("neg", "self", self);
   }
   if (options === undefined) return O.neg(self);
   if (!A.knowsAll("neg", options, ["out"])) {
-    return A.byName("neg", T__neg(), [self, options]);
+    return A.byName("neg", $T().neg, [self, options]);
   }
   return O.neg(self, A.outOption("neg", options));
 }
 
-const T__negative = (): A.Overload[] => [
-  { fn: O.neg, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * The negative of each element.
  * @returns a tensor of the same shape, of the promoted dtype
@@ -5344,19 +4794,16 @@ export function negative(options: { input: Tensor; out?: Tensor }): Tensor;
 export function negative(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function negative(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("negative", T__negative(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("negative", $T().negative, [self, options]);
     A.bad("negative", "self", self);
   }
   if (options === undefined) return O.neg(self);
   if (!A.knowsAll("negative", options, ["out"])) {
-    return A.byName("negative", T__negative(), [self, options]);
+    return A.byName("negative", $T().negative, [self, options]);
   }
   return O.neg(self, A.outOption("negative", options));
 }
 
-const T__nextafter = (): A.Overload[] => [
-  { fn: O.nextafter, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The next number of the dtype from self in the direction of other.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -5374,24 +4821,20 @@ export function nextafter(options: { input: Tensor; other: Tensor; out?: Tensor 
 export function nextafter(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function nextafter(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("nextafter", T__nextafter(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("nextafter", $T().nextafter, [self, other, options]);
     A.bad("nextafter", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("nextafter", T__nextafter(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("nextafter", $T().nextafter, [self, other, options]);
     A.bad("nextafter", "other", other);
   }
   if (options === undefined) return O.nextafter(self, other);
   if (!A.knowsAll("nextafter", options, ["out"])) {
-    return A.byName("nextafter", T__nextafter(), [self, other, options]);
+    return A.byName("nextafter", $T().nextafter, [self, other, options]);
   }
   return O.nextafter(self, other, A.outOption("nextafter", options));
 }
 
-const T__nonzero: A.Overload[] = [
-  { fn: O.nonzero, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-  { fn: O.nonzero_as_tuple, args: [["self","Tensor",REQUIRED], ["asTuple","Bool",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * Coordinates of the elements that are not zero: int64, one row for each.
  * With `asTuple`, the coordinates as one vector for each dimension.
@@ -5411,13 +4854,9 @@ export function nonzero(options: { input: Tensor; asTuple: boolean }): Tensor[];
 export function nonzero(self: Tensor, options: { asTuple: boolean }): Tensor[];
 export function nonzero(...args: unknown[]): Tensor | Tensor[] {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nonzero(args[0]);
-  return A.call<Tensor | Tensor[]>("nonzero", T__nonzero, args);
+  return A.call<Tensor | Tensor[]>("nonzero", $T().nonzero, args);
 }
 
-const T__norm: A.Overload[] = [
-  { fn: O.norm, args: [["self","Tensor",REQUIRED], ["p","Scalar?",2], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 4, out: 1 },
-  { fn: O.norm_String, args: [["self","Tensor",REQUIRED], ["p","String",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 4, out: 1 },
-];
 /**
  * The norm of the elements as of one vector, of order 2 unless told, over one or several dimensions.
  * "fro" is the order 2. There are no norms of matrices by their singular values.
@@ -5452,15 +4891,9 @@ export function norm(options: { input: Tensor; p: string; dim?: number | readonl
 export function norm(self: Tensor, p: string, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function norm(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.norm(args[0], 2, null, false, null);
-  return A.call<Tensor>("norm", T__norm, args);
+  return A.call<Tensor>("norm", $T().norm, args);
 }
 
-const T__normal: A.Overload[] = [
-  { fn: O.normal, args: [["mean","Tensor",REQUIRED], ["std","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 2, out: 1 },
-  { fn: O.normal_Tensor_float, args: [["mean","Tensor",REQUIRED], ["std","Float",1], ["generator","Generator?",null]], positional: 2, out: 1 },
-  { fn: O.normal_float_Tensor, args: [["mean","Float",REQUIRED], ["std","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 2, out: 1 },
-  { fn: O.normal_float_float, args: [["mean","Float",REQUIRED], ["std","Float",REQUIRED], ["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 1, layout: true },
-];
 /**
  * Normal random numbers with the means and standard deviations of two tensors, which broadcast.
  * Normal random numbers with the means of a tensor and one standard deviation.
@@ -5503,12 +4936,9 @@ export function normal(options: { mean: number; std: number; size: readonly numb
 export function normal(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.normal(args[0], args[1], null);
   if (args.length === 1 && args[0] instanceof Tensor) return O.normal_Tensor_float(args[0], 1, null);
-  return A.call<Tensor>("normal", T__normal, args);
+  return A.call<Tensor>("normal", $T().normal, args);
 }
 
-const T__notEqual = (): A.Overload[] => [
-  { fn: O.ne, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * True where the elements differ.
  * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -5525,24 +4955,21 @@ export function notEqual(options: { input: Tensor | Scalar; other: Tensor | Scal
 export function notEqual(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 export function notEqual(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("notEqual", T__notEqual(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("notEqual", $T().notEqual, [self, other, options]);
     A.operand("notEqual", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("notEqual", T__notEqual(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("notEqual", $T().notEqual, [self, other, options]);
     A.operand("notEqual", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("notEqual", "self", self);
   if (options === undefined) return O.ne(self, other);
   if (!A.knowsAll("notEqual", options, ["out"])) {
-    return A.byName("notEqual", T__notEqual(), [self, other, options]);
+    return A.byName("notEqual", $T().notEqual, [self, other, options]);
   }
   return O.ne(self, other, A.outOption("notEqual", options));
 }
 
-const T__ones: A.Overload[] = [
-  { fn: O.ones, args: [["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1, layout: true },
-];
 /**
  * A tensor of ones, of the default dtype unless one is given.
  * @throws RuntimeError for negative sizes
@@ -5560,12 +4987,9 @@ export function ones(options: { size: readonly number[]; dtype?: DTypeLike | nul
 export function ones(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 0);
   if (size !== null) return O.ones(size, null, null, false);
-  return A.call<Tensor>("ones", T__ones, args);
+  return A.call<Tensor>("ones", $T().ones, args);
 }
 
-const T__onesLike: A.Overload[] = [
-  { fn: O.ones_like, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0, layout: true },
-];
 /**
  * A tensor of ones with the shape, dtype and layout of another.
  * @example
@@ -5583,12 +5007,9 @@ export function onesLike<C extends Td>(options: { input: C; dtype?: DTypeLike | 
 export function onesLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function onesLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.ones_like(args[0], null, null, false, null);
-  return A.call<Tensor>("onesLike", T__onesLike, args);
+  return A.call<Tensor>("onesLike", $T().onesLike, args);
 }
 
-const T__outer: A.Overload[] = [
-  { fn: O.outer, args: [["self","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The products of all pairs of two vectors' elements.
  * @throws RuntimeError unless both have one dimension
@@ -5606,12 +5027,9 @@ export function outer(options: { input: Tensor; vec2: Tensor; out?: Tensor }): T
 export function outer(self: Tensor, vec2: Tensor, options?: { out?: Tensor }): Tensor;
 export function outer(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.outer(args[0], args[1]);
-  return A.call<Tensor>("outer", T__outer, args);
+  return A.call<Tensor>("outer", $T().outer, args);
 }
 
-const T__permute: A.Overload[] = [
-  { fn: O.permute, args: [["self","Tensor",REQUIRED], ["dims","Size",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * The dimensions in another order.
  * A view: it shares the memory of the tensor.
@@ -5635,12 +5053,9 @@ export function permute(options: { input: Tensor; dims: readonly number[] }): Te
 export function permute(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.permute(args[0], size);
-  return A.call<Tensor>("permute", T__permute, args);
+  return A.call<Tensor>("permute", $T().permute, args);
 }
 
-const T__polygamma: A.Overload[] = [
-  { fn: O.polygamma, args: [["n","Int",REQUIRED], ["self","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The derivative of order `n` of `digamma`, which the order 0 gives itself.
  * @throws RuntimeError for a negative order
@@ -5658,14 +5073,9 @@ export function polygamma(options: { n: number; input: Tensor; out?: Tensor }): 
 export function polygamma(n: number, self: Tensor, options?: { out?: Tensor }): Tensor;
 export function polygamma(...args: unknown[]): Tensor {
   if (args.length === 2 && A.isInt(args[0]) && args[1] instanceof Tensor) return O.polygamma(args[0], args[1]);
-  return A.call<Tensor>("polygamma", T__polygamma, args);
+  return A.call<Tensor>("polygamma", $T().polygamma, args);
 }
 
-const T__pow: A.Overload[] = [
-  { fn: O.pow_Tensor, args: [["self","Tensor",REQUIRED], ["exponent","Tensor",REQUIRED]], positional: 2, out: 1 },
-  { fn: O.pow, args: [["self","Tensor",REQUIRED], ["exponent","Scalar",REQUIRED]], positional: 2, out: 1 },
-  { fn: O.pow_Scalar, args: [["self","Scalar",REQUIRED], ["exponent","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * self to the power of a tensor, with broadcasting and type promotion.
  * self to the power of a number.
@@ -5703,13 +5113,9 @@ export function pow<C extends Td>(input: Tensor | Scalar, other: C): C;
 export function pow(self: Scalar, exponent: Tensor, options?: { out?: Tensor }): Tensor;
 export function pow(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.pow_Tensor(args[0], args[1]);
-  return A.call<Tensor>("pow", T__pow, args);
+  return A.call<Tensor>("pow", $T().pow, args);
 }
 
-const T__prod: A.Overload[] = [
-  { fn: O.prod, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null]], positional: 1, out: 1 },
-  { fn: O.prod_dim_int, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 3, out: 1 },
-];
 /**
  * The product of all elements. Integers and bools are multiplied in int64.
  * The product over one dimension.
@@ -5734,12 +5140,9 @@ export function prod(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.prod(args[0], null);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.prod_dim_int(args[0], args[1], false, null);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.prod_dim_int(args[0], args[1], args[2], null);
-  return A.call<Tensor>("prod", T__prod, args);
+  return A.call<Tensor>("prod", $T().prod, args);
 }
 
-const T__put: A.Overload[] = [
-  { fn: O.put, args: [["self","Tensor",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED], ["accumulate","Bool",false]], positional: 4, out: 0 },
-];
 /**
  * The tensor with the elements at positions of it read row by row replaced by those of `source`, or
  * added to with `accumulate`.
@@ -5760,13 +5163,9 @@ export function put(options: { input: Tensor; index: Tensor | A.IndexList; sourc
 /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put */
 export function put(self: Tensor, index: Tensor | A.IndexList, source: Tensor, options?: { accumulate?: boolean }): Tensor;
 export function put(...args: unknown[]): Tensor {
-  return A.call<Tensor>("put", T__put, args);
+  return A.call<Tensor>("put", $T().put, args);
 }
 
-const T__quantile: A.Overload[] = [
-  { fn: O.quantile, args: [["self","Tensor",REQUIRED], ["q","Tensor",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false], ["interpolation","String","linear"]], positional: 4, out: 1 },
-  { fn: O.quantile_scalar, args: [["self","Tensor",REQUIRED], ["q","Float",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false], ["interpolation","String","linear"]], positional: 4, out: 1 },
-];
 /**
  * Quantiles for each of several shares, along a new first dimension.
  * The element below which the share `q` of the elements lies, along a dimension, or of all elements.
@@ -5799,12 +5198,9 @@ export function quantile(options: { input: Tensor; q: number; dim?: number | nul
 export function quantile(self: Tensor, q: number, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; interpolation?: string; out?: Tensor }): Tensor;
 export function quantile(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.quantile(args[0], args[1], null, false, "linear");
-  return A.call<Tensor>("quantile", T__quantile, args);
+  return A.call<Tensor>("quantile", $T().quantile, args);
 }
 
-const T__rad2deg = (): A.Overload[] => [
-  { fn: O.rad2deg, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * Radians in degrees. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -5821,19 +5217,16 @@ export function rad2deg(options: { input: Tensor; out?: Tensor }): Tensor;
 export function rad2deg(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function rad2deg(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("rad2deg", T__rad2deg(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("rad2deg", $T().rad2deg, [self, options]);
     A.bad("rad2deg", "self", self);
   }
   if (options === undefined) return O.rad2deg(self);
   if (!A.knowsAll("rad2deg", options, ["out"])) {
-    return A.byName("rad2deg", T__rad2deg(), [self, options]);
+    return A.byName("rad2deg", $T().rad2deg, [self, options]);
   }
   return O.rad2deg(self, A.outOption("rad2deg", options));
 }
 
-const T__rand: A.Overload[] = [
-  { fn: O.rand, args: [["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1, layout: true },
-];
 /**
  * Uniform random numbers in [0, 1).
  * @throws NotImplementedError for integer dtypes
@@ -5851,12 +5244,9 @@ export function rand(options: { size: readonly number[]; generator?: Generator |
 export function rand(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 0);
   if (size !== null) return O.rand(size, null, null, null, false);
-  return A.call<Tensor>("rand", T__rand, args);
+  return A.call<Tensor>("rand", $T().rand, args);
 }
 
-const T__randLike: A.Overload[] = [
-  { fn: O.rand_like, args: [["self","Tensor",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0, layout: true },
-];
 /**
  * Uniform random numbers in [0, 1), with the shape, dtype and layout of another tensor.
  * @example
@@ -5874,13 +5264,9 @@ export function randLike<C extends Td>(options: { input: C; dtype?: DTypeLike | 
 export function randLike(self: Tensor, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function randLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.rand_like(args[0], null, null, null, false, null);
-  return A.call<Tensor>("randLike", T__randLike, args);
+  return A.call<Tensor>("randLike", $T().randLike, args);
 }
 
-const T__randint: A.Overload[] = [
-  { fn: O.randint, args: [["high","Scalar",REQUIRED], ["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 1, layout: true },
-  { fn: O.randint_low, args: [["low","Scalar",REQUIRED], ["high","Scalar",REQUIRED], ["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 1, layout: true },
-];
 /**
  * Random integers from 0 to `high`, which is left out; int64 unless a dtype is given.
  * Random integers from `low` to `high`, which is left out; int64 unless a dtype is given.
@@ -5909,13 +5295,9 @@ export function randint(low: Scalar, options: { high: Scalar; size: readonly num
 /** Random integers from `low` to `high`, which is left out. @torch torch.randint */
 export function randint(options: { low: Scalar; high: Scalar; size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 export function randint(...args: unknown[]): Tensor {
-  return A.call<Tensor>("randint", T__randint, args);
+  return A.call<Tensor>("randint", $T().randint, args);
 }
 
-const T__randintLike: A.Overload[] = [
-  { fn: O.randint_like, args: [["self","Tensor",REQUIRED], ["high","Scalar",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 2, out: 0, layout: true },
-  { fn: O.randint_like_low, args: [["self","Tensor",REQUIRED], ["low","Scalar",REQUIRED], ["high","Scalar",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 3, out: 0, layout: true },
-];
 /**
  * Random integers from 0 to `high`, which is left out, with the shape, dtype and layout of another
  * tensor.
@@ -5941,12 +5323,9 @@ export function randintLike(options: { input: Tensor; low: Scalar; high: Scalar;
 /** Random integers from `low` to `high`, which is left out, with the shape, dtype and layout of another tensor. @torch torch.randint_like */
 export function randintLike(self: Tensor, low: Scalar, high: Scalar, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function randintLike(...args: unknown[]): Tensor {
-  return A.call<Tensor>("randintLike", T__randintLike, args);
+  return A.call<Tensor>("randintLike", $T().randintLike, args);
 }
 
-const T__randn: A.Overload[] = [
-  { fn: O.randn, args: [["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1, layout: true },
-];
 /**
  * Normal random numbers with mean 0 and standard deviation 1.
  * @throws NotImplementedError for integer dtypes
@@ -5964,12 +5343,9 @@ export function randn(options: { size: readonly number[]; generator?: Generator 
 export function randn(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 0);
   if (size !== null) return O.randn(size, null, null, null, false);
-  return A.call<Tensor>("randn", T__randn, args);
+  return A.call<Tensor>("randn", $T().randn, args);
 }
 
-const T__randnLike: A.Overload[] = [
-  { fn: O.randn_like, args: [["self","Tensor",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0, layout: true },
-];
 /**
  * Normal random numbers, with the shape, dtype and layout of another tensor.
  * @example
@@ -5987,12 +5363,9 @@ export function randnLike<C extends Td>(options: { input: C; dtype?: DTypeLike |
 export function randnLike(self: Tensor, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function randnLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.randn_like(args[0], null, null, null, false, null);
-  return A.call<Tensor>("randnLike", T__randnLike, args);
+  return A.call<Tensor>("randnLike", $T().randnLike, args);
 }
 
-const T__randperm: A.Overload[] = [
-  { fn: O.randperm, args: [["n","Int",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1, layout: true },
-];
 /**
  * A random permutation of the numbers from 0 to n - 1; int64 unless a dtype is given.
  * @throws RuntimeError for a negative n
@@ -6007,12 +5380,9 @@ export function randperm(options: { n: number; generator?: Generator | null; dty
 export function randperm(n: number, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean; out?: Tensor }): Tensor;
 export function randperm(...args: unknown[]): Tensor {
   if (args.length === 1 && A.isInt(args[0])) return O.randperm(args[0], null, null, null, false);
-  return A.call<Tensor>("randperm", T__randperm, args);
+  return A.call<Tensor>("randperm", $T().randperm, args);
 }
 
-const T__ravel: A.Overload[] = [
-  { fn: O.ravel, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * All elements in one dimension.
  * A view of the same memory where the strides allow it, else a copy.
@@ -6027,12 +5397,9 @@ export function ravel(options: { input: Tensor }): Tensor;
 export function ravel(self: Tensor): Tensor;
 export function ravel(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.ravel(args[0]);
-  return A.call<Tensor>("ravel", T__ravel, args);
+  return A.call<Tensor>("ravel", $T().ravel, args);
 }
 
-const T__real: A.Overload[] = [
-  { fn: O.real, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The real parts, as a view; a real tensor is returned itself.
  * @example
@@ -6046,12 +5413,9 @@ export function real(options: { input: Tensor }): Tensor;
 export function real(self: Tensor): Tensor;
 export function real(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.real(args[0]);
-  return A.call<Tensor>("real", T__real, args);
+  return A.call<Tensor>("real", $T().real, args);
 }
 
-const T__reciprocal = (): A.Overload[] => [
-  { fn: O.reciprocal, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * 1 / self. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -6067,19 +5431,16 @@ export function reciprocal(options: { input: Tensor; out?: Tensor }): Tensor;
 export function reciprocal(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function reciprocal(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("reciprocal", T__reciprocal(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("reciprocal", $T().reciprocal, [self, options]);
     A.bad("reciprocal", "self", self);
   }
   if (options === undefined) return O.reciprocal(self);
   if (!A.knowsAll("reciprocal", options, ["out"])) {
-    return A.byName("reciprocal", T__reciprocal(), [self, options]);
+    return A.byName("reciprocal", $T().reciprocal, [self, options]);
   }
   return O.reciprocal(self, A.outOption("reciprocal", options));
 }
 
-const T__relu = (): A.Overload[] => [
-  { fn: O.relu, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * Each element, or zero where it is negative.
  * @returns a tensor of the same shape, of the promoted dtype
@@ -6095,20 +5456,16 @@ export function relu(options: { input: Tensor; out?: Tensor }): Tensor;
 export function relu(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function relu(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("relu", T__relu(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("relu", $T().relu, [self, options]);
     A.bad("relu", "self", self);
   }
   if (options === undefined) return O.relu(self);
   if (!A.knowsAll("relu", options, ["out"])) {
-    return A.byName("relu", T__relu(), [self, options]);
+    return A.byName("relu", $T().relu, [self, options]);
   }
   return O.relu(self, A.outOption("relu", options));
 }
 
-const T__remainder: A.Overload[] = [
-  { fn: O.remainder, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-  { fn: O.remainder_Scalar_Tensor, args: [["self","Scalar",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * The remainder of the division, with the sign of the divisor (Python's %).
  * The remainder of a number's division by each element, with the sign of the divisor.
@@ -6132,14 +5489,9 @@ export function remainder(options: { input: Scalar; other: Tensor }): Tensor;
 /** The remainder of a number's division by each element, with the sign of the divisor. @torch torch.remainder */
 export function remainder(self: Scalar, other: Tensor): Tensor;
 export function remainder(...args: unknown[]): Tensor {
-  return A.call<Tensor>("remainder", T__remainder, args);
+  return A.call<Tensor>("remainder", $T().remainder, args);
 }
 
-const T__repeatInterleave: A.Overload[] = [
-  { fn: O.repeat_interleave_self_int, args: [["self","Tensor",REQUIRED], ["repeats","Int",REQUIRED], ["dim","Dim?",null], ["outputSize","Int?",null]], positional: 3, out: 0 },
-  { fn: O.repeat_interleave_self_Tensor, args: [["self","Tensor",REQUIRED], ["repeats","Tensor|Index",REQUIRED], ["dim","Dim?",null], ["outputSize","Int?",null]], positional: 3, out: 0 },
-  { fn: O.repeat_interleave_Tensor, args: [["repeats","Tensor",REQUIRED], ["outputSize","Int?",null]], positional: 1, out: 0 },
-];
 /**
  * Each part along a dimension several times in a row; without a dimension, of the tensor read row by
  * row.
@@ -6178,12 +5530,9 @@ export function repeatInterleave(repeats: Tensor, options?: { outputSize?: numbe
 export function repeatInterleave(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.repeat_interleave_self_int(args[0], args[1], null, null);
   if (args.length === 1 && args[0] instanceof Tensor) return O.repeat_interleave_Tensor(args[0], null);
-  return A.call<Tensor>("repeatInterleave", T__repeatInterleave, args);
+  return A.call<Tensor>("repeatInterleave", $T().repeatInterleave, args);
 }
 
-const T__reshape: A.Overload[] = [
-  { fn: O.reshape, args: [["self","Tensor",REQUIRED], ["shape","Size",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * The same elements with another shape.
  * A view of the same memory where the strides allow it, else a copy.
@@ -6208,12 +5557,9 @@ export function reshape(options: { input: Tensor; shape: readonly number[] }): T
 export function reshape(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.reshape(args[0], size);
-  return A.call<Tensor>("reshape", T__reshape, args);
+  return A.call<Tensor>("reshape", $T().reshape, args);
 }
 
-const T__resolveConj: A.Overload[] = [
-  { fn: O.resolve_conj, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * A copy without the conjugate bit; the tensor itself when it has none.
  * @example
@@ -6227,12 +5573,9 @@ export function resolveConj(options: { input: Tensor }): Tensor;
 export function resolveConj(self: Tensor): Tensor;
 export function resolveConj(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.resolve_conj(args[0]);
-  return A.call<Tensor>("resolveConj", T__resolveConj, args);
+  return A.call<Tensor>("resolveConj", $T().resolveConj, args);
 }
 
-const T__resolveNeg: A.Overload[] = [
-  { fn: O.resolve_neg, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * A copy without the negative bit; the tensor itself when it has none.
  * @example
@@ -6246,12 +5589,9 @@ export function resolveNeg(options: { input: Tensor }): Tensor;
 export function resolveNeg(self: Tensor): Tensor;
 export function resolveNeg(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.resolve_neg(args[0]);
-  return A.call<Tensor>("resolveNeg", T__resolveNeg, args);
+  return A.call<Tensor>("resolveNeg", $T().resolveNeg, args);
 }
 
-const T__roll: A.Overload[] = [
-  { fn: O.roll, args: [["self","Tensor",REQUIRED], ["shifts","Ints",REQUIRED], ["dims","Dims?",null]], positional: 3, out: 0 },
-];
 /**
  * The elements moved on by `shifts` places along the dimensions, those beyond the end to the beginning.
  * Without a dimension the elements move as if they were in one row.
@@ -6275,12 +5615,9 @@ export function roll<C extends Td>(options: { input: C; shifts: number | readonl
 /** The elements moved on by `shifts` places along the dimensions, those beyond the end to the beginning. @torch torch.roll */
 export function roll(self: Tensor, shifts: number | readonly number[], options?: { dims?: number | readonly number[] | null }): Tensor;
 export function roll(...args: unknown[]): Tensor {
-  return A.call<Tensor>("roll", T__roll, args);
+  return A.call<Tensor>("roll", $T().roll, args);
 }
 
-const T__rot90: A.Overload[] = [
-  { fn: O.rot90, args: [["self","Tensor",REQUIRED], ["k","Int",1], ["dims","Dims?",null]], positional: 3, out: 0 },
-];
 /**
  * A new tensor turned by `k` quarters in the plane of two dimensions (the first two unless given), from
  * the first towards the second.
@@ -6308,13 +5645,9 @@ export function rot90(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.rot90(args[0], 1, null);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.rot90(args[0], args[1], null);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.rot90(args[0], args[1], args[2]);
-  return A.call<Tensor>("rot90", T__rot90, args);
+  return A.call<Tensor>("rot90", $T().rot90, args);
 }
 
-const T__round: A.Overload[] = [
-  { fn: O.round, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-  { fn: O.round_decimals, args: [["self","Tensor",REQUIRED], ["decimals","Int",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * The nearest whole number, the even one of two. Integers stay as they are.
  * The nearest number with so many digits after the point; before the point where `decimals` is
@@ -6335,12 +5668,9 @@ export function round(options: { input: Tensor; decimals: number; out?: Tensor }
 export function round(self: Tensor, options: { decimals: number; out?: Tensor }): Tensor;
 export function round(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.round(args[0]);
-  return A.call<Tensor>("round", T__round, args);
+  return A.call<Tensor>("round", $T().round, args);
 }
 
-const T__rowStack: A.Overload[] = [
-  { fn: O.vstack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * Tensors on top of each other: along the first dimension, vectors as rows.
  * @example
@@ -6354,12 +5684,9 @@ export function rowStack(options: { tensors: readonly Tensor[]; out?: Tensor }):
 /** Tensors on top of each other: along the first dimension, vectors as rows. @torch torch.vstack */
 export function rowStack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
 export function rowStack(...args: unknown[]): Tensor {
-  return A.call<Tensor>("rowStack", T__rowStack, args);
+  return A.call<Tensor>("rowStack", $T().rowStack, args);
 }
 
-const T__rsqrt = (): A.Overload[] => [
-  { fn: O.rsqrt, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * 1 / sqrt(self). Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -6375,19 +5702,16 @@ export function rsqrt(options: { input: Tensor; out?: Tensor }): Tensor;
 export function rsqrt(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function rsqrt(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("rsqrt", T__rsqrt(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("rsqrt", $T().rsqrt, [self, options]);
     A.bad("rsqrt", "self", self);
   }
   if (options === undefined) return O.rsqrt(self);
   if (!A.knowsAll("rsqrt", options, ["out"])) {
-    return A.byName("rsqrt", T__rsqrt(), [self, options]);
+    return A.byName("rsqrt", $T().rsqrt, [self, options]);
   }
   return O.rsqrt(self, A.outOption("rsqrt", options));
 }
 
-const T__rsub = (): A.Overload[] => [
-  { fn: O.rsub, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 0 },
-];
 /**
  * other - alpha * self, with broadcasting and type promotion.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -6404,23 +5728,20 @@ export function rsub(options: { input: Tensor; other: Tensor | Scalar; alpha?: S
 export function rsub(self: Tensor, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
 export function rsub(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("rsub", T__rsub(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("rsub", $T().rsub, [self, other, options]);
     A.bad("rsub", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("rsub", T__rsub(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("rsub", $T().rsub, [self, other, options]);
     A.operand("rsub", "other", other);
   }
   if (options === undefined) return O.rsub(self, other, 1);
   if (!A.knowsAll("rsub", options, ["alpha"])) {
-    return A.byName("rsub", T__rsub(), [self, other, options]);
+    return A.byName("rsub", $T().rsub, [self, other, options]);
   }
   return O.rsub(self, other, A.option<Scalar>("rsub", options, "alpha", "Scalar", 1));
 }
 
-const T__scalarTensor: A.Overload[] = [
-  { fn: O.scalar_tensor, args: [["s","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 0, layout: true },
-];
 /**
  * A 0-dim tensor of the default dtype unless one is given.
  * @example
@@ -6433,15 +5754,9 @@ export function scalarTensor(options: { s: Scalar; dtype?: DTypeLike | null; dev
 /** A 0-dim tensor of the default dtype unless one is given. @torch torch.scalar_tensor */
 export function scalarTensor(s: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function scalarTensor(...args: unknown[]): Tensor {
-  return A.call<Tensor>("scalarTensor", T__scalarTensor, args);
+  return A.call<Tensor>("scalarTensor", $T().scalarTensor, args);
 }
 
-const T__scatter: A.Overload[] = [
-  { fn: O.scatter, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: 1 },
-  { fn: O.scatter_value, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: 1 },
-  { fn: O.scatter_reduce, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED], ["reduce","String",REQUIRED]], positional: 4, out: 1 },
-  { fn: O.scatter_value_reduce, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED], ["reduce","String",REQUIRED]], positional: 4, out: 1 },
-];
 /**
  * The tensor with the elements that `index` names along `dim` replaced by those of `src`. Where an
  * element is named more than once, the last one stays.
@@ -6496,12 +5811,9 @@ export function scatter(options: A.Either<"dim", "axis", number> & { input: Tens
 /** As with a tensor, for one number. @torch torch.scatter */
 export function scatter(self: Tensor, dim: number, index: Tensor | A.IndexList, value: Scalar, options: { reduce: string; out?: Tensor }): Tensor;
 export function scatter(...args: unknown[]): Tensor {
-  return A.call<Tensor>("scatter", T__scatter, args);
+  return A.call<Tensor>("scatter", $T().scatter, args);
 }
 
-const T__scatterAdd: A.Overload[] = [
-  { fn: O.scatter_add, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: 1 },
-];
 /**
  * The tensor with each element of `src` added to the element that `index` names along `dim`.
  * @throws RuntimeError for an index outside the dimension, or shapes or dtypes that do not match
@@ -6521,13 +5833,9 @@ export function scatterAdd(options: A.Either<"dim", "axis", number> & { input: T
 /** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add */
 export function scatterAdd(self: Tensor, dim: number, index: Tensor | A.IndexList, src: Tensor, options?: { out?: Tensor }): Tensor;
 export function scatterAdd(...args: unknown[]): Tensor {
-  return A.call<Tensor>("scatterAdd", T__scatterAdd, args);
+  return A.call<Tensor>("scatterAdd", $T().scatterAdd, args);
 }
 
-const T__searchsorted: A.Overload[] = [
-  { fn: O.searchsorted_Tensor, args: [["sortedSequence","Tensor",REQUIRED], ["self","Tensor",REQUIRED], ["outInt32","Bool",false], ["right","Bool",false], ["side","String?",null], ["sorter","Tensor?",null]], positional: 2, out: 1 },
-  { fn: O.searchsorted_Scalar, args: [["sortedSequence","Tensor",REQUIRED], ["self","Scalar",REQUIRED], ["outInt32","Bool",false], ["right","Bool",false], ["side","String?",null], ["sorter","Tensor?",null]], positional: 2, out: 1 },
-];
 /**
  * Where each value would go in its sorted row: before elements that are equal, with `right` behind
  * them. The rows are the last dimension of `sortedSequence`, one for all values or one for each row of
@@ -6554,12 +5862,9 @@ export function searchsorted(options: { sortedSequence: Tensor; input: Scalar; o
 export function searchsorted(sortedSequence: Tensor, self: Scalar, options?: { outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor }): Tensor;
 export function searchsorted(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.searchsorted_Tensor(args[0], args[1], false, false, null, null);
-  return A.call<Tensor>("searchsorted", T__searchsorted, args);
+  return A.call<Tensor>("searchsorted", $T().searchsorted, args);
 }
 
-const T__select: A.Overload[] = [
-  { fn: O.select, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Int",REQUIRED]], positional: 3, out: 0 },
-];
 /**
  * One position of a dimension, which goes away.
  * A view: it shares the memory of the tensor.
@@ -6579,12 +5884,9 @@ export function select(options: A.Either<"dim", "axis", number> & { input: Tenso
 export function select(self: Tensor, dim: number, index: number): Tensor;
 export function select(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.select(args[0], args[1], args[2]);
-  return A.call<Tensor>("select", T__select, args);
+  return A.call<Tensor>("select", $T().select, args);
 }
 
-const T__sgn = (): A.Overload[] => [
-  { fn: O.sgn, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * As `sign`; of complex numbers their direction, of size one, and 0 at 0.
  * @returns a tensor of the same shape, of the same dtype
@@ -6599,19 +5901,16 @@ export function sgn(options: { input: Tensor; out?: Tensor }): Tensor;
 export function sgn(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function sgn(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sgn", T__sgn(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("sgn", $T().sgn, [self, options]);
     A.bad("sgn", "self", self);
   }
   if (options === undefined) return O.sgn(self);
   if (!A.knowsAll("sgn", options, ["out"])) {
-    return A.byName("sgn", T__sgn(), [self, options]);
+    return A.byName("sgn", $T().sgn, [self, options]);
   }
   return O.sgn(self, A.outOption("sgn", options));
 }
 
-const T__sigmoid = (): A.Overload[] => [
-  { fn: O.sigmoid, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * 1 / (1 + exp(-x)) of each element. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -6631,19 +5930,16 @@ export function sigmoid<C extends Td>(options: { input: C }): C;
 export function sigmoid(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function sigmoid(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sigmoid", T__sigmoid(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("sigmoid", $T().sigmoid, [self, options]);
     A.bad("sigmoid", "self", self);
   }
   if (options === undefined) return O.sigmoid(self);
   if (!A.knowsAll("sigmoid", options, ["out"])) {
-    return A.byName("sigmoid", T__sigmoid(), [self, options]);
+    return A.byName("sigmoid", $T().sigmoid, [self, options]);
   }
   return O.sigmoid(self, A.outOption("sigmoid", options));
 }
 
-const T__sign = (): A.Overload[] => [
-  { fn: O.sign, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * 1, 0 or -1, as each element is above, at or below zero; 0 for a NaN.
  * @returns a tensor of the same shape, of the same dtype
@@ -6659,19 +5955,16 @@ export function sign(options: { input: Tensor; out?: Tensor }): Tensor;
 export function sign(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function sign(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sign", T__sign(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("sign", $T().sign, [self, options]);
     A.bad("sign", "self", self);
   }
   if (options === undefined) return O.sign(self);
   if (!A.knowsAll("sign", options, ["out"])) {
-    return A.byName("sign", T__sign(), [self, options]);
+    return A.byName("sign", $T().sign, [self, options]);
   }
   return O.sign(self, A.outOption("sign", options));
 }
 
-const T__signbit = (): A.Overload[] => [
-  { fn: O.signbit, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * True where an element has a minus sign, -0 too.
  * @returns a tensor of the same shape, of bools
@@ -6688,19 +5981,16 @@ export function signbit(options: { input: Tensor; out?: Tensor }): BoolTensor;
 export function signbit(self: Tensor, options?: { out?: Tensor }): BoolTensor;
 export function signbit(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("signbit", T__signbit(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("signbit", $T().signbit, [self, options]);
     A.bad("signbit", "self", self);
   }
   if (options === undefined) return O.signbit(self);
   if (!A.knowsAll("signbit", options, ["out"])) {
-    return A.byName("signbit", T__signbit(), [self, options]);
+    return A.byName("signbit", $T().signbit, [self, options]);
   }
   return O.signbit(self, A.outOption("signbit", options));
 }
 
-const T__sin = (): A.Overload[] => [
-  { fn: O.sin, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * The sine of each element, in radians. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -6720,19 +6010,16 @@ export function sin<C extends Td>(options: { input: C }): C;
 export function sin(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function sin(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sin", T__sin(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("sin", $T().sin, [self, options]);
     A.bad("sin", "self", self);
   }
   if (options === undefined) return O.sin(self);
   if (!A.knowsAll("sin", options, ["out"])) {
-    return A.byName("sin", T__sin(), [self, options]);
+    return A.byName("sin", $T().sin, [self, options]);
   }
   return O.sin(self, A.outOption("sin", options));
 }
 
-const T__sinc = (): A.Overload[] => [
-  { fn: O.sinc, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * sin(pi x) / (pi x) of each element, and 1 at 0. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -6748,19 +6035,16 @@ export function sinc(options: { input: Tensor; out?: Tensor }): Tensor;
 export function sinc(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function sinc(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sinc", T__sinc(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("sinc", $T().sinc, [self, options]);
     A.bad("sinc", "self", self);
   }
   if (options === undefined) return O.sinc(self);
   if (!A.knowsAll("sinc", options, ["out"])) {
-    return A.byName("sinc", T__sinc(), [self, options]);
+    return A.byName("sinc", $T().sinc, [self, options]);
   }
   return O.sinc(self, A.outOption("sinc", options));
 }
 
-const T__sinh = (): A.Overload[] => [
-  { fn: O.sinh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * The hyperbolic sine of each element. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -6776,19 +6060,16 @@ export function sinh(options: { input: Tensor; out?: Tensor }): Tensor;
 export function sinh(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function sinh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sinh", T__sinh(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("sinh", $T().sinh, [self, options]);
     A.bad("sinh", "self", self);
   }
   if (options === undefined) return O.sinh(self);
   if (!A.knowsAll("sinh", options, ["out"])) {
-    return A.byName("sinh", T__sinh(), [self, options]);
+    return A.byName("sinh", $T().sinh, [self, options]);
   }
   return O.sinh(self, A.outOption("sinh", options));
 }
 
-const T__softmax: A.Overload[] = [
-  { fn: O.softmax, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 3, out: 1 },
-];
 /**
  * exp(x) divided by its sum along a dimension. With `dtype` the input is converted first.
  * @throws NotImplementedError for integers
@@ -6811,13 +6092,9 @@ export function softmax<C extends Td>(options: { input: C; dim: number; dtype?: 
 export function softmax(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function softmax(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.softmax(args[0], args[1], null);
-  return A.call<Tensor>("softmax", T__softmax, args);
+  return A.call<Tensor>("softmax", $T().softmax, args);
 }
 
-const T__sort: A.Overload[] = [
-  { fn: O.sort, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["descending","Bool",false]], positional: 3, out: 2 },
-  { fn: O.sort_stable, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["descending","Bool",false], ["stable","Bool?",null]], positional: 1, out: 2 },
-];
 /**
  * The elements in order along a dimension, and where each was. NaN is the greatest value. Equal
  * elements keep their order.
@@ -6844,13 +6121,9 @@ export function sort(...args: unknown[]): Named<readonly ["values","indices"]> {
   if (args.length === 1 && args[0] instanceof Tensor) return O.sort(args[0], -1, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.sort(args[0], args[1], false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.sort(args[0], args[1], args[2]);
-  return A.call<Named<readonly ["values","indices"]>>("sort", T__sort, args);
+  return A.call<Named<readonly ["values","indices"]>>("sort", $T().sort, args);
 }
 
-const T__split: A.Overload[] = [
-  { fn: O.split, args: [["self","Tensor",REQUIRED], ["splitSize","Int",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
-  { fn: O.split_sizes, args: [["self","Tensor",REQUIRED], ["splitSize","Sizes",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
-];
 /**
  * Consecutive parts of a size; the last may be smaller.
  * Consecutive parts of the given sizes.
@@ -6883,12 +6156,9 @@ export function split(self: Tensor, splitSize: readonly number[], options?: { di
 export function split(...args: unknown[]): Tensor[] {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.split(args[0], args[1], 0);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.split(args[0], args[1], args[2]);
-  return A.call<Tensor[]>("split", T__split, args);
+  return A.call<Tensor[]>("split", $T().split, args);
 }
 
-const T__splitWithSizes: A.Overload[] = [
-  { fn: O.split_with_sizes, args: [["self","Tensor",REQUIRED], ["splitSizes","Sizes",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
-];
 /**
  * Consecutive parts of the given sizes.
  * A view: it shares the memory of the tensor.
@@ -6907,12 +6177,9 @@ export function splitWithSizes(options: { input: Tensor; splitSizes: readonly nu
 /** Consecutive parts of the given sizes. @torch torch.split_with_sizes */
 export function splitWithSizes(self: Tensor, splitSizes: readonly number[], options?: { dim?: number; axis?: number }): Tensor[];
 export function splitWithSizes(...args: unknown[]): Tensor[] {
-  return A.call<Tensor[]>("splitWithSizes", T__splitWithSizes, args);
+  return A.call<Tensor[]>("splitWithSizes", $T().splitWithSizes, args);
 }
 
-const T__sqrt = (): A.Overload[] => [
-  { fn: O.sqrt, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * The square root of each element. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -6932,19 +6199,16 @@ export function sqrt<C extends Td>(options: { input: C }): C;
 export function sqrt(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function sqrt(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sqrt", T__sqrt(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("sqrt", $T().sqrt, [self, options]);
     A.bad("sqrt", "self", self);
   }
   if (options === undefined) return O.sqrt(self);
   if (!A.knowsAll("sqrt", options, ["out"])) {
-    return A.byName("sqrt", T__sqrt(), [self, options]);
+    return A.byName("sqrt", $T().sqrt, [self, options]);
   }
   return O.sqrt(self, A.outOption("sqrt", options));
 }
 
-const T__square: A.Overload[] = [
-  { fn: O.square, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * Each element times itself.
  * @example
@@ -6962,14 +6226,9 @@ export function square<C extends Td>(options: { input: C }): C;
 export function square(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function square(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.square(args[0]);
-  return A.call<Tensor>("square", T__square, args);
+  return A.call<Tensor>("square", $T().square, args);
 }
 
-const T__squeeze: A.Overload[] = [
-  { fn: O.squeeze, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-  { fn: O.squeeze_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 0 },
-  { fn: O.squeeze_dims, args: [["self","Tensor",REQUIRED], ["dim","Dims",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * Without its dimensions of size one.
  * Without one dimension, if its size is one.
@@ -7003,12 +6262,9 @@ export function squeeze(self: Tensor, dim: number | readonly number[]): Tensor;
 export function squeeze(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.squeeze(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.squeeze_dim(args[0], args[1]);
-  return A.call<Tensor>("squeeze", T__squeeze, args);
+  return A.call<Tensor>("squeeze", $T().squeeze, args);
 }
 
-const T__stack: A.Overload[] = [
-  { fn: O.stack, args: [["tensors","TensorList",REQUIRED], ["dim","Dim",0]], positional: 2, out: 1 },
-];
 /**
  * Tensors of one shape one after another along a new dimension. Dtypes promote.
  * @throws RuntimeError when the shapes differ or the list is empty
@@ -7025,14 +6281,9 @@ export function stack(options: { tensors: readonly Tensor[]; dim?: number; axis?
 /** Tensors of one shape one after another along a new dimension. @torch torch.stack */
 export function stack(tensors: readonly Tensor[], options?: { dim?: number; axis?: number; out?: Tensor }): Tensor;
 export function stack(...args: unknown[]): Tensor {
-  return A.call<Tensor>("stack", T__stack, args);
+  return A.call<Tensor>("stack", $T().stack, args);
 }
 
-const T__std: A.Overload[] = [
-  { fn: O.std_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: 1 },
-  { fn: O.std_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: 1 },
-  { fn: O.std_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: 1 },
-];
 /**
  * The standard deviation over one or several dimensions; `unbiased: false` divides by the count itself.
  * The standard deviation, with the count less `correction` (1 unless given) as the divisor.
@@ -7074,14 +6325,9 @@ export function std(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.std_dim(args[0], args[1], true, false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.std_dim(args[0], args[1], args[2], false);
   if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.std_dim(args[0], args[1], args[2], args[3]);
-  return A.call<Tensor>("std", T__std, args);
+  return A.call<Tensor>("std", $T().std, args);
 }
 
-const T__stdMean: A.Overload[] = [
-  { fn: O.std_mean_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: 0 },
-  { fn: O.std_mean_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: 0 },
-  { fn: O.std_mean_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: 0 },
-];
 /**
  * The standard deviation and the mean over one or several dimensions.
  * The standard deviation, with the count less `correction` as the divisor, and the mean.
@@ -7118,12 +6364,9 @@ export function stdMean(...args: unknown[]): Named<readonly ["std","mean"]> {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.std_mean_dim(args[0], args[1], true, false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.std_mean_dim(args[0], args[1], args[2], false);
   if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.std_mean_dim(args[0], args[1], args[2], args[3]);
-  return A.call<Named<readonly ["std","mean"]>>("stdMean", T__stdMean, args);
+  return A.call<Named<readonly ["std","mean"]>>("stdMean", $T().stdMean, args);
 }
 
-const T__sub = (): A.Overload[] => [
-  { fn: O.sub, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 1 },
-];
 /**
  * self - alpha * other, with broadcasting and type promotion.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -7147,23 +6390,20 @@ export function sub<C extends Td>(input: Tensor | Scalar, other: C): C;
 export function sub(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
 export function sub(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sub", T__sub(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("sub", $T().sub, [self, other, options]);
     A.operand("sub", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("sub", T__sub(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("sub", $T().sub, [self, other, options]);
     A.operand("sub", "other", other);
   }
   if (options === undefined) return O.sub(self, other, 1);
   if (!A.knowsAll("sub", options, ["alpha","out"])) {
-    return A.byName("sub", T__sub(), [self, other, options]);
+    return A.byName("sub", $T().sub, [self, other, options]);
   }
   return O.sub(self, other, A.option<Scalar>("sub", options, "alpha", "Scalar", 1), A.outOption("sub", options));
 }
 
-const T__subtract = (): A.Overload[] => [
-  { fn: O.sub, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 1 },
-];
 /**
  * self - alpha * other, with broadcasting and type promotion.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -7181,24 +6421,20 @@ export function subtract(options: { input: Tensor | Scalar; other: Tensor | Scal
 export function subtract(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
 export function subtract(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("subtract", T__subtract(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("subtract", $T().subtract, [self, other, options]);
     A.operand("subtract", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("subtract", T__subtract(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("subtract", $T().subtract, [self, other, options]);
     A.operand("subtract", "other", other);
   }
   if (options === undefined) return O.sub(self, other, 1);
   if (!A.knowsAll("subtract", options, ["alpha","out"])) {
-    return A.byName("subtract", T__subtract(), [self, other, options]);
+    return A.byName("subtract", $T().subtract, [self, other, options]);
   }
   return O.sub(self, other, A.option<Scalar>("subtract", options, "alpha", "Scalar", 1), A.outOption("subtract", options));
 }
 
-const T__sum: A.Overload[] = [
-  { fn: O.sum, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null]], positional: 1, out: 1 },
-  { fn: O.sum_dim_IntList, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 3, out: 1 },
-];
 /**
  * The sum of all elements. Integers and bools are summed in int64; `dtype` converts the elements first.
  * The sum over one or several dimensions; all of them without a dimension.
@@ -7229,12 +6465,9 @@ export function sum(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.sum(args[0], null);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.sum_dim_IntList(args[0], args[1], false, null);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.sum_dim_IntList(args[0], args[1], args[2], null);
-  return A.call<Tensor>("sum", T__sum, args);
+  return A.call<Tensor>("sum", $T().sum, args);
 }
 
-const T__swapaxes: A.Overload[] = [
-  { fn: O.transpose, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: 0 },
-];
 /**
  * Two dimensions exchanged.
  * A view: it shares the memory of the tensor.
@@ -7257,12 +6490,9 @@ export function swapaxes<C extends Td>(options: { input: C; axis0: number; axis1
 export function swapaxes(self: Tensor, dim0: number, dim1: number): Tensor;
 export function swapaxes(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose(args[0], args[1], args[2]);
-  return A.call<Tensor>("swapaxes", T__swapaxes, args);
+  return A.call<Tensor>("swapaxes", $T().swapaxes, args);
 }
 
-const T__swapdims: A.Overload[] = [
-  { fn: O.transpose, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: 0 },
-];
 /**
  * Two dimensions exchanged.
  * A view: it shares the memory of the tensor.
@@ -7285,12 +6515,9 @@ export function swapdims<C extends Td>(options: { input: C; dim0: number; dim1: 
 export function swapdims(self: Tensor, dim0: number, dim1: number): Tensor;
 export function swapdims(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose(args[0], args[1], args[2]);
-  return A.call<Tensor>("swapdims", T__swapdims, args);
+  return A.call<Tensor>("swapdims", $T().swapdims, args);
 }
 
-const T__t = (): A.Overload[] => [
-  { fn: O.t, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * A matrix transposed; vectors and scalars as they are.
  * A view: it shares the memory of the tensor.
@@ -7306,19 +6533,16 @@ export function t(options: { input: Tensor }): Tensor;
 export function t(self: Tensor): Tensor;
 export function t(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("t", T__t(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("t", $T().t, [self, options]);
     A.bad("t", "self", self);
   }
   if (options === undefined) return O.t(self);
   if (!A.knowsAll("t", options, [])) {
-    return A.byName("t", T__t(), [self, options]);
+    return A.byName("t", $T().t, [self, options]);
   }
   return O.t(self);
 }
 
-const T__take: A.Overload[] = [
-  { fn: O.take, args: [["self","Tensor",REQUIRED], ["index","Tensor|Index",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The elements at positions of the tensor read row by row; the result has the shape of `index`.
  * @throws IndexError for a position outside the tensor
@@ -7334,12 +6558,9 @@ export function take(options: { input: Tensor; index: Tensor | A.IndexList; out?
 /** The elements at positions of the tensor read row by row. @torch torch.take */
 export function take(self: Tensor, index: Tensor | A.IndexList, options?: { out?: Tensor }): Tensor;
 export function take(...args: unknown[]): Tensor {
-  return A.call<Tensor>("take", T__take, args);
+  return A.call<Tensor>("take", $T().take, args);
 }
 
-const T__takeAlongDim: A.Overload[] = [
-  { fn: O.take_along_dim, args: [["self","Tensor",REQUIRED], ["indices","Tensor|Index",REQUIRED], ["dim","Dim?",null]], positional: 3, out: 1 },
-];
 /**
  * The elements at the places that `indices` names along a dimension, the other dimensions broadcasting;
  * without a dimension, of the tensor read row by row.
@@ -7358,12 +6579,9 @@ export function takeAlongDim(options: { input: Tensor; indices: Tensor | A.Index
 /** The elements at the places that `indices` names along a dimension, the other dimensions broadcasting. @torch torch.take_along_dim */
 export function takeAlongDim(self: Tensor, indices: Tensor | A.IndexList, options?: { dim?: number | null; axis?: number | null; out?: Tensor }): Tensor;
 export function takeAlongDim(...args: unknown[]): Tensor {
-  return A.call<Tensor>("takeAlongDim", T__takeAlongDim, args);
+  return A.call<Tensor>("takeAlongDim", $T().takeAlongDim, args);
 }
 
-const T__tan = (): A.Overload[] => [
-  { fn: O.tan, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * The tangent of each element, in radians. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -7379,19 +6597,16 @@ export function tan(options: { input: Tensor; out?: Tensor }): Tensor;
 export function tan(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function tan(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("tan", T__tan(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("tan", $T().tan, [self, options]);
     A.bad("tan", "self", self);
   }
   if (options === undefined) return O.tan(self);
   if (!A.knowsAll("tan", options, ["out"])) {
-    return A.byName("tan", T__tan(), [self, options]);
+    return A.byName("tan", $T().tan, [self, options]);
   }
   return O.tan(self, A.outOption("tan", options));
 }
 
-const T__tanh = (): A.Overload[] => [
-  { fn: O.tanh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * The hyperbolic tangent of each element. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -7411,21 +6626,16 @@ export function tanh<C extends Td>(options: { input: C }): C;
 export function tanh(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function tanh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("tanh", T__tanh(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("tanh", $T().tanh, [self, options]);
     A.bad("tanh", "self", self);
   }
   if (options === undefined) return O.tanh(self);
   if (!A.knowsAll("tanh", options, ["out"])) {
-    return A.byName("tanh", T__tanh(), [self, options]);
+    return A.byName("tanh", $T().tanh, [self, options]);
   }
   return O.tanh(self, A.outOption("tanh", options));
 }
 
-const T__tensorSplit: A.Overload[] = [
-  { fn: O.tensor_split, args: [["self","Tensor",REQUIRED], ["sections","Int",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
-  { fn: O.tensor_split_indices, args: [["self","Tensor",REQUIRED], ["indices","Sizes",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
-  { fn: O.tensor_split_tensor, args: [["self","Tensor",REQUIRED], ["tensorIndicesOrSections","Tensor",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
-];
 /**
  * So many parts; the first ones are one longer when the size does not divide.
  * Parts cut at the given positions.
@@ -7466,12 +6676,9 @@ export function tensorSplit(self: Tensor, tensorIndicesOrSections: Tensor, optio
 export function tensorSplit(...args: unknown[]): Tensor[] {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.tensor_split(args[0], args[1], 0);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.tensor_split(args[0], args[1], args[2]);
-  return A.call<Tensor[]>("tensorSplit", T__tensorSplit, args);
+  return A.call<Tensor[]>("tensorSplit", $T().tensorSplit, args);
 }
 
-const T__tile: A.Overload[] = [
-  { fn: O.tile, args: [["self","Tensor",REQUIRED], ["dims","Sizes",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * A copy of the tensor repeated along its last dimensions.
  * @example
@@ -7494,12 +6701,9 @@ export function tile(options: { input: Tensor; dims: readonly number[] }): Tenso
 export function tile(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.tile(args[0], size);
-  return A.call<Tensor>("tile", T__tile, args);
+  return A.call<Tensor>("tile", $T().tile, args);
 }
 
-const T__topk: A.Overload[] = [
-  { fn: O.topk, args: [["self","Tensor",REQUIRED], ["k","Int",REQUIRED], ["dim","Dim",-1], ["largest","Bool",true], ["sorted","Bool",true]], positional: 5, out: 2 },
-];
 /**
  * The `k` largest (or smallest) elements along a dimension in order, and where they are; of equal ones
  * the first.
@@ -7527,12 +6731,9 @@ export function topk(...args: unknown[]): Named<readonly ["values","indices"]> {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.topk(args[0], args[1], args[2], true, true);
   if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2]) && typeof args[3] === "boolean") return O.topk(args[0], args[1], args[2], args[3], true);
   if (args.length === 5 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2]) && typeof args[3] === "boolean" && typeof args[4] === "boolean") return O.topk(args[0], args[1], args[2], args[3], args[4]);
-  return A.call<Named<readonly ["values","indices"]>>("topk", T__topk, args);
+  return A.call<Named<readonly ["values","indices"]>>("topk", $T().topk, args);
 }
 
-const T__transpose: A.Overload[] = [
-  { fn: O.transpose, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: 0 },
-];
 /**
  * Two dimensions exchanged.
  * A view: it shares the memory of the tensor.
@@ -7555,12 +6756,9 @@ export function transpose<C extends Td>(options: { input: C; dim0: number; dim1:
 export function transpose(self: Tensor, dim0: number, dim1: number): Tensor;
 export function transpose(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose(args[0], args[1], args[2]);
-  return A.call<Tensor>("transpose", T__transpose, args);
+  return A.call<Tensor>("transpose", $T().transpose, args);
 }
 
-const T__trilIndices: A.Overload[] = [
-  { fn: O.tril_indices, args: [["row","Int",REQUIRED], ["col","Int",REQUIRED], ["offset","Int",0], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 0, layout: true },
-];
 /**
  * The positions of the lower triangle of a row x col matrix: row numbers, then column numbers, as int64
  * unless int32 is given.
@@ -7582,12 +6780,9 @@ export function trilIndices(row: number, col: number, options?: { offset?: numbe
 export function trilIndices(...args: unknown[]): Tensor {
   if (args.length === 2 && A.isInt(args[0]) && A.isInt(args[1])) return O.tril_indices(args[0], args[1], 0, null, null, false);
   if (args.length === 3 && A.isInt(args[0]) && A.isInt(args[1]) && A.isInt(args[2])) return O.tril_indices(args[0], args[1], args[2], null, null, false);
-  return A.call<Tensor>("trilIndices", T__trilIndices, args);
+  return A.call<Tensor>("trilIndices", $T().trilIndices, args);
 }
 
-const T__triuIndices: A.Overload[] = [
-  { fn: O.triu_indices, args: [["row","Int",REQUIRED], ["col","Int",REQUIRED], ["offset","Int",0], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 0, layout: true },
-];
 /**
  * The positions of the upper triangle of a row x col matrix: row numbers, then column numbers, as int64
  * unless int32 is given.
@@ -7609,12 +6804,9 @@ export function triuIndices(row: number, col: number, options?: { offset?: numbe
 export function triuIndices(...args: unknown[]): Tensor {
   if (args.length === 2 && A.isInt(args[0]) && A.isInt(args[1])) return O.triu_indices(args[0], args[1], 0, null, null, false);
   if (args.length === 3 && A.isInt(args[0]) && A.isInt(args[1]) && A.isInt(args[2])) return O.triu_indices(args[0], args[1], args[2], null, null, false);
-  return A.call<Tensor>("triuIndices", T__triuIndices, args);
+  return A.call<Tensor>("triuIndices", $T().triuIndices, args);
 }
 
-const T__trueDivide = (): A.Overload[] => [
-  { fn: O.true_divide, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * self / other as real numbers; the same as `div` without a rounding mode.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
@@ -7632,23 +6824,20 @@ export function trueDivide(options: { input: Tensor | Scalar; other: Tensor | Sc
 export function trueDivide(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function trueDivide(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("trueDivide", T__trueDivide(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("trueDivide", $T().trueDivide, [self, other, options]);
     A.operand("trueDivide", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("trueDivide", T__trueDivide(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("trueDivide", $T().trueDivide, [self, other, options]);
     A.operand("trueDivide", "other", other);
   }
   if (options === undefined) return O.true_divide(self, other);
   if (!A.knowsAll("trueDivide", options, ["out"])) {
-    return A.byName("trueDivide", T__trueDivide(), [self, other, options]);
+    return A.byName("trueDivide", $T().trueDivide, [self, other, options]);
   }
   return O.true_divide(self, other, A.outOption("trueDivide", options));
 }
 
-const T__trunc = (): A.Overload[] => [
-  { fn: O.trunc, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * Each element without its fraction. Integers stay as they are.
  * @returns a tensor of the same shape, of the same dtype
@@ -7663,19 +6852,16 @@ export function trunc(options: { input: Tensor; out?: Tensor }): Tensor;
 export function trunc(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function trunc(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("trunc", T__trunc(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("trunc", $T().trunc, [self, options]);
     A.bad("trunc", "self", self);
   }
   if (options === undefined) return O.trunc(self);
   if (!A.knowsAll("trunc", options, ["out"])) {
-    return A.byName("trunc", T__trunc(), [self, options]);
+    return A.byName("trunc", $T().trunc, [self, options]);
   }
   return O.trunc(self, A.outOption("trunc", options));
 }
 
-const T__unbind: A.Overload[] = [
-  { fn: O.unbind, args: [["self","Tensor",REQUIRED], ["dim","Dim",0]], positional: 2, out: 0 },
-];
 /**
  * All positions of a dimension, as a list of views.
  * A view: it shares the memory of the tensor.
@@ -7697,12 +6883,9 @@ export function unbind(self: Tensor, options?: { dim?: number; axis?: number }):
 export function unbind(...args: unknown[]): Tensor[] {
   if (args.length === 1 && args[0] instanceof Tensor) return O.unbind(args[0], 0);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.unbind(args[0], args[1]);
-  return A.call<Tensor[]>("unbind", T__unbind, args);
+  return A.call<Tensor[]>("unbind", $T().unbind, args);
 }
 
-const T__unflatten: A.Overload[] = [
-  { fn: O.unflatten, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["sizes","Sizes",REQUIRED]], positional: 3, out: 0 },
-];
 /**
  * One dimension made several; one size may be -1.
  * @example
@@ -7727,14 +6910,9 @@ export function unflatten(options: A.Either<"dim", "axis", number> & { input: Te
 export function unflatten(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 2);
   if (size !== null && args[0] instanceof Tensor && A.isInt(args[1])) return O.unflatten(args[0], args[1], size);
-  return A.call<Tensor>("unflatten", T__unflatten, args);
+  return A.call<Tensor>("unflatten", $T().unflatten, args);
 }
 
-const T__unique: A.Overload[] = [
-  { fn: O.unique, args: [["self","Tensor",REQUIRED], ["sorted","Bool",true], ["dim","Int?",null]], positional: 2, out: 0 },
-  { fn: O.unique_inverse, args: [["self","Tensor",REQUIRED], ["sorted","Bool",true], ["returnInverse","Bool",REQUIRED], ["returnCounts","Bool",false], ["dim","Int?",null]], positional: 5, out: 0 },
-  { fn: O.unique_counts, args: [["self","Tensor",REQUIRED], ["sorted","Bool",true], ["returnCounts","Bool",REQUIRED], ["dim","Int?",null]], positional: 2, out: 0 },
-];
 /**
  * The different elements in ascending order, or with a dimension the different slices along it;
  * `sorted` changes nothing. A NaN equals nothing.
@@ -7778,14 +6956,9 @@ export function unique(...args: unknown[]): Tensor | Tensor[] {
   if (args.length === 2 && args[0] instanceof Tensor && typeof args[1] === "boolean") return O.unique(args[0], args[1], null);
   if (args.length === 3 && args[0] instanceof Tensor && typeof args[1] === "boolean" && typeof args[2] === "boolean") return O.unique_inverse(args[0], args[1], args[2], false, null);
   if (args.length === 4 && args[0] instanceof Tensor && typeof args[1] === "boolean" && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.unique_inverse(args[0], args[1], args[2], args[3], null);
-  return A.call<Tensor | Tensor[]>("unique", T__unique, args);
+  return A.call<Tensor | Tensor[]>("unique", $T().unique, args);
 }
 
-const T__uniqueConsecutive: A.Overload[] = [
-  { fn: O.unique_consecutive, args: [["self","Tensor",REQUIRED], ["dim","Int?",null]], positional: 1, out: 0 },
-  { fn: O.unique_consecutive_inverse, args: [["self","Tensor",REQUIRED], ["returnInverse","Bool",REQUIRED], ["returnCounts","Bool",false], ["dim","Int?",null]], positional: 4, out: 0 },
-  { fn: O.unique_consecutive_counts, args: [["self","Tensor",REQUIRED], ["returnCounts","Bool",REQUIRED], ["dim","Int?",null]], positional: 1, out: 0 },
-];
 /**
  * The first of each run of equal elements, or with a dimension of equal slices along it. A NaN equals
  * nothing.
@@ -7822,12 +6995,9 @@ export function uniqueConsecutive(...args: unknown[]): Tensor | Tensor[] {
   if (args.length === 1 && args[0] instanceof Tensor) return O.unique_consecutive(args[0], null);
   if (args.length === 2 && args[0] instanceof Tensor && typeof args[1] === "boolean") return O.unique_consecutive_inverse(args[0], args[1], false, null);
   if (args.length === 3 && args[0] instanceof Tensor && typeof args[1] === "boolean" && typeof args[2] === "boolean") return O.unique_consecutive_inverse(args[0], args[1], args[2], null);
-  return A.call<Tensor | Tensor[]>("uniqueConsecutive", T__uniqueConsecutive, args);
+  return A.call<Tensor | Tensor[]>("uniqueConsecutive", $T().uniqueConsecutive, args);
 }
 
-const T__unsqueeze: A.Overload[] = [
-  { fn: O.unsqueeze, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * With a new dimension of size one.
  * A view: it shares the memory of the tensor.
@@ -7848,14 +7018,9 @@ export function unsqueeze<C extends Td>(options: { input: C; dim: number }): C;
 export function unsqueeze(self: Tensor, dim: number): Tensor;
 export function unsqueeze(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.unsqueeze(args[0], args[1]);
-  return A.call<Tensor>("unsqueeze", T__unsqueeze, args);
+  return A.call<Tensor>("unsqueeze", $T().unsqueeze, args);
 }
 
-const T__var: A.Overload[] = [
-  { fn: O.var_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: 1 },
-  { fn: O.var_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: 1 },
-  { fn: O.var_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: 1 },
-];
 /**
  * The variance over one or several dimensions; `unbiased: false` divides by the count itself.
  * The variance, with the count less `correction` (1 unless given) as the divisor.
@@ -7897,16 +7062,11 @@ function var_of(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.var_dim(args[0], args[1], true, false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.var_dim(args[0], args[1], args[2], false);
   if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.var_dim(args[0], args[1], args[2], args[3]);
-  return A.call<Tensor>("var", T__var, args);
+  return A.call<Tensor>("var", $T().var_of, args);
 }
 
 export { var_of as var };
 
-const T__varMean: A.Overload[] = [
-  { fn: O.var_mean_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: 0 },
-  { fn: O.var_mean_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: 0 },
-  { fn: O.var_mean_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: 0 },
-];
 /**
  * The variance and the mean over one or several dimensions.
  * The variance, with the count less `correction` as the divisor, and the mean.
@@ -7943,14 +7103,9 @@ export function varMean(...args: unknown[]): Named<readonly ["var","mean"]> {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.var_mean_dim(args[0], args[1], true, false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.var_mean_dim(args[0], args[1], args[2], false);
   if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.var_mean_dim(args[0], args[1], args[2], args[3]);
-  return A.call<Named<readonly ["var","mean"]>>("varMean", T__varMean, args);
+  return A.call<Named<readonly ["var","mean"]>>("varMean", $T().varMean, args);
 }
 
-const T__variance: A.Overload[] = [
-  { fn: O.var_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: 1 },
-  { fn: O.var_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: 1 },
-  { fn: O.var_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: 1 },
-];
 /**
  * The variance over one or several dimensions; `unbiased: false` divides by the count itself.
  * The variance, with the count less `correction` (1 unless given) as the divisor.
@@ -7988,12 +7143,9 @@ export function variance(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.var_dim(args[0], args[1], true, false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.var_dim(args[0], args[1], args[2], false);
   if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.var_dim(args[0], args[1], args[2], args[3]);
-  return A.call<Tensor>("variance", T__variance, args);
+  return A.call<Tensor>("variance", $T().variance, args);
 }
 
-const T__vdot = (): A.Overload[] => [
-  { fn: O.vdot, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The dot product of the first vector's conjugate and the second.
  * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -8010,23 +7162,20 @@ export function vdot(options: { input: Tensor; other: Tensor; out?: Tensor }): T
 export function vdot(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function vdot(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("vdot", T__vdot(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("vdot", $T().vdot, [self, other, options]);
     A.bad("vdot", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("vdot", T__vdot(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("vdot", $T().vdot, [self, other, options]);
     A.bad("vdot", "other", other);
   }
   if (options === undefined) return O.vdot(self, other);
   if (!A.knowsAll("vdot", options, ["out"])) {
-    return A.byName("vdot", T__vdot(), [self, other, options]);
+    return A.byName("vdot", $T().vdot, [self, other, options]);
   }
   return O.vdot(self, other, A.outOption("vdot", options));
 }
 
-const T__viewAsComplex = (): A.Overload[] => [
-  { fn: O.view_as_complex, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * Pairs of reals in the last dimension as complex numbers.
  * A view: it shares the memory of the tensor.
@@ -8041,19 +7190,16 @@ export function viewAsComplex(options: { input: Tensor }): Tensor;
 export function viewAsComplex(self: Tensor): Tensor;
 export function viewAsComplex(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("viewAsComplex", T__viewAsComplex(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("viewAsComplex", $T().viewAsComplex, [self, options]);
     A.bad("viewAsComplex", "self", self);
   }
   if (options === undefined) return O.view_as_complex(self);
   if (!A.knowsAll("viewAsComplex", options, [])) {
-    return A.byName("viewAsComplex", T__viewAsComplex(), [self, options]);
+    return A.byName("viewAsComplex", $T().viewAsComplex, [self, options]);
   }
   return O.view_as_complex(self);
 }
 
-const T__viewAsReal = (): A.Overload[] => [
-  { fn: O.view_as_real, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * A complex tensor as pairs of reals in a new last dimension.
  * A view: it shares the memory of the tensor.
@@ -8069,19 +7215,16 @@ export function viewAsReal(options: { input: Tensor }): Tensor;
 export function viewAsReal(self: Tensor): Tensor;
 export function viewAsReal(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("viewAsReal", T__viewAsReal(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("viewAsReal", $T().viewAsReal, [self, options]);
     A.bad("viewAsReal", "self", self);
   }
   if (options === undefined) return O.view_as_real(self);
   if (!A.knowsAll("viewAsReal", options, [])) {
-    return A.byName("viewAsReal", T__viewAsReal(), [self, options]);
+    return A.byName("viewAsReal", $T().viewAsReal, [self, options]);
   }
   return O.view_as_real(self);
 }
 
-const T__vstack: A.Overload[] = [
-  { fn: O.vstack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: 1 },
-];
 /**
  * Tensors on top of each other: along the first dimension, vectors as rows.
  * @example
@@ -8095,13 +7238,9 @@ export function vstack(options: { tensors: readonly Tensor[]; out?: Tensor }): T
 /** Tensors on top of each other: along the first dimension, vectors as rows. @torch torch.vstack */
 export function vstack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
 export function vstack(...args: unknown[]): Tensor {
-  return A.call<Tensor>("vstack", T__vstack, args);
+  return A.call<Tensor>("vstack", $T().vstack, args);
 }
 
-const T__where: A.Overload[] = [
-  { fn: O.where_condition, args: [["condition","Tensor",REQUIRED]], positional: 1, out: 0 },
-  { fn: O.where, args: [["condition","Tensor",REQUIRED], ["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 3, out: 1 },
-];
 /**
  * With a condition alone, the coordinates of its true elements, one vector for each dimension.
  * Elements of self where the condition is true, elements of other elsewhere.
@@ -8128,14 +7267,9 @@ export function where<C extends Td>(condition: Tensor, input: Tensor | Scalar, o
 export function where(condition: Tensor, self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function where(...args: unknown[]): Tensor[] | Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.where_condition(args[0]);
-  return A.call<Tensor[] | Tensor>("where", T__where, args);
+  return A.call<Tensor[] | Tensor>("where", $T().where, args);
 }
 
-const T__xlogy: A.Overload[] = [
-  { fn: O.xlogy_Tensor, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-  { fn: O.xlogy_Scalar_Self, args: [["self","Scalar",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-  { fn: O.xlogy_Scalar_Other, args: [["self","Tensor",REQUIRED], ["other","Scalar",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * self * log(other), and 0 where self is 0. Integers give the default float dtype.
  * A number times the logarithm of each element.
@@ -8168,12 +7302,9 @@ export function xlogy(options: { input: Tensor; other: Scalar; out?: Tensor }): 
 export function xlogy(self: Tensor, other: Scalar, options?: { out?: Tensor }): Tensor;
 export function xlogy(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.xlogy_Tensor(args[0], args[1]);
-  return A.call<Tensor>("xlogy", T__xlogy, args);
+  return A.call<Tensor>("xlogy", $T().xlogy, args);
 }
 
-const T__zeros: A.Overload[] = [
-  { fn: O.zeros, args: [["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1, layout: true },
-];
 /**
  * A tensor of zeros, of the default dtype unless one is given.
  * @throws RuntimeError for negative sizes
@@ -8192,12 +7323,9 @@ export function zeros(options: { size: readonly number[]; dtype?: DTypeLike | nu
 export function zeros(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 0);
   if (size !== null) return O.zeros(size, null, null, false);
-  return A.call<Tensor>("zeros", T__zeros, args);
+  return A.call<Tensor>("zeros", $T().zeros, args);
 }
 
-const T__zerosLike: A.Overload[] = [
-  { fn: O.zeros_like, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0, layout: true },
-];
 /**
  * A tensor of zeros with the shape, dtype and layout of another.
  * @example
@@ -8215,5 +7343,889 @@ export function zerosLike<C extends Td>(options: { input: C; dtype?: DTypeLike |
 export function zerosLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function zerosLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.zeros_like(args[0], null, null, false, null);
-  return A.call<Tensor>("zerosLike", T__zerosLike, args);
+  return A.call<Tensor>("zerosLike", $T().zerosLike, args);
+}
+
+function $T_make() {
+  return {
+    abs: [
+      { fn: O.abs, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    acos: [
+      { fn: O.acos, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    acosh: [
+      { fn: O.acosh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    add: [
+      { fn: O.add, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 1 },
+    ],
+    addbmm: [
+      { fn: O.addbmm, args: [["self","Tensor",REQUIRED], ["batch1","Tensor",REQUIRED], ["batch2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 1 },
+    ],
+    addcdiv: [
+      { fn: O.addcdiv, args: [["self","Tensor",REQUIRED], ["tensor1","Tensor",REQUIRED], ["tensor2","Tensor",REQUIRED], ["value","Scalar",1]], positional: 3, out: 1 },
+    ],
+    addcmul: [
+      { fn: O.addcmul, args: [["self","Tensor",REQUIRED], ["tensor1","Tensor",REQUIRED], ["tensor2","Tensor",REQUIRED], ["value","Scalar",1]], positional: 3, out: 1 },
+    ],
+    addmm: [
+      { fn: O.addmm, args: [["self","Tensor",REQUIRED], ["mat1","Tensor",REQUIRED], ["mat2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 1 },
+    ],
+    addmv: [
+      { fn: O.addmv, args: [["self","Tensor",REQUIRED], ["mat","Tensor",REQUIRED], ["vec","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 1 },
+    ],
+    addr: [
+      { fn: O.addr, args: [["self","Tensor",REQUIRED], ["vec1","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 1 },
+    ],
+    all: [
+      { fn: O.all, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+      { fn: O.all_dims, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false]], positional: 3, out: 1 },
+    ],
+    allclose: [
+      { fn: O.allclose, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED], ["rtol","Float",0.00001], ["atol","Float",1e-8], ["equalNan","Bool",false]], positional: 5, out: 0 },
+    ],
+    amax: [
+      { fn: O.amax, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false]], positional: 3, out: 1 },
+    ],
+    amin: [
+      { fn: O.amin, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false]], positional: 3, out: 1 },
+    ],
+    any: [
+      { fn: O.any, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+      { fn: O.any_dims, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false]], positional: 3, out: 1 },
+    ],
+    arange: [
+      { fn: O.arange, args: [["end","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1, layout: true },
+      { fn: O.arange_start_step, args: [["start","Scalar",REQUIRED], ["end","Scalar",REQUIRED], ["step","Scalar",1], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 1, layout: true },
+    ],
+    arccos: [
+      { fn: O.acos, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    arccosh: [
+      { fn: O.acosh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    arcsin: [
+      { fn: O.asin, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    arcsinh: [
+      { fn: O.asinh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    arctan: [
+      { fn: O.atan, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    arctan2: [
+      { fn: O.atan2, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    arctanh: [
+      { fn: O.atanh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    argmax: [
+      { fn: O.argmax, args: [["self","Tensor",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false]], positional: 3, out: 1 },
+    ],
+    argmin: [
+      { fn: O.argmin, args: [["self","Tensor",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false]], positional: 3, out: 1 },
+    ],
+    argsort: [
+      { fn: O.argsort, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["descending","Bool",false]], positional: 3, out: 0 },
+      { fn: O.argsort_stable, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["descending","Bool",false], ["stable","Bool",false]], positional: 1, out: 0 },
+    ],
+    argwhere: [
+      { fn: O.argwhere, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    asStrided: [
+      { fn: O.as_strided, args: [["self","Tensor",REQUIRED], ["size","Sizes",REQUIRED], ["stride","Sizes",REQUIRED], ["storageOffset","Int?",null]], positional: 4, out: 0 },
+    ],
+    asin: [
+      { fn: O.asin, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    asinh: [
+      { fn: O.asinh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    atan: [
+      { fn: O.atan, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    atan2: [
+      { fn: O.atan2, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    atanh: [
+      { fn: O.atanh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    baddbmm: [
+      { fn: O.baddbmm, args: [["self","Tensor",REQUIRED], ["batch1","Tensor",REQUIRED], ["batch2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 1 },
+    ],
+    bernoulli: [
+      { fn: O.bernoulli, args: [["self","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 1, out: 1 },
+      { fn: O.bernoulli_p, args: [["self","Tensor",REQUIRED], ["p","Float",REQUIRED], ["generator","Generator?",null]], positional: 2, out: 0 },
+    ],
+    bincount: [
+      { fn: O.bincount, args: [["self","Tensor",REQUIRED], ["weights","Tensor?",null], ["minlength","Int",0]], positional: 3, out: 0 },
+    ],
+    bitwiseAnd: [
+      { fn: O.bitwise_and, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+    ],
+    bitwiseNot: [
+      { fn: O.bitwise_not, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    bitwiseOr: [
+      { fn: O.bitwise_or, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+    ],
+    bitwiseXor: [
+      { fn: O.bitwise_xor, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+    ],
+    bmm: [
+      { fn: O.bmm, args: [["self","Tensor",REQUIRED], ["mat2","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    broadcastTo: [
+      { fn: O.broadcast_to, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED]], positional: 2, out: 0 },
+    ],
+    bucketize: [
+      { fn: O.bucketize_Tensor, args: [["self","Tensor",REQUIRED], ["boundaries","Tensor",REQUIRED], ["outInt32","Bool",false], ["right","Bool",false]], positional: 2, out: 1 },
+      { fn: O.bucketize_Scalar, args: [["self","Scalar",REQUIRED], ["boundaries","Tensor",REQUIRED], ["outInt32","Bool",false], ["right","Bool",false]], positional: 2, out: 1 },
+    ],
+    cat: [
+      { fn: O.cat, args: [["tensors","TensorList",REQUIRED], ["dim","Dim",0]], positional: 2, out: 1 },
+    ],
+    ceil: [
+      { fn: O.ceil, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    chunk: [
+      { fn: O.chunk, args: [["self","Tensor",REQUIRED], ["chunks","Int",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
+    ],
+    clamp: [
+      { fn: O.clamp_Tensor, args: [["self","Tensor",REQUIRED], ["min","Tensor?",null], ["max","Tensor?",null]], positional: 3, out: 1 },
+      { fn: O.clamp, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: 1 },
+    ],
+    clampMax: [
+      { fn: O.clamp_max, args: [["self","Tensor",REQUIRED], ["max","Scalar",REQUIRED]], positional: 2, out: 1 },
+      { fn: O.clamp_max_Tensor, args: [["self","Tensor",REQUIRED], ["max","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    clampMin: [
+      { fn: O.clamp_min, args: [["self","Tensor",REQUIRED], ["min","Scalar",REQUIRED]], positional: 2, out: 1 },
+      { fn: O.clamp_min_Tensor, args: [["self","Tensor",REQUIRED], ["min","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    clip: [
+      { fn: O.clamp_Tensor, args: [["self","Tensor",REQUIRED], ["min","Tensor?",null], ["max","Tensor?",null]], positional: 3, out: 1 },
+      { fn: O.clamp, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: 1 },
+    ],
+    clone: [
+      { fn: O.clone, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
+    ],
+    columnStack: [
+      { fn: O.column_stack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: 1 },
+    ],
+    concat: [
+      { fn: O.cat, args: [["tensors","TensorList",REQUIRED], ["dim","Dim",0]], positional: 2, out: 1 },
+    ],
+    concatenate: [
+      { fn: O.cat, args: [["tensors","TensorList",REQUIRED], ["dim","Dim",0]], positional: 2, out: 1 },
+    ],
+    conj: [
+      { fn: O.conj, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    copysign: [
+      { fn: O.copysign, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+    ],
+    cos: [
+      { fn: O.cos, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    cosh: [
+      { fn: O.cosh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    cummax: [
+      { fn: O.cummax, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 2 },
+    ],
+    cummin: [
+      { fn: O.cummin, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 2 },
+    ],
+    cumprod: [
+      { fn: O.cumprod, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 2, out: 1 },
+    ],
+    cumsum: [
+      { fn: O.cumsum, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 2, out: 1 },
+    ],
+    deg2rad: [
+      { fn: O.deg2rad, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    detach: [
+      { fn: O.detach, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    diagonal: [
+      { fn: O.diagonal, args: [["self","Tensor",REQUIRED], ["offset","Int",0], ["dim1","Dim",0], ["dim2","Dim",1]], positional: 4, out: 0 },
+    ],
+    diff: [
+      { fn: O.diff, args: [["self","Tensor",REQUIRED], ["n","Int",1], ["dim","Dim",-1], ["prepend","Tensor?",null], ["append","Tensor?",null]], positional: 5, out: 1 },
+    ],
+    digamma: [
+      { fn: O.digamma, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    div: [
+      { fn: O.div, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["roundingMode","String?",null]], positional: 2, out: 1 },
+    ],
+    divide: [
+      { fn: O.div, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["roundingMode","String?",null]], positional: 2, out: 1 },
+    ],
+    dot: [
+      { fn: O.dot, args: [["self","Tensor",REQUIRED], ["tensor","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    dstack: [
+      { fn: O.dstack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: 1 },
+    ],
+    empty: [
+      { fn: O.empty, args: [["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 1, layout: true },
+    ],
+    emptyLike: [
+      { fn: O.empty_like, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0, layout: true },
+    ],
+    emptyPermuted: [
+      { fn: O.empty_permuted, args: [["size","Size",REQUIRED], ["physicalLayout","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 0, layout: true },
+    ],
+    emptyStrided: [
+      { fn: O.empty_strided, args: [["size","Size",REQUIRED], ["stride","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 0, layout: true },
+    ],
+    eq: [
+      { fn: O.eq, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+    ],
+    equal: [
+      { fn: O.equal, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+    ],
+    erf: [
+      { fn: O.erf, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    erfc: [
+      { fn: O.erfc, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    erfinv: [
+      { fn: O.erfinv, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    exp: [
+      { fn: O.exp, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    exp2: [
+      { fn: O.exp2, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    expm1: [
+      { fn: O.expm1, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    eye: [
+      { fn: O.eye, args: [["n","Int",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1, layout: true },
+      { fn: O.eye_m, args: [["n","Int",REQUIRED], ["m","Int",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 1, layout: true },
+    ],
+    fill: [
+      { fn: O.fill, args: [["self","Tensor",REQUIRED], ["value","Scalar",REQUIRED]], positional: 2, out: 0 },
+      { fn: O.fill_Tensor, args: [["self","Tensor",REQUIRED], ["value","Tensor",REQUIRED]], positional: 2, out: 0 },
+    ],
+    fix: [
+      { fn: O.trunc, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    flatten: [
+      { fn: O.flatten, args: [["self","Tensor",REQUIRED], ["startDim","Dim",0], ["endDim","Dim",-1]], positional: 3, out: 0 },
+    ],
+    flip: [
+      { fn: O.flip, args: [["self","Tensor",REQUIRED], ["dims","Size",REQUIRED]], positional: 2, out: 0 },
+    ],
+    fliplr: [
+      { fn: O.fliplr, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    flipud: [
+      { fn: O.flipud, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    floor: [
+      { fn: O.floor, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    floorDivide: [
+      { fn: O.floor_divide, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+    ],
+    fmax: [
+      { fn: O.fmax, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    fmin: [
+      { fn: O.fmin, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    fmod: [
+      { fn: O.fmod, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+    ],
+    frac: [
+      { fn: O.frac, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    full: [
+      { fn: O.full, args: [["size","Size",REQUIRED], ["fillValue","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 1, layout: true },
+    ],
+    fullLike: [
+      { fn: O.full_like, args: [["self","Tensor",REQUIRED], ["fillValue","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 2, out: 0, layout: true },
+    ],
+    gather: [
+      { fn: O.gather, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["sparseGrad","Bool",false]], positional: 3, out: 1 },
+    ],
+    gcd: [
+      { fn: O.gcd, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    ge: [
+      { fn: O.ge, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+    ],
+    ger: [
+      { fn: O.outer, args: [["self","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    greater: [
+      { fn: O.gt, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+    ],
+    greaterEqual: [
+      { fn: O.ge, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+    ],
+    gt: [
+      { fn: O.gt, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+    ],
+    heaviside: [
+      { fn: O.heaviside, args: [["self","Tensor",REQUIRED], ["values","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    hstack: [
+      { fn: O.hstack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: 1 },
+    ],
+    hypot: [
+      { fn: O.hypot, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    imag: [
+      { fn: O.imag, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    indexAdd: [
+      { fn: O.index_add, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED], ["alpha","Scalar",1]], positional: 4, out: 1 },
+    ],
+    indexCopy: [
+      { fn: O.index_copy, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED]], positional: 4, out: 1 },
+    ],
+    indexFill: [
+      { fn: O.index_fill_int_Tensor, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Tensor",REQUIRED]], positional: 4, out: 0 },
+      { fn: O.index_fill, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: 0 },
+    ],
+    indexPut: [
+      { fn: O.index_put, args: [["self","Tensor",REQUIRED], ["indices","Tensor?[]",REQUIRED], ["values","Tensor",REQUIRED], ["accumulate","Bool",false]], positional: 4, out: 0 },
+    ],
+    indexSelect: [
+      { fn: O.index_select, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED]], positional: 3, out: 1 },
+    ],
+    inner: [
+      { fn: O.inner, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    isclose: [
+      { fn: O.isclose, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED], ["rtol","Float",0.00001], ["atol","Float",1e-8], ["equalNan","Bool",false]], positional: 5, out: 0 },
+    ],
+    isfinite: [
+      { fn: O.isfinite, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    isin: [
+      { fn: O.isin_Tensor_Tensor, args: [["elements","Tensor",REQUIRED], ["testElements","Tensor",REQUIRED], ["assumeUnique","Bool",false], ["invert","Bool",false]], positional: 2, out: 1 },
+      { fn: O.isin_Tensor_Scalar, args: [["elements","Tensor",REQUIRED], ["testElement","Scalar",REQUIRED], ["assumeUnique","Bool",false], ["invert","Bool",false]], positional: 2, out: 1 },
+      { fn: O.isin_Scalar_Tensor, args: [["element","Scalar",REQUIRED], ["testElements","Tensor",REQUIRED], ["assumeUnique","Bool",false], ["invert","Bool",false]], positional: 2, out: 1 },
+    ],
+    isinf: [
+      { fn: O.isinf, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    isnan: [
+      { fn: O.isnan, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    isneginf: [
+      { fn: O.isneginf, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    isposinf: [
+      { fn: O.isposinf, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    isreal: [
+      { fn: O.isreal, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    kthvalue: [
+      { fn: O.kthvalue, args: [["self","Tensor",REQUIRED], ["k","Int",REQUIRED], ["dim","Dim",-1], ["keepdim","Bool",false]], positional: 4, out: 2 },
+    ],
+    lcm: [
+      { fn: O.lcm, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    ldexp: [
+      { fn: O.ldexp, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    le: [
+      { fn: O.le, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+    ],
+    lerp: [
+      { fn: O.lerp, args: [["self","Tensor",REQUIRED], ["end","Tensor",REQUIRED], ["weight","Tensor|Scalar",REQUIRED]], positional: 3, out: 1 },
+    ],
+    less: [
+      { fn: O.lt, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+    ],
+    lessEqual: [
+      { fn: O.le, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+    ],
+    lgamma: [
+      { fn: O.lgamma, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    linspace: [
+      { fn: O.linspace, args: [["start","Tensor|Scalar",REQUIRED], ["end","Tensor|Scalar",REQUIRED], ["steps","Int",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 1, layout: true },
+    ],
+    log: [
+      { fn: O.log, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    log10: [
+      { fn: O.log10, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    log1p: [
+      { fn: O.log1p, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    log2: [
+      { fn: O.log2, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    logSoftmax: [
+      { fn: O.log_softmax, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 3, out: 1 },
+    ],
+    logaddexp: [
+      { fn: O.logaddexp, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    logaddexp2: [
+      { fn: O.logaddexp2, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    logcumsumexp: [
+      { fn: O.logcumsumexp, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 1 },
+    ],
+    logicalAnd: [
+      { fn: O.logical_and, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    logicalNot: [
+      { fn: O.logical_not, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    logicalOr: [
+      { fn: O.logical_or, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    logicalXor: [
+      { fn: O.logical_xor, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    logit: [
+      { fn: O.logit, args: [["self","Tensor",REQUIRED], ["eps","Float?",null]], positional: 2, out: 1 },
+    ],
+    logspace: [
+      { fn: O.logspace, args: [["start","Tensor|Scalar",REQUIRED], ["end","Tensor|Scalar",REQUIRED], ["steps","Int",REQUIRED], ["base","Float",10], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 4, out: 1, layout: true },
+    ],
+    logsumexp: [
+      { fn: O.logsumexp, args: [["self","Tensor",REQUIRED], ["dim","Dims",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: 1 },
+    ],
+    lt: [
+      { fn: O.lt, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+    ],
+    maskedFill: [
+      { fn: O.masked_fill_Tensor, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["value","Tensor",REQUIRED]], positional: 3, out: 0 },
+      { fn: O.masked_fill, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["value","Scalar",REQUIRED]], positional: 3, out: 0 },
+    ],
+    maskedScatter: [
+      { fn: O.masked_scatter, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["source","Tensor",REQUIRED]], positional: 3, out: 0 },
+    ],
+    maskedSelect: [
+      { fn: O.masked_select, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    matmul: [
+      { fn: O.matmul, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    max: [
+      { fn: O.max, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+      { fn: O.max_other, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+      { fn: O.max_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: 2 },
+    ],
+    maximum: [
+      { fn: O.maximum, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    mean: [
+      { fn: O.mean, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null]], positional: 1, out: 1 },
+      { fn: O.mean_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 3, out: 1 },
+    ],
+    median: [
+      { fn: O.median, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+      { fn: O.median_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: 2 },
+    ],
+    min: [
+      { fn: O.min, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+      { fn: O.min_other, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+      { fn: O.min_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: 2 },
+    ],
+    minimum: [
+      { fn: O.minimum, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    mm: [
+      { fn: O.mm, args: [["self","Tensor",REQUIRED], ["mat2","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    mode: [
+      { fn: O.mode, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["keepdim","Bool",false]], positional: 3, out: 2 },
+    ],
+    moveaxis: [
+      { fn: O.movedim, args: [["self","Tensor",REQUIRED], ["source","Dims",REQUIRED], ["destination","Dims",REQUIRED]], positional: 3, out: 0 },
+    ],
+    movedim: [
+      { fn: O.movedim, args: [["self","Tensor",REQUIRED], ["source","Dims",REQUIRED], ["destination","Dims",REQUIRED]], positional: 3, out: 0 },
+    ],
+    mul: [
+      { fn: O.mul, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+    ],
+    multinomial: [
+      { fn: O.multinomial, args: [["self","Tensor",REQUIRED], ["numSamples","Int",REQUIRED], ["replacement","Bool",false], ["generator","Generator?",null]], positional: 3, out: 1 },
+    ],
+    multiply: [
+      { fn: O.mul, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+    ],
+    mv: [
+      { fn: O.mv, args: [["self","Tensor",REQUIRED], ["vec","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    nanToNum: [
+      { fn: O.nan_to_num, args: [["self","Tensor",REQUIRED], ["nan","Float?",null], ["posinf","Float?",null], ["neginf","Float?",null]], positional: 4, out: 1 },
+    ],
+    nanmean: [
+      { fn: O.nanmean, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 3, out: 1 },
+    ],
+    nanmedian: [
+      { fn: O.nanmedian, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+      { fn: O.nanmedian_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: 2 },
+    ],
+    nanquantile: [
+      { fn: O.nanquantile, args: [["self","Tensor",REQUIRED], ["q","Tensor",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false], ["interpolation","String","linear"]], positional: 4, out: 1 },
+      { fn: O.nanquantile_scalar, args: [["self","Tensor",REQUIRED], ["q","Float",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false], ["interpolation","String","linear"]], positional: 4, out: 1 },
+    ],
+    nansum: [
+      { fn: O.nansum, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 3, out: 1 },
+    ],
+    narrow: [
+      { fn: O.narrow, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["start","Int",REQUIRED], ["length","Int",REQUIRED]], positional: 4, out: 0 },
+      { fn: O.narrow_Tensor, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["start","Tensor",REQUIRED], ["length","Int",REQUIRED]], positional: 4, out: 0 },
+    ],
+    ne: [
+      { fn: O.ne, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+    ],
+    neg: [
+      { fn: O.neg, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    negative: [
+      { fn: O.neg, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    nextafter: [
+      { fn: O.nextafter, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    nonzero: [
+      { fn: O.nonzero, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+      { fn: O.nonzero_as_tuple, args: [["self","Tensor",REQUIRED], ["asTuple","Bool",REQUIRED]], positional: 1, out: 0 },
+    ],
+    norm: [
+      { fn: O.norm, args: [["self","Tensor",REQUIRED], ["p","Scalar?",2], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 4, out: 1 },
+      { fn: O.norm_String, args: [["self","Tensor",REQUIRED], ["p","String",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 4, out: 1 },
+    ],
+    normal: [
+      { fn: O.normal, args: [["mean","Tensor",REQUIRED], ["std","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 2, out: 1 },
+      { fn: O.normal_Tensor_float, args: [["mean","Tensor",REQUIRED], ["std","Float",1], ["generator","Generator?",null]], positional: 2, out: 1 },
+      { fn: O.normal_float_Tensor, args: [["mean","Float",REQUIRED], ["std","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 2, out: 1 },
+      { fn: O.normal_float_float, args: [["mean","Float",REQUIRED], ["std","Float",REQUIRED], ["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 1, layout: true },
+    ],
+    notEqual: [
+      { fn: O.ne, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+    ],
+    ones: [
+      { fn: O.ones, args: [["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1, layout: true },
+    ],
+    onesLike: [
+      { fn: O.ones_like, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0, layout: true },
+    ],
+    outer: [
+      { fn: O.outer, args: [["self","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    permute: [
+      { fn: O.permute, args: [["self","Tensor",REQUIRED], ["dims","Size",REQUIRED]], positional: 2, out: 0 },
+    ],
+    polygamma: [
+      { fn: O.polygamma, args: [["n","Int",REQUIRED], ["self","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    pow: [
+      { fn: O.pow_Tensor, args: [["self","Tensor",REQUIRED], ["exponent","Tensor",REQUIRED]], positional: 2, out: 1 },
+      { fn: O.pow, args: [["self","Tensor",REQUIRED], ["exponent","Scalar",REQUIRED]], positional: 2, out: 1 },
+      { fn: O.pow_Scalar, args: [["self","Scalar",REQUIRED], ["exponent","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    prod: [
+      { fn: O.prod, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null]], positional: 1, out: 1 },
+      { fn: O.prod_dim_int, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 3, out: 1 },
+    ],
+    put: [
+      { fn: O.put, args: [["self","Tensor",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED], ["accumulate","Bool",false]], positional: 4, out: 0 },
+    ],
+    quantile: [
+      { fn: O.quantile, args: [["self","Tensor",REQUIRED], ["q","Tensor",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false], ["interpolation","String","linear"]], positional: 4, out: 1 },
+      { fn: O.quantile_scalar, args: [["self","Tensor",REQUIRED], ["q","Float",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false], ["interpolation","String","linear"]], positional: 4, out: 1 },
+    ],
+    rad2deg: [
+      { fn: O.rad2deg, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    rand: [
+      { fn: O.rand, args: [["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1, layout: true },
+    ],
+    randLike: [
+      { fn: O.rand_like, args: [["self","Tensor",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0, layout: true },
+    ],
+    randint: [
+      { fn: O.randint, args: [["high","Scalar",REQUIRED], ["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 1, layout: true },
+      { fn: O.randint_low, args: [["low","Scalar",REQUIRED], ["high","Scalar",REQUIRED], ["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 1, layout: true },
+    ],
+    randintLike: [
+      { fn: O.randint_like, args: [["self","Tensor",REQUIRED], ["high","Scalar",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 2, out: 0, layout: true },
+      { fn: O.randint_like_low, args: [["self","Tensor",REQUIRED], ["low","Scalar",REQUIRED], ["high","Scalar",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 3, out: 0, layout: true },
+    ],
+    randn: [
+      { fn: O.randn, args: [["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1, layout: true },
+    ],
+    randnLike: [
+      { fn: O.randn_like, args: [["self","Tensor",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0, layout: true },
+    ],
+    randperm: [
+      { fn: O.randperm, args: [["n","Int",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1, layout: true },
+    ],
+    ravel: [
+      { fn: O.ravel, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    real: [
+      { fn: O.real, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    reciprocal: [
+      { fn: O.reciprocal, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    relu: [
+      { fn: O.relu, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    remainder: [
+      { fn: O.remainder, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+      { fn: O.remainder_Scalar_Tensor, args: [["self","Scalar",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+    ],
+    repeatInterleave: [
+      { fn: O.repeat_interleave_self_int, args: [["self","Tensor",REQUIRED], ["repeats","Int",REQUIRED], ["dim","Dim?",null], ["outputSize","Int?",null]], positional: 3, out: 0 },
+      { fn: O.repeat_interleave_self_Tensor, args: [["self","Tensor",REQUIRED], ["repeats","Tensor|Index",REQUIRED], ["dim","Dim?",null], ["outputSize","Int?",null]], positional: 3, out: 0 },
+      { fn: O.repeat_interleave_Tensor, args: [["repeats","Tensor",REQUIRED], ["outputSize","Int?",null]], positional: 1, out: 0 },
+    ],
+    reshape: [
+      { fn: O.reshape, args: [["self","Tensor",REQUIRED], ["shape","Size",REQUIRED]], positional: 2, out: 0 },
+    ],
+    resolveConj: [
+      { fn: O.resolve_conj, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    resolveNeg: [
+      { fn: O.resolve_neg, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    roll: [
+      { fn: O.roll, args: [["self","Tensor",REQUIRED], ["shifts","Ints",REQUIRED], ["dims","Dims?",null]], positional: 3, out: 0 },
+    ],
+    rot90: [
+      { fn: O.rot90, args: [["self","Tensor",REQUIRED], ["k","Int",1], ["dims","Dims?",null]], positional: 3, out: 0 },
+    ],
+    round: [
+      { fn: O.round, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+      { fn: O.round_decimals, args: [["self","Tensor",REQUIRED], ["decimals","Int",REQUIRED]], positional: 1, out: 1 },
+    ],
+    rowStack: [
+      { fn: O.vstack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: 1 },
+    ],
+    rsqrt: [
+      { fn: O.rsqrt, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    rsub: [
+      { fn: O.rsub, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 0 },
+    ],
+    scalarTensor: [
+      { fn: O.scalar_tensor, args: [["s","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 0, layout: true },
+    ],
+    scatter: [
+      { fn: O.scatter, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: 1 },
+      { fn: O.scatter_value, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: 1 },
+      { fn: O.scatter_reduce, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED], ["reduce","String",REQUIRED]], positional: 4, out: 1 },
+      { fn: O.scatter_value_reduce, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED], ["reduce","String",REQUIRED]], positional: 4, out: 1 },
+    ],
+    scatterAdd: [
+      { fn: O.scatter_add, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: 1 },
+    ],
+    searchsorted: [
+      { fn: O.searchsorted_Tensor, args: [["sortedSequence","Tensor",REQUIRED], ["self","Tensor",REQUIRED], ["outInt32","Bool",false], ["right","Bool",false], ["side","String?",null], ["sorter","Tensor?",null]], positional: 2, out: 1 },
+      { fn: O.searchsorted_Scalar, args: [["sortedSequence","Tensor",REQUIRED], ["self","Scalar",REQUIRED], ["outInt32","Bool",false], ["right","Bool",false], ["side","String?",null], ["sorter","Tensor?",null]], positional: 2, out: 1 },
+    ],
+    select: [
+      { fn: O.select, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Int",REQUIRED]], positional: 3, out: 0 },
+    ],
+    sgn: [
+      { fn: O.sgn, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    sigmoid: [
+      { fn: O.sigmoid, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    sign: [
+      { fn: O.sign, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    signbit: [
+      { fn: O.signbit, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    sin: [
+      { fn: O.sin, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    sinc: [
+      { fn: O.sinc, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    sinh: [
+      { fn: O.sinh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    softmax: [
+      { fn: O.softmax, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 3, out: 1 },
+    ],
+    sort: [
+      { fn: O.sort, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["descending","Bool",false]], positional: 3, out: 2 },
+      { fn: O.sort_stable, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["descending","Bool",false], ["stable","Bool?",null]], positional: 1, out: 2 },
+    ],
+    split: [
+      { fn: O.split, args: [["self","Tensor",REQUIRED], ["splitSize","Int",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
+      { fn: O.split_sizes, args: [["self","Tensor",REQUIRED], ["splitSize","Sizes",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
+    ],
+    splitWithSizes: [
+      { fn: O.split_with_sizes, args: [["self","Tensor",REQUIRED], ["splitSizes","Sizes",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
+    ],
+    sqrt: [
+      { fn: O.sqrt, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    square: [
+      { fn: O.square, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    squeeze: [
+      { fn: O.squeeze, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+      { fn: O.squeeze_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 0 },
+      { fn: O.squeeze_dims, args: [["self","Tensor",REQUIRED], ["dim","Dims",REQUIRED]], positional: 2, out: 0 },
+    ],
+    stack: [
+      { fn: O.stack, args: [["tensors","TensorList",REQUIRED], ["dim","Dim",0]], positional: 2, out: 1 },
+    ],
+    std: [
+      { fn: O.std_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: 1 },
+      { fn: O.std_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: 1 },
+      { fn: O.std_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: 1 },
+    ],
+    stdMean: [
+      { fn: O.std_mean_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: 0 },
+      { fn: O.std_mean_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: 0 },
+      { fn: O.std_mean_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: 0 },
+    ],
+    sub: [
+      { fn: O.sub, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 1 },
+    ],
+    subtract: [
+      { fn: O.sub, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 1 },
+    ],
+    sum: [
+      { fn: O.sum, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null]], positional: 1, out: 1 },
+      { fn: O.sum_dim_IntList, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 3, out: 1 },
+    ],
+    swapaxes: [
+      { fn: O.transpose, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: 0 },
+    ],
+    swapdims: [
+      { fn: O.transpose, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: 0 },
+    ],
+    t: [
+      { fn: O.t, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    take: [
+      { fn: O.take, args: [["self","Tensor",REQUIRED], ["index","Tensor|Index",REQUIRED]], positional: 2, out: 1 },
+    ],
+    takeAlongDim: [
+      { fn: O.take_along_dim, args: [["self","Tensor",REQUIRED], ["indices","Tensor|Index",REQUIRED], ["dim","Dim?",null]], positional: 3, out: 1 },
+    ],
+    tan: [
+      { fn: O.tan, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    tanh: [
+      { fn: O.tanh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    tensorSplit: [
+      { fn: O.tensor_split, args: [["self","Tensor",REQUIRED], ["sections","Int",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
+      { fn: O.tensor_split_indices, args: [["self","Tensor",REQUIRED], ["indices","Sizes",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
+      { fn: O.tensor_split_tensor, args: [["self","Tensor",REQUIRED], ["tensorIndicesOrSections","Tensor",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
+    ],
+    tile: [
+      { fn: O.tile, args: [["self","Tensor",REQUIRED], ["dims","Sizes",REQUIRED]], positional: 2, out: 0 },
+    ],
+    topk: [
+      { fn: O.topk, args: [["self","Tensor",REQUIRED], ["k","Int",REQUIRED], ["dim","Dim",-1], ["largest","Bool",true], ["sorted","Bool",true]], positional: 5, out: 2 },
+    ],
+    transpose: [
+      { fn: O.transpose, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: 0 },
+    ],
+    trilIndices: [
+      { fn: O.tril_indices, args: [["row","Int",REQUIRED], ["col","Int",REQUIRED], ["offset","Int",0], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 0, layout: true },
+    ],
+    triuIndices: [
+      { fn: O.triu_indices, args: [["row","Int",REQUIRED], ["col","Int",REQUIRED], ["offset","Int",0], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 0, layout: true },
+    ],
+    trueDivide: [
+      { fn: O.true_divide, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+    ],
+    trunc: [
+      { fn: O.trunc, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+    ],
+    unbind: [
+      { fn: O.unbind, args: [["self","Tensor",REQUIRED], ["dim","Dim",0]], positional: 2, out: 0 },
+    ],
+    unflatten: [
+      { fn: O.unflatten, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["sizes","Sizes",REQUIRED]], positional: 3, out: 0 },
+    ],
+    unique: [
+      { fn: O.unique, args: [["self","Tensor",REQUIRED], ["sorted","Bool",true], ["dim","Int?",null]], positional: 2, out: 0 },
+      { fn: O.unique_inverse, args: [["self","Tensor",REQUIRED], ["sorted","Bool",true], ["returnInverse","Bool",REQUIRED], ["returnCounts","Bool",false], ["dim","Int?",null]], positional: 5, out: 0 },
+      { fn: O.unique_counts, args: [["self","Tensor",REQUIRED], ["sorted","Bool",true], ["returnCounts","Bool",REQUIRED], ["dim","Int?",null]], positional: 2, out: 0 },
+    ],
+    uniqueConsecutive: [
+      { fn: O.unique_consecutive, args: [["self","Tensor",REQUIRED], ["dim","Int?",null]], positional: 1, out: 0 },
+      { fn: O.unique_consecutive_inverse, args: [["self","Tensor",REQUIRED], ["returnInverse","Bool",REQUIRED], ["returnCounts","Bool",false], ["dim","Int?",null]], positional: 4, out: 0 },
+      { fn: O.unique_consecutive_counts, args: [["self","Tensor",REQUIRED], ["returnCounts","Bool",REQUIRED], ["dim","Int?",null]], positional: 1, out: 0 },
+    ],
+    unsqueeze: [
+      { fn: O.unsqueeze, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 0 },
+    ],
+    var_of: [
+      { fn: O.var_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: 1 },
+      { fn: O.var_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: 1 },
+      { fn: O.var_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: 1 },
+    ],
+    varMean: [
+      { fn: O.var_mean_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: 0 },
+      { fn: O.var_mean_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: 0 },
+      { fn: O.var_mean_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: 0 },
+    ],
+    variance: [
+      { fn: O.var_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: 1 },
+      { fn: O.var_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: 1 },
+      { fn: O.var_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: 1 },
+    ],
+    vdot: [
+      { fn: O.vdot, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+    ],
+    viewAsComplex: [
+      { fn: O.view_as_complex, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    viewAsReal: [
+      { fn: O.view_as_real, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    vstack: [
+      { fn: O.vstack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: 1 },
+    ],
+    where: [
+      { fn: O.where_condition, args: [["condition","Tensor",REQUIRED]], positional: 1, out: 0 },
+      { fn: O.where, args: [["condition","Tensor",REQUIRED], ["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 3, out: 1 },
+    ],
+    xlogy: [
+      { fn: O.xlogy_Tensor, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+      { fn: O.xlogy_Scalar_Self, args: [["self","Scalar",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+      { fn: O.xlogy_Scalar_Other, args: [["self","Tensor",REQUIRED], ["other","Scalar",REQUIRED]], positional: 2, out: 1 },
+    ],
+    zeros: [
+      { fn: O.zeros, args: [["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1, layout: true },
+    ],
+    zerosLike: [
+      { fn: O.zeros_like, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0, layout: true },
+    ],
+  } satisfies Record<string, A.Overload[]>;
+}
+
+let $T_made: ReturnType<typeof $T_make> | undefined;
+
+function $T(): ReturnType<typeof $T_make> {
+  $T_made ??= $T_make();
+  return $T_made;
 }

@@ -17,9 +17,6 @@ import * as O from "./ops.ts";
 
 const REQUIRED = A.REQUIRED;
 
-const T__abs_ = (): A.Overload[] => [
-  { fn: O.abs_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The absolute value of each element; the modulus of complex ones, which gives the real dtype.
  * Writes into the tensor itself, which is also returned.
@@ -34,19 +31,16 @@ export function abs_(options: { input: Tensor }): Tensor;
 export function abs_(self: Tensor): Tensor;
 export function abs_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("abs_", T__abs_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("abs_", $T().abs_, [self, options]);
     A.bad("abs_", "self", self);
   }
   if (options === undefined) return O.abs_(self);
   if (!A.knowsAll("abs_", options, [])) {
-    return A.byName("abs_", T__abs_(), [self, options]);
+    return A.byName("abs_", $T().abs_, [self, options]);
   }
   return O.abs_(self);
 }
 
-const T__acos_ = (): A.Overload[] => [
-  { fn: O.acos_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The angle, in radians, that each element is the cosine of. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -61,19 +55,16 @@ export function acos_(options: { input: Tensor }): Tensor;
 export function acos_(self: Tensor): Tensor;
 export function acos_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("acos_", T__acos_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("acos_", $T().acos_, [self, options]);
     A.bad("acos_", "self", self);
   }
   if (options === undefined) return O.acos_(self);
   if (!A.knowsAll("acos_", options, [])) {
-    return A.byName("acos_", T__acos_(), [self, options]);
+    return A.byName("acos_", $T().acos_, [self, options]);
   }
   return O.acos_(self);
 }
 
-const T__acosh_ = (): A.Overload[] => [
-  { fn: O.acosh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * What the hyperbolic cosine gives each element for; NaN below 1. Integers give the default float
  * dtype.
@@ -89,19 +80,16 @@ export function acosh_(options: { input: Tensor }): Tensor;
 export function acosh_(self: Tensor): Tensor;
 export function acosh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("acosh_", T__acosh_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("acosh_", $T().acosh_, [self, options]);
     A.bad("acosh_", "self", self);
   }
   if (options === undefined) return O.acosh_(self);
   if (!A.knowsAll("acosh_", options, [])) {
-    return A.byName("acosh_", T__acosh_(), [self, options]);
+    return A.byName("acosh_", $T().acosh_, [self, options]);
   }
   return O.acosh_(self);
 }
 
-const T__add_ = (): A.Overload[] => [
-  { fn: O.add_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 0 },
-];
 /**
  * self + alpha * other, with broadcasting and type promotion.
  * Writes into the tensor itself, which is also returned.
@@ -119,23 +107,20 @@ export function add_(options: { input: Tensor | Scalar; other: Tensor | Scalar; 
 export function add_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
 export function add_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("add_", T__add_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("add_", $T().add_, [self, other, options]);
     A.bad("add_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("add_", T__add_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("add_", $T().add_, [self, other, options]);
     A.operand("add_", "other", other);
   }
   if (options === undefined) return O.add_(self, other, 1);
   if (!A.knowsAll("add_", options, ["alpha"])) {
-    return A.byName("add_", T__add_(), [self, other, options]);
+    return A.byName("add_", $T().add_, [self, other, options]);
   }
   return O.add_(self, other, A.option<Scalar>("add_", options, "alpha", "Scalar", 1));
 }
 
-const T__addbmm_ = (): A.Overload[] => [
-  { fn: O.addbmm_, args: [["self","Tensor",REQUIRED], ["batch1","Tensor",REQUIRED], ["batch2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 0 },
-];
 /**
  * beta * self + alpha * the sum over the batch of batch1 @ batch2.
  * Writes into the tensor itself, which is also returned.
@@ -155,27 +140,24 @@ export function addbmm_(options: { input: Tensor; batch1: Tensor; batch2: Tensor
 export function addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
 export function addbmm_(self: unknown, batch1?: unknown, batch2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("addbmm_", T__addbmm_(), [self, batch1, batch2, options]);
+    if (A.goesByTable(self)) return A.byName("addbmm_", $T().addbmm_, [self, batch1, batch2, options]);
     A.bad("addbmm_", "self", self);
   }
   if (!(batch1 instanceof Tensor)) {
-    if (A.goesByTable(batch1)) return A.byName("addbmm_", T__addbmm_(), [self, batch1, batch2, options]);
+    if (A.goesByTable(batch1)) return A.byName("addbmm_", $T().addbmm_, [self, batch1, batch2, options]);
     A.bad("addbmm_", "batch1", batch1);
   }
   if (!(batch2 instanceof Tensor)) {
-    if (A.goesByTable(batch2)) return A.byName("addbmm_", T__addbmm_(), [self, batch1, batch2, options]);
+    if (A.goesByTable(batch2)) return A.byName("addbmm_", $T().addbmm_, [self, batch1, batch2, options]);
     A.bad("addbmm_", "batch2", batch2);
   }
   if (options === undefined) return O.addbmm_(self, batch1, batch2, 1, 1);
   if (!A.knowsAll("addbmm_", options, ["beta","alpha"])) {
-    return A.byName("addbmm_", T__addbmm_(), [self, batch1, batch2, options]);
+    return A.byName("addbmm_", $T().addbmm_, [self, batch1, batch2, options]);
   }
   return O.addbmm_(self, batch1, batch2, A.option<Scalar>("addbmm_", options, "beta", "Scalar", 1), A.option<Scalar>("addbmm_", options, "alpha", "Scalar", 1));
 }
 
-const T__addcdiv_ = (): A.Overload[] => [
-  { fn: O.addcdiv_, args: [["self","Tensor",REQUIRED], ["tensor1","Tensor",REQUIRED], ["tensor2","Tensor",REQUIRED], ["value","Scalar",1]], positional: 3, out: 0 },
-];
 /**
  * self + value * tensor1 / tensor2, with broadcasting and type promotion.
  * Writes into the tensor itself, which is also returned.
@@ -195,27 +177,24 @@ export function addcdiv_(options: { input: Tensor; tensor1: Tensor; tensor2: Ten
 export function addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): Tensor;
 export function addcdiv_(self: unknown, tensor1?: unknown, tensor2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("addcdiv_", T__addcdiv_(), [self, tensor1, tensor2, options]);
+    if (A.goesByTable(self)) return A.byName("addcdiv_", $T().addcdiv_, [self, tensor1, tensor2, options]);
     A.bad("addcdiv_", "self", self);
   }
   if (!(tensor1 instanceof Tensor)) {
-    if (A.goesByTable(tensor1)) return A.byName("addcdiv_", T__addcdiv_(), [self, tensor1, tensor2, options]);
+    if (A.goesByTable(tensor1)) return A.byName("addcdiv_", $T().addcdiv_, [self, tensor1, tensor2, options]);
     A.bad("addcdiv_", "tensor1", tensor1);
   }
   if (!(tensor2 instanceof Tensor)) {
-    if (A.goesByTable(tensor2)) return A.byName("addcdiv_", T__addcdiv_(), [self, tensor1, tensor2, options]);
+    if (A.goesByTable(tensor2)) return A.byName("addcdiv_", $T().addcdiv_, [self, tensor1, tensor2, options]);
     A.bad("addcdiv_", "tensor2", tensor2);
   }
   if (options === undefined) return O.addcdiv_(self, tensor1, tensor2, 1);
   if (!A.knowsAll("addcdiv_", options, ["value"])) {
-    return A.byName("addcdiv_", T__addcdiv_(), [self, tensor1, tensor2, options]);
+    return A.byName("addcdiv_", $T().addcdiv_, [self, tensor1, tensor2, options]);
   }
   return O.addcdiv_(self, tensor1, tensor2, A.option<Scalar>("addcdiv_", options, "value", "Scalar", 1));
 }
 
-const T__addcmul_ = (): A.Overload[] => [
-  { fn: O.addcmul_, args: [["self","Tensor",REQUIRED], ["tensor1","Tensor",REQUIRED], ["tensor2","Tensor",REQUIRED], ["value","Scalar",1]], positional: 3, out: 0 },
-];
 /**
  * self + value * tensor1 * tensor2, with broadcasting and type promotion.
  * Writes into the tensor itself, which is also returned.
@@ -234,27 +213,24 @@ export function addcmul_(options: { input: Tensor; tensor1: Tensor; tensor2: Ten
 export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): Tensor;
 export function addcmul_(self: unknown, tensor1?: unknown, tensor2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("addcmul_", T__addcmul_(), [self, tensor1, tensor2, options]);
+    if (A.goesByTable(self)) return A.byName("addcmul_", $T().addcmul_, [self, tensor1, tensor2, options]);
     A.bad("addcmul_", "self", self);
   }
   if (!(tensor1 instanceof Tensor)) {
-    if (A.goesByTable(tensor1)) return A.byName("addcmul_", T__addcmul_(), [self, tensor1, tensor2, options]);
+    if (A.goesByTable(tensor1)) return A.byName("addcmul_", $T().addcmul_, [self, tensor1, tensor2, options]);
     A.bad("addcmul_", "tensor1", tensor1);
   }
   if (!(tensor2 instanceof Tensor)) {
-    if (A.goesByTable(tensor2)) return A.byName("addcmul_", T__addcmul_(), [self, tensor1, tensor2, options]);
+    if (A.goesByTable(tensor2)) return A.byName("addcmul_", $T().addcmul_, [self, tensor1, tensor2, options]);
     A.bad("addcmul_", "tensor2", tensor2);
   }
   if (options === undefined) return O.addcmul_(self, tensor1, tensor2, 1);
   if (!A.knowsAll("addcmul_", options, ["value"])) {
-    return A.byName("addcmul_", T__addcmul_(), [self, tensor1, tensor2, options]);
+    return A.byName("addcmul_", $T().addcmul_, [self, tensor1, tensor2, options]);
   }
   return O.addcmul_(self, tensor1, tensor2, A.option<Scalar>("addcmul_", options, "value", "Scalar", 1));
 }
 
-const T__addmm_ = (): A.Overload[] => [
-  { fn: O.addmm_, args: [["self","Tensor",REQUIRED], ["mat1","Tensor",REQUIRED], ["mat2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 0 },
-];
 /**
  * beta * self + alpha * (mat1 @ mat2); self is expanded to the product's shape. With beta = 0 self is
  * not read.
@@ -275,27 +251,24 @@ export function addmm_(options: { input: Tensor; mat1: Tensor; mat2: Tensor; bet
 export function addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
 export function addmm_(self: unknown, mat1?: unknown, mat2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("addmm_", T__addmm_(), [self, mat1, mat2, options]);
+    if (A.goesByTable(self)) return A.byName("addmm_", $T().addmm_, [self, mat1, mat2, options]);
     A.bad("addmm_", "self", self);
   }
   if (!(mat1 instanceof Tensor)) {
-    if (A.goesByTable(mat1)) return A.byName("addmm_", T__addmm_(), [self, mat1, mat2, options]);
+    if (A.goesByTable(mat1)) return A.byName("addmm_", $T().addmm_, [self, mat1, mat2, options]);
     A.bad("addmm_", "mat1", mat1);
   }
   if (!(mat2 instanceof Tensor)) {
-    if (A.goesByTable(mat2)) return A.byName("addmm_", T__addmm_(), [self, mat1, mat2, options]);
+    if (A.goesByTable(mat2)) return A.byName("addmm_", $T().addmm_, [self, mat1, mat2, options]);
     A.bad("addmm_", "mat2", mat2);
   }
   if (options === undefined) return O.addmm_(self, mat1, mat2, 1, 1);
   if (!A.knowsAll("addmm_", options, ["beta","alpha"])) {
-    return A.byName("addmm_", T__addmm_(), [self, mat1, mat2, options]);
+    return A.byName("addmm_", $T().addmm_, [self, mat1, mat2, options]);
   }
   return O.addmm_(self, mat1, mat2, A.option<Scalar>("addmm_", options, "beta", "Scalar", 1), A.option<Scalar>("addmm_", options, "alpha", "Scalar", 1));
 }
 
-const T__addmv_ = (): A.Overload[] => [
-  { fn: O.addmv_, args: [["self","Tensor",REQUIRED], ["mat","Tensor",REQUIRED], ["vec","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 0 },
-];
 /**
  * beta * self + alpha * (mat @ vec).
  * Writes into the tensor itself, which is also returned.
@@ -315,27 +288,24 @@ export function addmv_(options: { input: Tensor; mat: Tensor; vec: Tensor; beta?
 export function addmv_(self: Tensor, mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
 export function addmv_(self: unknown, mat?: unknown, vec?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("addmv_", T__addmv_(), [self, mat, vec, options]);
+    if (A.goesByTable(self)) return A.byName("addmv_", $T().addmv_, [self, mat, vec, options]);
     A.bad("addmv_", "self", self);
   }
   if (!(mat instanceof Tensor)) {
-    if (A.goesByTable(mat)) return A.byName("addmv_", T__addmv_(), [self, mat, vec, options]);
+    if (A.goesByTable(mat)) return A.byName("addmv_", $T().addmv_, [self, mat, vec, options]);
     A.bad("addmv_", "mat", mat);
   }
   if (!(vec instanceof Tensor)) {
-    if (A.goesByTable(vec)) return A.byName("addmv_", T__addmv_(), [self, mat, vec, options]);
+    if (A.goesByTable(vec)) return A.byName("addmv_", $T().addmv_, [self, mat, vec, options]);
     A.bad("addmv_", "vec", vec);
   }
   if (options === undefined) return O.addmv_(self, mat, vec, 1, 1);
   if (!A.knowsAll("addmv_", options, ["beta","alpha"])) {
-    return A.byName("addmv_", T__addmv_(), [self, mat, vec, options]);
+    return A.byName("addmv_", $T().addmv_, [self, mat, vec, options]);
   }
   return O.addmv_(self, mat, vec, A.option<Scalar>("addmv_", options, "beta", "Scalar", 1), A.option<Scalar>("addmv_", options, "alpha", "Scalar", 1));
 }
 
-const T__addr_ = (): A.Overload[] => [
-  { fn: O.addr_, args: [["self","Tensor",REQUIRED], ["vec1","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 0 },
-];
 /**
  * beta * self + alpha * the outer product of two vectors, with type promotion.
  * Writes into the tensor itself, which is also returned.
@@ -355,27 +325,24 @@ export function addr_(options: { input: Tensor; vec1: Tensor; vec2: Tensor; beta
 export function addr_(self: Tensor, vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
 export function addr_(self: unknown, vec1?: unknown, vec2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("addr_", T__addr_(), [self, vec1, vec2, options]);
+    if (A.goesByTable(self)) return A.byName("addr_", $T().addr_, [self, vec1, vec2, options]);
     A.bad("addr_", "self", self);
   }
   if (!(vec1 instanceof Tensor)) {
-    if (A.goesByTable(vec1)) return A.byName("addr_", T__addr_(), [self, vec1, vec2, options]);
+    if (A.goesByTable(vec1)) return A.byName("addr_", $T().addr_, [self, vec1, vec2, options]);
     A.bad("addr_", "vec1", vec1);
   }
   if (!(vec2 instanceof Tensor)) {
-    if (A.goesByTable(vec2)) return A.byName("addr_", T__addr_(), [self, vec1, vec2, options]);
+    if (A.goesByTable(vec2)) return A.byName("addr_", $T().addr_, [self, vec1, vec2, options]);
     A.bad("addr_", "vec2", vec2);
   }
   if (options === undefined) return O.addr_(self, vec1, vec2, 1, 1);
   if (!A.knowsAll("addr_", options, ["beta","alpha"])) {
-    return A.byName("addr_", T__addr_(), [self, vec1, vec2, options]);
+    return A.byName("addr_", $T().addr_, [self, vec1, vec2, options]);
   }
   return O.addr_(self, vec1, vec2, A.option<Scalar>("addr_", options, "beta", "Scalar", 1), A.option<Scalar>("addr_", options, "alpha", "Scalar", 1));
 }
 
-const T__arccos_ = (): A.Overload[] => [
-  { fn: O.acos_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The angle, in radians, that each element is the cosine of. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -390,19 +357,16 @@ export function arccos_(options: { input: Tensor }): Tensor;
 export function arccos_(self: Tensor): Tensor;
 export function arccos_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arccos_", T__arccos_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("arccos_", $T().arccos_, [self, options]);
     A.bad("arccos_", "self", self);
   }
   if (options === undefined) return O.acos_(self);
   if (!A.knowsAll("arccos_", options, [])) {
-    return A.byName("arccos_", T__arccos_(), [self, options]);
+    return A.byName("arccos_", $T().arccos_, [self, options]);
   }
   return O.acos_(self);
 }
 
-const T__arccosh_ = (): A.Overload[] => [
-  { fn: O.acosh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * What the hyperbolic cosine gives each element for; NaN below 1. Integers give the default float
  * dtype.
@@ -418,19 +382,16 @@ export function arccosh_(options: { input: Tensor }): Tensor;
 export function arccosh_(self: Tensor): Tensor;
 export function arccosh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arccosh_", T__arccosh_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("arccosh_", $T().arccosh_, [self, options]);
     A.bad("arccosh_", "self", self);
   }
   if (options === undefined) return O.acosh_(self);
   if (!A.knowsAll("arccosh_", options, [])) {
-    return A.byName("arccosh_", T__arccosh_(), [self, options]);
+    return A.byName("arccosh_", $T().arccosh_, [self, options]);
   }
   return O.acosh_(self);
 }
 
-const T__arcsin_ = (): A.Overload[] => [
-  { fn: O.asin_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The angle, in radians, that each element is the sine of. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -445,19 +406,16 @@ export function arcsin_(options: { input: Tensor }): Tensor;
 export function arcsin_(self: Tensor): Tensor;
 export function arcsin_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arcsin_", T__arcsin_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("arcsin_", $T().arcsin_, [self, options]);
     A.bad("arcsin_", "self", self);
   }
   if (options === undefined) return O.asin_(self);
   if (!A.knowsAll("arcsin_", options, [])) {
-    return A.byName("arcsin_", T__arcsin_(), [self, options]);
+    return A.byName("arcsin_", $T().arcsin_, [self, options]);
   }
   return O.asin_(self);
 }
 
-const T__arcsinh_ = (): A.Overload[] => [
-  { fn: O.asinh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * What the hyperbolic sine gives each element for. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -472,19 +430,16 @@ export function arcsinh_(options: { input: Tensor }): Tensor;
 export function arcsinh_(self: Tensor): Tensor;
 export function arcsinh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arcsinh_", T__arcsinh_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("arcsinh_", $T().arcsinh_, [self, options]);
     A.bad("arcsinh_", "self", self);
   }
   if (options === undefined) return O.asinh_(self);
   if (!A.knowsAll("arcsinh_", options, [])) {
-    return A.byName("arcsinh_", T__arcsinh_(), [self, options]);
+    return A.byName("arcsinh_", $T().arcsinh_, [self, options]);
   }
   return O.asinh_(self);
 }
 
-const T__arctan_ = (): A.Overload[] => [
-  { fn: O.atan_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The angle, in radians, that each element is the tangent of. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -499,19 +454,16 @@ export function arctan_(options: { input: Tensor }): Tensor;
 export function arctan_(self: Tensor): Tensor;
 export function arctan_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arctan_", T__arctan_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("arctan_", $T().arctan_, [self, options]);
     A.bad("arctan_", "self", self);
   }
   if (options === undefined) return O.atan_(self);
   if (!A.knowsAll("arctan_", options, [])) {
-    return A.byName("arctan_", T__arctan_(), [self, options]);
+    return A.byName("arctan_", $T().arctan_, [self, options]);
   }
   return O.atan_(self);
 }
 
-const T__arctan2_ = (): A.Overload[] => [
-  { fn: O.atan2_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * The angle, in radians, of the point (other, self).
  * Writes into the tensor itself, which is also returned.
@@ -528,23 +480,20 @@ export function arctan2_(options: { input: Tensor; other: Tensor }): Tensor;
 export function arctan2_(self: Tensor, other: Tensor): Tensor;
 export function arctan2_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arctan2_", T__arctan2_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("arctan2_", $T().arctan2_, [self, other, options]);
     A.bad("arctan2_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("arctan2_", T__arctan2_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("arctan2_", $T().arctan2_, [self, other, options]);
     A.bad("arctan2_", "other", other);
   }
   if (options === undefined) return O.atan2_(self, other);
   if (!A.knowsAll("arctan2_", options, [])) {
-    return A.byName("arctan2_", T__arctan2_(), [self, other, options]);
+    return A.byName("arctan2_", $T().arctan2_, [self, other, options]);
   }
   return O.atan2_(self, other);
 }
 
-const T__arctanh_ = (): A.Overload[] => [
-  { fn: O.atanh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * What the hyperbolic tangent gives each element for; NaN beyond -1 and 1. Integers give the default
  * float dtype.
@@ -560,19 +509,16 @@ export function arctanh_(options: { input: Tensor }): Tensor;
 export function arctanh_(self: Tensor): Tensor;
 export function arctanh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arctanh_", T__arctanh_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("arctanh_", $T().arctanh_, [self, options]);
     A.bad("arctanh_", "self", self);
   }
   if (options === undefined) return O.atanh_(self);
   if (!A.knowsAll("arctanh_", options, [])) {
-    return A.byName("arctanh_", T__arctanh_(), [self, options]);
+    return A.byName("arctanh_", $T().arctanh_, [self, options]);
   }
   return O.atanh_(self);
 }
 
-const T__asStrided_: A.Overload[] = [
-  { fn: O.as_strided_, args: [["self","Tensor",REQUIRED], ["size","Sizes",REQUIRED], ["stride","Sizes",REQUIRED], ["storageOffset","Int?",null]], positional: 4, out: 0 },
-];
 /**
  * A view with given sizes, strides and offset, in elements, into the storage.
  * A view: it shares the memory of the tensor.
@@ -595,12 +541,9 @@ export function asStrided_(options: { input: Tensor; size: readonly number[]; st
 /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided_ */
 export function asStrided_(self: Tensor, size: readonly number[], stride: readonly number[], options?: { storageOffset?: number | null }): Tensor;
 export function asStrided_(...args: unknown[]): Tensor {
-  return A.call<Tensor>("asStrided_", T__asStrided_, args);
+  return A.call<Tensor>("asStrided_", $T().asStrided_, args);
 }
 
-const T__asin_ = (): A.Overload[] => [
-  { fn: O.asin_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The angle, in radians, that each element is the sine of. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -615,19 +558,16 @@ export function asin_(options: { input: Tensor }): Tensor;
 export function asin_(self: Tensor): Tensor;
 export function asin_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("asin_", T__asin_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("asin_", $T().asin_, [self, options]);
     A.bad("asin_", "self", self);
   }
   if (options === undefined) return O.asin_(self);
   if (!A.knowsAll("asin_", options, [])) {
-    return A.byName("asin_", T__asin_(), [self, options]);
+    return A.byName("asin_", $T().asin_, [self, options]);
   }
   return O.asin_(self);
 }
 
-const T__asinh_ = (): A.Overload[] => [
-  { fn: O.asinh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * What the hyperbolic sine gives each element for. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -642,19 +582,16 @@ export function asinh_(options: { input: Tensor }): Tensor;
 export function asinh_(self: Tensor): Tensor;
 export function asinh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("asinh_", T__asinh_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("asinh_", $T().asinh_, [self, options]);
     A.bad("asinh_", "self", self);
   }
   if (options === undefined) return O.asinh_(self);
   if (!A.knowsAll("asinh_", options, [])) {
-    return A.byName("asinh_", T__asinh_(), [self, options]);
+    return A.byName("asinh_", $T().asinh_, [self, options]);
   }
   return O.asinh_(self);
 }
 
-const T__atan_ = (): A.Overload[] => [
-  { fn: O.atan_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The angle, in radians, that each element is the tangent of. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -669,19 +606,16 @@ export function atan_(options: { input: Tensor }): Tensor;
 export function atan_(self: Tensor): Tensor;
 export function atan_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("atan_", T__atan_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("atan_", $T().atan_, [self, options]);
     A.bad("atan_", "self", self);
   }
   if (options === undefined) return O.atan_(self);
   if (!A.knowsAll("atan_", options, [])) {
-    return A.byName("atan_", T__atan_(), [self, options]);
+    return A.byName("atan_", $T().atan_, [self, options]);
   }
   return O.atan_(self);
 }
 
-const T__atan2_ = (): A.Overload[] => [
-  { fn: O.atan2_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * The angle, in radians, of the point (other, self).
  * Writes into the tensor itself, which is also returned.
@@ -698,23 +632,20 @@ export function atan2_(options: { input: Tensor; other: Tensor }): Tensor;
 export function atan2_(self: Tensor, other: Tensor): Tensor;
 export function atan2_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("atan2_", T__atan2_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("atan2_", $T().atan2_, [self, other, options]);
     A.bad("atan2_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("atan2_", T__atan2_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("atan2_", $T().atan2_, [self, other, options]);
     A.bad("atan2_", "other", other);
   }
   if (options === undefined) return O.atan2_(self, other);
   if (!A.knowsAll("atan2_", options, [])) {
-    return A.byName("atan2_", T__atan2_(), [self, other, options]);
+    return A.byName("atan2_", $T().atan2_, [self, other, options]);
   }
   return O.atan2_(self, other);
 }
 
-const T__atanh_ = (): A.Overload[] => [
-  { fn: O.atanh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * What the hyperbolic tangent gives each element for; NaN beyond -1 and 1. Integers give the default
  * float dtype.
@@ -730,19 +661,16 @@ export function atanh_(options: { input: Tensor }): Tensor;
 export function atanh_(self: Tensor): Tensor;
 export function atanh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("atanh_", T__atanh_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("atanh_", $T().atanh_, [self, options]);
     A.bad("atanh_", "self", self);
   }
   if (options === undefined) return O.atanh_(self);
   if (!A.knowsAll("atanh_", options, [])) {
-    return A.byName("atanh_", T__atanh_(), [self, options]);
+    return A.byName("atanh_", $T().atanh_, [self, options]);
   }
   return O.atanh_(self);
 }
 
-const T__baddbmm_ = (): A.Overload[] => [
-  { fn: O.baddbmm_, args: [["self","Tensor",REQUIRED], ["batch1","Tensor",REQUIRED], ["batch2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 0 },
-];
 /**
  * beta * self + alpha * (batch1 @ batch2) for batches of matrices.
  * Writes into the tensor itself, which is also returned.
@@ -762,28 +690,24 @@ export function baddbmm_(options: { input: Tensor; batch1: Tensor; batch2: Tenso
 export function baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
 export function baddbmm_(self: unknown, batch1?: unknown, batch2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("baddbmm_", T__baddbmm_(), [self, batch1, batch2, options]);
+    if (A.goesByTable(self)) return A.byName("baddbmm_", $T().baddbmm_, [self, batch1, batch2, options]);
     A.bad("baddbmm_", "self", self);
   }
   if (!(batch1 instanceof Tensor)) {
-    if (A.goesByTable(batch1)) return A.byName("baddbmm_", T__baddbmm_(), [self, batch1, batch2, options]);
+    if (A.goesByTable(batch1)) return A.byName("baddbmm_", $T().baddbmm_, [self, batch1, batch2, options]);
     A.bad("baddbmm_", "batch1", batch1);
   }
   if (!(batch2 instanceof Tensor)) {
-    if (A.goesByTable(batch2)) return A.byName("baddbmm_", T__baddbmm_(), [self, batch1, batch2, options]);
+    if (A.goesByTable(batch2)) return A.byName("baddbmm_", $T().baddbmm_, [self, batch1, batch2, options]);
     A.bad("baddbmm_", "batch2", batch2);
   }
   if (options === undefined) return O.baddbmm_(self, batch1, batch2, 1, 1);
   if (!A.knowsAll("baddbmm_", options, ["beta","alpha"])) {
-    return A.byName("baddbmm_", T__baddbmm_(), [self, batch1, batch2, options]);
+    return A.byName("baddbmm_", $T().baddbmm_, [self, batch1, batch2, options]);
   }
   return O.baddbmm_(self, batch1, batch2, A.option<Scalar>("baddbmm_", options, "beta", "Scalar", 1), A.option<Scalar>("baddbmm_", options, "alpha", "Scalar", 1));
 }
 
-const T__bernoulli_: A.Overload[] = [
-  { fn: O.bernoulli_Tensor_, args: [["self","Tensor",REQUIRED], ["p","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 2, out: 0 },
-  { fn: O.bernoulli_float_, args: [["self","Tensor",REQUIRED], ["p","Float",0.5], ["generator","Generator?",null]], positional: 2, out: 0 },
-];
 /**
  * Fills with 1 or 0, with the chance of a 1 that the other tensor gives for each element.
  * Fills with 1 or 0, with the chance p of a 1.
@@ -810,12 +734,9 @@ export function bernoulli_(self: Tensor, options?: { p?: number; generator?: Gen
 export function bernoulli_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.bernoulli_Tensor_(args[0], args[1], null);
   if (args.length === 1 && args[0] instanceof Tensor) return O.bernoulli_float_(args[0], 0.5, null);
-  return A.call<Tensor>("bernoulli_", T__bernoulli_, args);
+  return A.call<Tensor>("bernoulli_", $T().bernoulli_, args);
 }
 
-const T__bfloat16: A.Overload[] = [
-  { fn: O.bfloat16, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-];
 /**
  * The tensor as bfloat16.
  * @example
@@ -829,12 +750,9 @@ export function bfloat16(options: { input: Tensor; memoryFormat?: MemoryFormat |
 export function bfloat16(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function bfloat16(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.bfloat16(args[0], null);
-  return A.call<Tensor>("bfloat16", T__bfloat16, args);
+  return A.call<Tensor>("bfloat16", $T().bfloat16, args);
 }
 
-const T__bitwiseAnd_ = (): A.Overload[] => [
-  { fn: O.bitwise_and_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * The bitwise and of integers or bools.
  * Writes into the tensor itself, which is also returned.
@@ -852,23 +770,20 @@ export function bitwiseAnd_(options: { input: Tensor | Scalar; other: Tensor | S
 export function bitwiseAnd_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function bitwiseAnd_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("bitwiseAnd_", T__bitwiseAnd_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("bitwiseAnd_", $T().bitwiseAnd_, [self, other, options]);
     A.bad("bitwiseAnd_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("bitwiseAnd_", T__bitwiseAnd_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("bitwiseAnd_", $T().bitwiseAnd_, [self, other, options]);
     A.operand("bitwiseAnd_", "other", other);
   }
   if (options === undefined) return O.bitwise_and_(self, other);
   if (!A.knowsAll("bitwiseAnd_", options, [])) {
-    return A.byName("bitwiseAnd_", T__bitwiseAnd_(), [self, other, options]);
+    return A.byName("bitwiseAnd_", $T().bitwiseAnd_, [self, other, options]);
   }
   return O.bitwise_and_(self, other);
 }
 
-const T__bitwiseNot_ = (): A.Overload[] => [
-  { fn: O.bitwise_not_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * All bits of an integer turned over; the opposite of a bool.
  * Writes into the tensor itself, which is also returned.
@@ -884,19 +799,16 @@ export function bitwiseNot_(options: { input: Tensor }): Tensor;
 export function bitwiseNot_(self: Tensor): Tensor;
 export function bitwiseNot_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("bitwiseNot_", T__bitwiseNot_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("bitwiseNot_", $T().bitwiseNot_, [self, options]);
     A.bad("bitwiseNot_", "self", self);
   }
   if (options === undefined) return O.bitwise_not_(self);
   if (!A.knowsAll("bitwiseNot_", options, [])) {
-    return A.byName("bitwiseNot_", T__bitwiseNot_(), [self, options]);
+    return A.byName("bitwiseNot_", $T().bitwiseNot_, [self, options]);
   }
   return O.bitwise_not_(self);
 }
 
-const T__bitwiseOr_ = (): A.Overload[] => [
-  { fn: O.bitwise_or_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * The bitwise or of integers or bools.
  * Writes into the tensor itself, which is also returned.
@@ -914,23 +826,20 @@ export function bitwiseOr_(options: { input: Tensor | Scalar; other: Tensor | Sc
 export function bitwiseOr_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function bitwiseOr_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("bitwiseOr_", T__bitwiseOr_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("bitwiseOr_", $T().bitwiseOr_, [self, other, options]);
     A.bad("bitwiseOr_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("bitwiseOr_", T__bitwiseOr_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("bitwiseOr_", $T().bitwiseOr_, [self, other, options]);
     A.operand("bitwiseOr_", "other", other);
   }
   if (options === undefined) return O.bitwise_or_(self, other);
   if (!A.knowsAll("bitwiseOr_", options, [])) {
-    return A.byName("bitwiseOr_", T__bitwiseOr_(), [self, other, options]);
+    return A.byName("bitwiseOr_", $T().bitwiseOr_, [self, other, options]);
   }
   return O.bitwise_or_(self, other);
 }
 
-const T__bitwiseXor_ = (): A.Overload[] => [
-  { fn: O.bitwise_xor_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * The bitwise exclusive or of integers or bools.
  * Writes into the tensor itself, which is also returned.
@@ -948,23 +857,20 @@ export function bitwiseXor_(options: { input: Tensor | Scalar; other: Tensor | S
 export function bitwiseXor_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function bitwiseXor_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("bitwiseXor_", T__bitwiseXor_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("bitwiseXor_", $T().bitwiseXor_, [self, other, options]);
     A.bad("bitwiseXor_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("bitwiseXor_", T__bitwiseXor_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("bitwiseXor_", $T().bitwiseXor_, [self, other, options]);
     A.operand("bitwiseXor_", "other", other);
   }
   if (options === undefined) return O.bitwise_xor_(self, other);
   if (!A.knowsAll("bitwiseXor_", options, [])) {
-    return A.byName("bitwiseXor_", T__bitwiseXor_(), [self, other, options]);
+    return A.byName("bitwiseXor_", $T().bitwiseXor_, [self, other, options]);
   }
   return O.bitwise_xor_(self, other);
 }
 
-const T__bool: A.Overload[] = [
-  { fn: O.bool, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-];
 /**
  * The tensor as bool.
  * @example
@@ -978,12 +884,9 @@ export function bool(options: { input: Tensor; memoryFormat?: MemoryFormat | nul
 export function bool(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): BoolTensor;
 export function bool(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.bool(args[0], null);
-  return A.call<Tensor>("bool", T__bool, args);
+  return A.call<Tensor>("bool", $T().bool, args);
 }
 
-const T__byte: A.Overload[] = [
-  { fn: O.byte, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-];
 /**
  * The tensor as uint8.
  * @example
@@ -997,12 +900,9 @@ export function byte(options: { input: Tensor; memoryFormat?: MemoryFormat | nul
 export function byte(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function byte(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.byte(args[0], null);
-  return A.call<Tensor>("byte", T__byte, args);
+  return A.call<Tensor>("byte", $T().byte, args);
 }
 
-const T__cauchy_: A.Overload[] = [
-  { fn: O.cauchy_, args: [["self","Tensor",REQUIRED], ["median","Float",0], ["sigma","Float",1], ["generator","Generator?",null]], positional: 3, out: 0 },
-];
 /**
  * Fills with Cauchy distributed random numbers.
  * Writes into the tensor itself, which is also returned.
@@ -1023,12 +923,9 @@ export function cauchy_(options: { input: Tensor; median?: number; sigma?: numbe
 export function cauchy_(self: Tensor, options?: { median?: number; sigma?: number; generator?: Generator | null }): Tensor;
 export function cauchy_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.cauchy_(args[0], 0, 1, null);
-  return A.call<Tensor>("cauchy_", T__cauchy_, args);
+  return A.call<Tensor>("cauchy_", $T().cauchy_, args);
 }
 
-const T__cdouble: A.Overload[] = [
-  { fn: O.cdouble, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-];
 /**
  * The tensor as complex128.
  * @example
@@ -1042,12 +939,9 @@ export function cdouble(options: { input: Tensor; memoryFormat?: MemoryFormat | 
 export function cdouble(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function cdouble(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.cdouble(args[0], null);
-  return A.call<Tensor>("cdouble", T__cdouble, args);
+  return A.call<Tensor>("cdouble", $T().cdouble, args);
 }
 
-const T__ceil_ = (): A.Overload[] => [
-  { fn: O.ceil_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The least whole number that is not less than the element. Integers stay as they are.
  * Writes into the tensor itself, which is also returned.
@@ -1062,19 +956,16 @@ export function ceil_(options: { input: Tensor }): Tensor;
 export function ceil_(self: Tensor): Tensor;
 export function ceil_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("ceil_", T__ceil_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("ceil_", $T().ceil_, [self, options]);
     A.bad("ceil_", "self", self);
   }
   if (options === undefined) return O.ceil_(self);
   if (!A.knowsAll("ceil_", options, [])) {
-    return A.byName("ceil_", T__ceil_(), [self, options]);
+    return A.byName("ceil_", $T().ceil_, [self, options]);
   }
   return O.ceil_(self);
 }
 
-const T__cfloat: A.Overload[] = [
-  { fn: O.cfloat, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-];
 /**
  * The tensor as complex64.
  * @example
@@ -1088,12 +979,9 @@ export function cfloat(options: { input: Tensor; memoryFormat?: MemoryFormat | n
 export function cfloat(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function cfloat(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.cfloat(args[0], null);
-  return A.call<Tensor>("cfloat", T__cfloat, args);
+  return A.call<Tensor>("cfloat", $T().cfloat, args);
 }
 
-const T__char: A.Overload[] = [
-  { fn: O.char, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-];
 /**
  * The tensor as int8.
  * @example
@@ -1107,13 +995,9 @@ export function char(options: { input: Tensor; memoryFormat?: MemoryFormat | nul
 export function char(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function char(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.char(args[0], null);
-  return A.call<Tensor>("char", T__char, args);
+  return A.call<Tensor>("char", $T().char, args);
 }
 
-const T__clamp_: A.Overload[] = [
-  { fn: O.clamp_Tensor_, args: [["self","Tensor",REQUIRED], ["min","Tensor?",null], ["max","Tensor?",null]], positional: 3, out: 0 },
-  { fn: O.clamp_, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: 0 },
-];
 /**
  * Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.
  * Each element, or the bound that it lies beyond.
@@ -1142,13 +1026,9 @@ export function clamp_(options: { input: Tensor; min?: Scalar | null; max?: Scal
 export function clamp_(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null }): Tensor;
 export function clamp_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.clamp_Tensor_(args[0], null, null);
-  return A.call<Tensor>("clamp_", T__clamp_, args);
+  return A.call<Tensor>("clamp_", $T().clamp_, args);
 }
 
-const T__clampMax_: A.Overload[] = [
-  { fn: O.clamp_max_, args: [["self","Tensor",REQUIRED], ["max","Scalar",REQUIRED]], positional: 2, out: 0 },
-  { fn: O.clamp_max_Tensor_, args: [["self","Tensor",REQUIRED], ["max","Tensor",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * Each element, or the number where it is greater than that.
  * The smaller of two elements; NaN if either is.
@@ -1173,13 +1053,9 @@ export function clampMax_(options: { input: Tensor; max: Tensor }): Tensor;
 /** The smaller of two elements. @torch torch.clamp_max_ */
 export function clampMax_(self: Tensor, max: Tensor): Tensor;
 export function clampMax_(...args: unknown[]): Tensor {
-  return A.call<Tensor>("clampMax_", T__clampMax_, args);
+  return A.call<Tensor>("clampMax_", $T().clampMax_, args);
 }
 
-const T__clampMin_: A.Overload[] = [
-  { fn: O.clamp_min_, args: [["self","Tensor",REQUIRED], ["min","Scalar",REQUIRED]], positional: 2, out: 0 },
-  { fn: O.clamp_min_Tensor_, args: [["self","Tensor",REQUIRED], ["min","Tensor",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * Each element, or the number where it is less than that.
  * The larger of two elements; NaN if either is.
@@ -1204,13 +1080,9 @@ export function clampMin_(options: { input: Tensor; min: Tensor }): Tensor;
 /** The larger of two elements. @torch torch.clamp_min_ */
 export function clampMin_(self: Tensor, min: Tensor): Tensor;
 export function clampMin_(...args: unknown[]): Tensor {
-  return A.call<Tensor>("clampMin_", T__clampMin_, args);
+  return A.call<Tensor>("clampMin_", $T().clampMin_, args);
 }
 
-const T__clip_: A.Overload[] = [
-  { fn: O.clamp_Tensor_, args: [["self","Tensor",REQUIRED], ["min","Tensor?",null], ["max","Tensor?",null]], positional: 3, out: 0 },
-  { fn: O.clamp_, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: 0 },
-];
 /**
  * Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.
  * Each element, or the bound that it lies beyond.
@@ -1239,12 +1111,9 @@ export function clip_(options: { input: Tensor; min?: Scalar | null; max?: Scala
 export function clip_(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null }): Tensor;
 export function clip_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.clamp_Tensor_(args[0], null, null);
-  return A.call<Tensor>("clip_", T__clip_, args);
+  return A.call<Tensor>("clip_", $T().clip_, args);
 }
 
-const T__contiguous: A.Overload[] = [
-  { fn: O.contiguous, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-];
 /**
  * The tensor itself when it is contiguous, else a contiguous copy.
  * @example
@@ -1258,12 +1127,9 @@ export function contiguous(options: { input: Tensor; memoryFormat?: MemoryFormat
 export function contiguous(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function contiguous(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.contiguous(args[0], null);
-  return A.call<Tensor>("contiguous", T__contiguous, args);
+  return A.call<Tensor>("contiguous", $T().contiguous, args);
 }
 
-const T__copy_: A.Overload[] = [
-  { fn: O.copy_, args: [["self","Tensor",REQUIRED], ["src","Tensor",REQUIRED], ["nonBlocking","Bool",false]], positional: 3, out: 0 },
-];
 /**
  * Takes the elements of another tensor, broadcast and converted.
  * Writes into the tensor itself, which is also returned.
@@ -1285,12 +1151,9 @@ export function copy_(self: Tensor, src: Tensor, options?: { nonBlocking?: boole
 export function copy_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.copy_(args[0], args[1], false);
   if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && typeof args[2] === "boolean") return O.copy_(args[0], args[1], args[2]);
-  return A.call<Tensor>("copy_", T__copy_, args);
+  return A.call<Tensor>("copy_", $T().copy_, args);
 }
 
-const T__copysign_ = (): A.Overload[] => [
-  { fn: O.copysign_, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * The magnitude of self with the sign of other.
  * Writes into the tensor itself, which is also returned.
@@ -1307,23 +1170,20 @@ export function copysign_(options: { input: Tensor; other: Tensor | Scalar }): T
 export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor;
 export function copysign_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("copysign_", T__copysign_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("copysign_", $T().copysign_, [self, other, options]);
     A.bad("copysign_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("copysign_", T__copysign_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("copysign_", $T().copysign_, [self, other, options]);
     A.operand("copysign_", "other", other);
   }
   if (options === undefined) return O.copysign_(self, other);
   if (!A.knowsAll("copysign_", options, [])) {
-    return A.byName("copysign_", T__copysign_(), [self, other, options]);
+    return A.byName("copysign_", $T().copysign_, [self, other, options]);
   }
   return O.copysign_(self, other);
 }
 
-const T__cos_ = (): A.Overload[] => [
-  { fn: O.cos_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The cosine of each element, in radians. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -1338,19 +1198,16 @@ export function cos_(options: { input: Tensor }): Tensor;
 export function cos_(self: Tensor): Tensor;
 export function cos_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("cos_", T__cos_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("cos_", $T().cos_, [self, options]);
     A.bad("cos_", "self", self);
   }
   if (options === undefined) return O.cos_(self);
   if (!A.knowsAll("cos_", options, [])) {
-    return A.byName("cos_", T__cos_(), [self, options]);
+    return A.byName("cos_", $T().cos_, [self, options]);
   }
   return O.cos_(self);
 }
 
-const T__cosh_ = (): A.Overload[] => [
-  { fn: O.cosh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The hyperbolic cosine of each element. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -1365,19 +1222,16 @@ export function cosh_(options: { input: Tensor }): Tensor;
 export function cosh_(self: Tensor): Tensor;
 export function cosh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("cosh_", T__cosh_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("cosh_", $T().cosh_, [self, options]);
     A.bad("cosh_", "self", self);
   }
   if (options === undefined) return O.cosh_(self);
   if (!A.knowsAll("cosh_", options, [])) {
-    return A.byName("cosh_", T__cosh_(), [self, options]);
+    return A.byName("cosh_", $T().cosh_, [self, options]);
   }
   return O.cosh_(self);
 }
 
-const T__cpu: A.Overload[] = [
-  { fn: O.cpu, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-];
 /**
  * The tensor on the CPU.
  * @example
@@ -1391,12 +1245,9 @@ export function cpu(options: { input: Tensor; memoryFormat?: MemoryFormat | null
 export function cpu(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function cpu(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.cpu(args[0], null);
-  return A.call<Tensor>("cpu", T__cpu, args);
+  return A.call<Tensor>("cpu", $T().cpu, args);
 }
 
-const T__cuda: A.Overload[] = [
-  { fn: O.cuda, args: [["self","Tensor",REQUIRED], ["device","Device?",null], ["nonBlocking","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 3, out: 0 },
-];
 /**
  * The tensor on a GPU: the current one, or that of a number or a name.
  * @throws RuntimeError without a usable driver, or for a device that is no GPU
@@ -1415,12 +1266,9 @@ export function cuda(options: { input: Tensor; device?: DeviceLike | null; nonBl
 export function cuda(self: Tensor, options?: { device?: DeviceLike | null; nonBlocking?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
 export function cuda(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.cuda(args[0], null, false, null);
-  return A.call<Tensor>("cuda", T__cuda, args);
+  return A.call<Tensor>("cuda", $T().cuda, args);
 }
 
-const T__cumprod_: A.Overload[] = [
-  { fn: O.cumprod_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 2, out: 0 },
-];
 /**
  * The running product along a dimension. Integers and bools are multiplied in int64.
  * Writes into the tensor itself, which is also returned.
@@ -1437,12 +1285,9 @@ export function cumprod_(options: A.Either<"dim", "axis", number> & { input: Ten
 export function cumprod_(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null }): Tensor;
 export function cumprod_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cumprod_(args[0], args[1], null);
-  return A.call<Tensor>("cumprod_", T__cumprod_, args);
+  return A.call<Tensor>("cumprod_", $T().cumprod_, args);
 }
 
-const T__cumsum_: A.Overload[] = [
-  { fn: O.cumsum_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 2, out: 0 },
-];
 /**
  * The running sum along a dimension. Integers and bools are summed in int64.
  * Writes into the tensor itself, which is also returned.
@@ -1459,12 +1304,9 @@ export function cumsum_(options: A.Either<"dim", "axis", number> & { input: Tens
 export function cumsum_(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null }): Tensor;
 export function cumsum_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cumsum_(args[0], args[1], null);
-  return A.call<Tensor>("cumsum_", T__cumsum_, args);
+  return A.call<Tensor>("cumsum_", $T().cumsum_, args);
 }
 
-const T__deg2rad_ = (): A.Overload[] => [
-  { fn: O.deg2rad_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * Degrees in radians. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -1480,19 +1322,16 @@ export function deg2rad_(options: { input: Tensor }): Tensor;
 export function deg2rad_(self: Tensor): Tensor;
 export function deg2rad_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("deg2rad_", T__deg2rad_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("deg2rad_", $T().deg2rad_, [self, options]);
     A.bad("deg2rad_", "self", self);
   }
   if (options === undefined) return O.deg2rad_(self);
   if (!A.knowsAll("deg2rad_", options, [])) {
-    return A.byName("deg2rad_", T__deg2rad_(), [self, options]);
+    return A.byName("deg2rad_", $T().deg2rad_, [self, options]);
   }
   return O.deg2rad_(self);
 }
 
-const T__detach_: A.Overload[] = [
-  { fn: O.detach_inplace_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * Forgets the history of the tensor.
  * Writes into the tensor itself, which is also returned.
@@ -1508,12 +1347,9 @@ export function detach_(options: { input: Tensor }): Tensor;
 export function detach_(self: Tensor): Tensor;
 export function detach_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.detach_inplace_(args[0]);
-  return A.call<Tensor>("detach_", T__detach_, args);
+  return A.call<Tensor>("detach_", $T().detach_, args);
 }
 
-const T__digamma_ = (): A.Overload[] => [
-  { fn: O.digamma_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The derivative of `lgamma`. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -1529,19 +1365,16 @@ export function digamma_(options: { input: Tensor }): Tensor;
 export function digamma_(self: Tensor): Tensor;
 export function digamma_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("digamma_", T__digamma_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("digamma_", $T().digamma_, [self, options]);
     A.bad("digamma_", "self", self);
   }
   if (options === undefined) return O.digamma_(self);
   if (!A.knowsAll("digamma_", options, [])) {
-    return A.byName("digamma_", T__digamma_(), [self, options]);
+    return A.byName("digamma_", $T().digamma_, [self, options]);
   }
   return O.digamma_(self);
 }
 
-const T__div_ = (): A.Overload[] => [
-  { fn: O.div_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["roundingMode","String?",null]], positional: 2, out: 0 },
-];
 /**
  * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
  * "trunc" rounds the quotient and keeps integer dtypes. `div(2, x)` is `torch.div(2, x)`; Python's `2 /
@@ -1561,23 +1394,20 @@ export function div_(options: { input: Tensor | Scalar; other: Tensor | Scalar; 
 export function div_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null }): Tensor;
 export function div_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("div_", T__div_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("div_", $T().div_, [self, other, options]);
     A.bad("div_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("div_", T__div_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("div_", $T().div_, [self, other, options]);
     A.operand("div_", "other", other);
   }
   if (options === undefined) return O.div_(self, other, null);
   if (!A.knowsAll("div_", options, ["roundingMode"])) {
-    return A.byName("div_", T__div_(), [self, other, options]);
+    return A.byName("div_", $T().div_, [self, other, options]);
   }
   return O.div_(self, other, A.option<string | null>("div_", options, "roundingMode", "String?", null));
 }
 
-const T__divide_ = (): A.Overload[] => [
-  { fn: O.div_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["roundingMode","String?",null]], positional: 2, out: 0 },
-];
 /**
  * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
  * "trunc" rounds the quotient and keeps integer dtypes. `div(2, x)` is `torch.div(2, x)`; Python's `2 /
@@ -1597,23 +1427,20 @@ export function divide_(options: { input: Tensor | Scalar; other: Tensor | Scala
 export function divide_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null }): Tensor;
 export function divide_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("divide_", T__divide_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("divide_", $T().divide_, [self, other, options]);
     A.bad("divide_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("divide_", T__divide_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("divide_", $T().divide_, [self, other, options]);
     A.operand("divide_", "other", other);
   }
   if (options === undefined) return O.div_(self, other, null);
   if (!A.knowsAll("divide_", options, ["roundingMode"])) {
-    return A.byName("divide_", T__divide_(), [self, other, options]);
+    return A.byName("divide_", $T().divide_, [self, other, options]);
   }
   return O.div_(self, other, A.option<string | null>("divide_", options, "roundingMode", "String?", null));
 }
 
-const T__double: A.Overload[] = [
-  { fn: O.double, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-];
 /**
  * The tensor as float64.
  * @example
@@ -1627,12 +1454,9 @@ export function double(options: { input: Tensor; memoryFormat?: MemoryFormat | n
 export function double(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function double(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.double(args[0], null);
-  return A.call<Tensor>("double", T__double, args);
+  return A.call<Tensor>("double", $T().double, args);
 }
 
-const T__eq_ = (): A.Overload[] => [
-  { fn: O.eq_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * True where the elements are equal.
  * Writes into the tensor itself, which is also returned.
@@ -1649,23 +1473,20 @@ export function eq_(options: { input: Tensor | Scalar; other: Tensor | Scalar })
 export function eq_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function eq_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("eq_", T__eq_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("eq_", $T().eq_, [self, other, options]);
     A.bad("eq_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("eq_", T__eq_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("eq_", $T().eq_, [self, other, options]);
     A.operand("eq_", "other", other);
   }
   if (options === undefined) return O.eq_(self, other);
   if (!A.knowsAll("eq_", options, [])) {
-    return A.byName("eq_", T__eq_(), [self, other, options]);
+    return A.byName("eq_", $T().eq_, [self, other, options]);
   }
   return O.eq_(self, other);
 }
 
-const T__erf_ = (): A.Overload[] => [
-  { fn: O.erf_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The error function of each element. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -1681,19 +1502,16 @@ export function erf_(options: { input: Tensor }): Tensor;
 export function erf_(self: Tensor): Tensor;
 export function erf_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("erf_", T__erf_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("erf_", $T().erf_, [self, options]);
     A.bad("erf_", "self", self);
   }
   if (options === undefined) return O.erf_(self);
   if (!A.knowsAll("erf_", options, [])) {
-    return A.byName("erf_", T__erf_(), [self, options]);
+    return A.byName("erf_", $T().erf_, [self, options]);
   }
   return O.erf_(self);
 }
 
-const T__erfc_ = (): A.Overload[] => [
-  { fn: O.erfc_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * 1 - erf(x) of each element, exact for large elements too. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -1709,19 +1527,16 @@ export function erfc_(options: { input: Tensor }): Tensor;
 export function erfc_(self: Tensor): Tensor;
 export function erfc_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("erfc_", T__erfc_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("erfc_", $T().erfc_, [self, options]);
     A.bad("erfc_", "self", self);
   }
   if (options === undefined) return O.erfc_(self);
   if (!A.knowsAll("erfc_", options, [])) {
-    return A.byName("erfc_", T__erfc_(), [self, options]);
+    return A.byName("erfc_", $T().erfc_, [self, options]);
   }
   return O.erfc_(self);
 }
 
-const T__erfinv_ = (): A.Overload[] => [
-  { fn: O.erfinv_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * What the error function gives each element for; NaN beyond -1 and 1. Integers give the default float
  * dtype.
@@ -1738,19 +1553,16 @@ export function erfinv_(options: { input: Tensor }): Tensor;
 export function erfinv_(self: Tensor): Tensor;
 export function erfinv_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("erfinv_", T__erfinv_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("erfinv_", $T().erfinv_, [self, options]);
     A.bad("erfinv_", "self", self);
   }
   if (options === undefined) return O.erfinv_(self);
   if (!A.knowsAll("erfinv_", options, [])) {
-    return A.byName("erfinv_", T__erfinv_(), [self, options]);
+    return A.byName("erfinv_", $T().erfinv_, [self, options]);
   }
   return O.erfinv_(self);
 }
 
-const T__exp_ = (): A.Overload[] => [
-  { fn: O.exp_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * e to the power of each element. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -1765,19 +1577,16 @@ export function exp_(options: { input: Tensor }): Tensor;
 export function exp_(self: Tensor): Tensor;
 export function exp_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("exp_", T__exp_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("exp_", $T().exp_, [self, options]);
     A.bad("exp_", "self", self);
   }
   if (options === undefined) return O.exp_(self);
   if (!A.knowsAll("exp_", options, [])) {
-    return A.byName("exp_", T__exp_(), [self, options]);
+    return A.byName("exp_", $T().exp_, [self, options]);
   }
   return O.exp_(self);
 }
 
-const T__exp2_ = (): A.Overload[] => [
-  { fn: O.exp2_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * 2 to the power of each element. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -1792,19 +1601,16 @@ export function exp2_(options: { input: Tensor }): Tensor;
 export function exp2_(self: Tensor): Tensor;
 export function exp2_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("exp2_", T__exp2_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("exp2_", $T().exp2_, [self, options]);
     A.bad("exp2_", "self", self);
   }
   if (options === undefined) return O.exp2_(self);
   if (!A.knowsAll("exp2_", options, [])) {
-    return A.byName("exp2_", T__exp2_(), [self, options]);
+    return A.byName("exp2_", $T().exp2_, [self, options]);
   }
   return O.exp2_(self);
 }
 
-const T__expand: A.Overload[] = [
-  { fn: O.expand, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["implicit","Bool",false]], positional: 2, out: 0 },
-];
 /**
  * A view with dimensions of size one stretched, stride 0; -1 keeps a size.
  * A view: it shares the memory of the tensor.
@@ -1825,12 +1631,9 @@ export function expand(options: { input: Tensor; size: readonly number[]; implic
 export function expand(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.expand(args[0], size, false);
-  return A.call<Tensor>("expand", T__expand, args);
+  return A.call<Tensor>("expand", $T().expand, args);
 }
 
-const T__expandAs: A.Overload[] = [
-  { fn: O.expand_as, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * The tensor expanded to the shape of another.
  * @example
@@ -1847,12 +1650,9 @@ export function expandAs(options: { input: Tensor; other: Tensor }): Tensor;
 export function expandAs(self: Tensor, other: Tensor): Tensor;
 export function expandAs(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.expand_as(args[0], args[1]);
-  return A.call<Tensor>("expandAs", T__expandAs, args);
+  return A.call<Tensor>("expandAs", $T().expandAs, args);
 }
 
-const T__expm1_ = (): A.Overload[] => [
-  { fn: O.expm1_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * e to the power of each element, less 1, exact for small elements too. Integers give the default float
  * dtype.
@@ -1868,19 +1668,16 @@ export function expm1_(options: { input: Tensor }): Tensor;
 export function expm1_(self: Tensor): Tensor;
 export function expm1_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("expm1_", T__expm1_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("expm1_", $T().expm1_, [self, options]);
     A.bad("expm1_", "self", self);
   }
   if (options === undefined) return O.expm1_(self);
   if (!A.knowsAll("expm1_", options, [])) {
-    return A.byName("expm1_", T__expm1_(), [self, options]);
+    return A.byName("expm1_", $T().expm1_, [self, options]);
   }
   return O.expm1_(self);
 }
 
-const T__exponential_: A.Overload[] = [
-  { fn: O.exponential_, args: [["self","Tensor",REQUIRED], ["lambd","Float",1], ["generator","Generator?",null]], positional: 2, out: 0 },
-];
 /**
  * Fills with exponentially distributed random numbers of the rate `lambd`.
  * Writes into the tensor itself, which is also returned.
@@ -1899,13 +1696,9 @@ export function exponential_(options: { input: Tensor; lambd?: number; generator
 export function exponential_(self: Tensor, options?: { lambd?: number; generator?: Generator | null }): Tensor;
 export function exponential_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.exponential_(args[0], 1, null);
-  return A.call<Tensor>("exponential_", T__exponential_, args);
+  return A.call<Tensor>("exponential_", $T().exponential_, args);
 }
 
-const T__fill_: A.Overload[] = [
-  { fn: O.fill_, args: [["self","Tensor",REQUIRED], ["value","Scalar",REQUIRED]], positional: 2, out: 0 },
-  { fn: O.fill_Tensor_, args: [["self","Tensor",REQUIRED], ["value","Tensor",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * Every element set to a number.
  * Every element set to the value of a 0-dim tensor.
@@ -1930,12 +1723,9 @@ export function fill_(options: { input: Tensor; value: Tensor }): Tensor;
 /** Every element set to the value of a 0-dim tensor. @torch torch.fill_ */
 export function fill_(self: Tensor, value: Tensor): Tensor;
 export function fill_(...args: unknown[]): Tensor {
-  return A.call<Tensor>("fill_", T__fill_, args);
+  return A.call<Tensor>("fill_", $T().fill_, args);
 }
 
-const T__fix_ = (): A.Overload[] => [
-  { fn: O.trunc_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * Each element without its fraction. Integers stay as they are.
  * Writes into the tensor itself, which is also returned.
@@ -1950,19 +1740,16 @@ export function fix_(options: { input: Tensor }): Tensor;
 export function fix_(self: Tensor): Tensor;
 export function fix_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("fix_", T__fix_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("fix_", $T().fix_, [self, options]);
     A.bad("fix_", "self", self);
   }
   if (options === undefined) return O.trunc_(self);
   if (!A.knowsAll("fix_", options, [])) {
-    return A.byName("fix_", T__fix_(), [self, options]);
+    return A.byName("fix_", $T().fix_, [self, options]);
   }
   return O.trunc_(self);
 }
 
-const T__float: A.Overload[] = [
-  { fn: O.float, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-];
 /**
  * The tensor as float32.
  * @example
@@ -1976,12 +1763,9 @@ export function float(options: { input: Tensor; memoryFormat?: MemoryFormat | nu
 export function float(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function float(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.float(args[0], null);
-  return A.call<Tensor>("float", T__float, args);
+  return A.call<Tensor>("float", $T().float, args);
 }
 
-const T__floor_ = (): A.Overload[] => [
-  { fn: O.floor_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The greatest whole number that is not greater than the element. Integers stay as they are.
  * Writes into the tensor itself, which is also returned.
@@ -1996,19 +1780,16 @@ export function floor_(options: { input: Tensor }): Tensor;
 export function floor_(self: Tensor): Tensor;
 export function floor_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("floor_", T__floor_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("floor_", $T().floor_, [self, options]);
     A.bad("floor_", "self", self);
   }
   if (options === undefined) return O.floor_(self);
   if (!A.knowsAll("floor_", options, [])) {
-    return A.byName("floor_", T__floor_(), [self, options]);
+    return A.byName("floor_", $T().floor_, [self, options]);
   }
   return O.floor_(self);
 }
 
-const T__floorDivide_ = (): A.Overload[] => [
-  { fn: O.floor_divide_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * self / other rounded towards minus infinity.
  * Writes into the tensor itself, which is also returned.
@@ -2026,23 +1807,20 @@ export function floorDivide_(options: { input: Tensor | Scalar; other: Tensor | 
 export function floorDivide_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function floorDivide_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("floorDivide_", T__floorDivide_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("floorDivide_", $T().floorDivide_, [self, other, options]);
     A.bad("floorDivide_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("floorDivide_", T__floorDivide_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("floorDivide_", $T().floorDivide_, [self, other, options]);
     A.operand("floorDivide_", "other", other);
   }
   if (options === undefined) return O.floor_divide_(self, other);
   if (!A.knowsAll("floorDivide_", options, [])) {
-    return A.byName("floorDivide_", T__floorDivide_(), [self, other, options]);
+    return A.byName("floorDivide_", $T().floorDivide_, [self, other, options]);
   }
   return O.floor_divide_(self, other);
 }
 
-const T__fmod_ = (): A.Overload[] => [
-  { fn: O.fmod_, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * The remainder of the division, with the sign of the dividend (C's %).
  * Writes into the tensor itself, which is also returned.
@@ -2060,23 +1838,20 @@ export function fmod_(options: { input: Tensor; other: Tensor | Scalar }): Tenso
 export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor;
 export function fmod_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("fmod_", T__fmod_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("fmod_", $T().fmod_, [self, other, options]);
     A.bad("fmod_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("fmod_", T__fmod_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("fmod_", $T().fmod_, [self, other, options]);
     A.operand("fmod_", "other", other);
   }
   if (options === undefined) return O.fmod_(self, other);
   if (!A.knowsAll("fmod_", options, [])) {
-    return A.byName("fmod_", T__fmod_(), [self, other, options]);
+    return A.byName("fmod_", $T().fmod_, [self, other, options]);
   }
   return O.fmod_(self, other);
 }
 
-const T__frac_ = (): A.Overload[] => [
-  { fn: O.frac_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * What `trunc` takes away, with the element's sign.
  * Writes into the tensor itself, which is also returned.
@@ -2092,19 +1867,16 @@ export function frac_(options: { input: Tensor }): Tensor;
 export function frac_(self: Tensor): Tensor;
 export function frac_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("frac_", T__frac_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("frac_", $T().frac_, [self, options]);
     A.bad("frac_", "self", self);
   }
   if (options === undefined) return O.frac_(self);
   if (!A.knowsAll("frac_", options, [])) {
-    return A.byName("frac_", T__frac_(), [self, options]);
+    return A.byName("frac_", $T().frac_, [self, options]);
   }
   return O.frac_(self);
 }
 
-const T__gcd_ = (): A.Overload[] => [
-  { fn: O.gcd_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * The greatest common divisor, which is not negative; of two zeros 0.
  * Writes into the tensor itself, which is also returned.
@@ -2122,23 +1894,20 @@ export function gcd_(options: { input: Tensor; other: Tensor }): Tensor;
 export function gcd_(self: Tensor, other: Tensor): Tensor;
 export function gcd_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("gcd_", T__gcd_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("gcd_", $T().gcd_, [self, other, options]);
     A.bad("gcd_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("gcd_", T__gcd_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("gcd_", $T().gcd_, [self, other, options]);
     A.bad("gcd_", "other", other);
   }
   if (options === undefined) return O.gcd_(self, other);
   if (!A.knowsAll("gcd_", options, [])) {
-    return A.byName("gcd_", T__gcd_(), [self, other, options]);
+    return A.byName("gcd_", $T().gcd_, [self, other, options]);
   }
   return O.gcd_(self, other);
 }
 
-const T__ge_ = (): A.Overload[] => [
-  { fn: O.ge_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * True where self is greater than or equal to other.
  * Writes into the tensor itself, which is also returned.
@@ -2156,23 +1925,20 @@ export function ge_(options: { input: Tensor | Scalar; other: Tensor | Scalar })
 export function ge_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function ge_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("ge_", T__ge_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("ge_", $T().ge_, [self, other, options]);
     A.bad("ge_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("ge_", T__ge_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("ge_", $T().ge_, [self, other, options]);
     A.operand("ge_", "other", other);
   }
   if (options === undefined) return O.ge_(self, other);
   if (!A.knowsAll("ge_", options, [])) {
-    return A.byName("ge_", T__ge_(), [self, other, options]);
+    return A.byName("ge_", $T().ge_, [self, other, options]);
   }
   return O.ge_(self, other);
 }
 
-const T__geometric_: A.Overload[] = [
-  { fn: O.geometric_, args: [["self","Tensor",REQUIRED], ["p","Float",REQUIRED], ["generator","Generator?",null]], positional: 2, out: 0 },
-];
 /**
  * Fills with the number of trials up to the first success, for a chance of success of p.
  * Writes into the tensor itself, which is also returned.
@@ -2190,12 +1956,9 @@ export function geometric_(options: { input: Tensor; p: number; generator?: Gene
 /** Fills with the number of trials up to the first success, for a chance of success of p. @torch torch.geometric_ */
 export function geometric_(self: Tensor, p: number, options?: { generator?: Generator | null }): Tensor;
 export function geometric_(...args: unknown[]): Tensor {
-  return A.call<Tensor>("geometric_", T__geometric_, args);
+  return A.call<Tensor>("geometric_", $T().geometric_, args);
 }
 
-const T__greater_ = (): A.Overload[] => [
-  { fn: O.gt_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * True where self is greater than other.
  * Writes into the tensor itself, which is also returned.
@@ -2213,23 +1976,20 @@ export function greater_(options: { input: Tensor | Scalar; other: Tensor | Scal
 export function greater_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function greater_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("greater_", T__greater_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("greater_", $T().greater_, [self, other, options]);
     A.bad("greater_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("greater_", T__greater_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("greater_", $T().greater_, [self, other, options]);
     A.operand("greater_", "other", other);
   }
   if (options === undefined) return O.gt_(self, other);
   if (!A.knowsAll("greater_", options, [])) {
-    return A.byName("greater_", T__greater_(), [self, other, options]);
+    return A.byName("greater_", $T().greater_, [self, other, options]);
   }
   return O.gt_(self, other);
 }
 
-const T__greaterEqual_ = (): A.Overload[] => [
-  { fn: O.ge_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * True where self is greater than or equal to other.
  * Writes into the tensor itself, which is also returned.
@@ -2247,23 +2007,20 @@ export function greaterEqual_(options: { input: Tensor | Scalar; other: Tensor |
 export function greaterEqual_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function greaterEqual_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("greaterEqual_", T__greaterEqual_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("greaterEqual_", $T().greaterEqual_, [self, other, options]);
     A.bad("greaterEqual_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("greaterEqual_", T__greaterEqual_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("greaterEqual_", $T().greaterEqual_, [self, other, options]);
     A.operand("greaterEqual_", "other", other);
   }
   if (options === undefined) return O.ge_(self, other);
   if (!A.knowsAll("greaterEqual_", options, [])) {
-    return A.byName("greaterEqual_", T__greaterEqual_(), [self, other, options]);
+    return A.byName("greaterEqual_", $T().greaterEqual_, [self, other, options]);
   }
   return O.ge_(self, other);
 }
 
-const T__gt_ = (): A.Overload[] => [
-  { fn: O.gt_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * True where self is greater than other.
  * Writes into the tensor itself, which is also returned.
@@ -2281,23 +2038,20 @@ export function gt_(options: { input: Tensor | Scalar; other: Tensor | Scalar })
 export function gt_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function gt_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("gt_", T__gt_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("gt_", $T().gt_, [self, other, options]);
     A.bad("gt_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("gt_", T__gt_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("gt_", $T().gt_, [self, other, options]);
     A.operand("gt_", "other", other);
   }
   if (options === undefined) return O.gt_(self, other);
   if (!A.knowsAll("gt_", options, [])) {
-    return A.byName("gt_", T__gt_(), [self, other, options]);
+    return A.byName("gt_", $T().gt_, [self, other, options]);
   }
   return O.gt_(self, other);
 }
 
-const T__half: A.Overload[] = [
-  { fn: O.half, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-];
 /**
  * The tensor as float16.
  * @example
@@ -2311,12 +2065,9 @@ export function half(options: { input: Tensor; memoryFormat?: MemoryFormat | nul
 export function half(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function half(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.half(args[0], null);
-  return A.call<Tensor>("half", T__half, args);
+  return A.call<Tensor>("half", $T().half, args);
 }
 
-const T__heaviside_ = (): A.Overload[] => [
-  { fn: O.heaviside_, args: [["self","Tensor",REQUIRED], ["values","Tensor",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * 0 where an element is below zero, 1 above, and the element of `values` at zero.
  * Writes into the tensor itself, which is also returned.
@@ -2335,23 +2086,20 @@ export function heaviside_(options: { input: Tensor; values: Tensor }): Tensor;
 export function heaviside_(self: Tensor, values: Tensor): Tensor;
 export function heaviside_(self: unknown, values?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("heaviside_", T__heaviside_(), [self, values, options]);
+    if (A.goesByTable(self)) return A.byName("heaviside_", $T().heaviside_, [self, values, options]);
     A.bad("heaviside_", "self", self);
   }
   if (!(values instanceof Tensor)) {
-    if (A.goesByTable(values)) return A.byName("heaviside_", T__heaviside_(), [self, values, options]);
+    if (A.goesByTable(values)) return A.byName("heaviside_", $T().heaviside_, [self, values, options]);
     A.bad("heaviside_", "values", values);
   }
   if (options === undefined) return O.heaviside_(self, values);
   if (!A.knowsAll("heaviside_", options, [])) {
-    return A.byName("heaviside_", T__heaviside_(), [self, values, options]);
+    return A.byName("heaviside_", $T().heaviside_, [self, values, options]);
   }
   return O.heaviside_(self, values);
 }
 
-const T__hypot_ = (): A.Overload[] => [
-  { fn: O.hypot_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * sqrt(self^2 + other^2), computed without overflow.
  * Writes into the tensor itself, which is also returned.
@@ -2369,23 +2117,20 @@ export function hypot_(options: { input: Tensor; other: Tensor }): Tensor;
 export function hypot_(self: Tensor, other: Tensor): Tensor;
 export function hypot_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("hypot_", T__hypot_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("hypot_", $T().hypot_, [self, other, options]);
     A.bad("hypot_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("hypot_", T__hypot_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("hypot_", $T().hypot_, [self, other, options]);
     A.bad("hypot_", "other", other);
   }
   if (options === undefined) return O.hypot_(self, other);
   if (!A.knowsAll("hypot_", options, [])) {
-    return A.byName("hypot_", T__hypot_(), [self, other, options]);
+    return A.byName("hypot_", $T().hypot_, [self, other, options]);
   }
   return O.hypot_(self, other);
 }
 
-const T__indexAdd_: A.Overload[] = [
-  { fn: O.index_add_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED], ["alpha","Scalar",1]], positional: 4, out: 0 },
-];
 /**
  * The tensor with alpha * source added at the parts along a dimension that a vector of positions names.
  * Writes into the tensor itself, which is also returned.
@@ -2407,12 +2152,9 @@ export function indexAdd_(options: A.Either<"dim", "axis", number> & { input: Te
 /** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add_ */
 export function indexAdd_(self: Tensor, dim: number, index: Tensor | A.IndexList, source: Tensor, options?: { alpha?: Scalar }): Tensor;
 export function indexAdd_(...args: unknown[]): Tensor {
-  return A.call<Tensor>("indexAdd_", T__indexAdd_, args);
+  return A.call<Tensor>("indexAdd_", $T().indexAdd_, args);
 }
 
-const T__indexCopy_: A.Overload[] = [
-  { fn: O.index_copy_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED]], positional: 4, out: 0 },
-];
 /**
  * The tensor with the parts along a dimension that a vector of positions names replaced by those of
  * source.
@@ -2435,13 +2177,9 @@ export function indexCopy_(options: A.Either<"dim", "axis", number> & { input: T
 /** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy_ */
 export function indexCopy_(self: Tensor, dim: number, index: Tensor | A.IndexList, source: Tensor): Tensor;
 export function indexCopy_(...args: unknown[]): Tensor {
-  return A.call<Tensor>("indexCopy_", T__indexCopy_, args);
+  return A.call<Tensor>("indexCopy_", $T().indexCopy_, args);
 }
 
-const T__indexFill_: A.Overload[] = [
-  { fn: O.index_fill_int_Tensor_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Tensor",REQUIRED]], positional: 4, out: 0 },
-  { fn: O.index_fill_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: 0 },
-];
 /**
  * The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's
  * value.
@@ -2474,12 +2212,9 @@ export function indexFill_(options: A.Either<"dim", "axis", number> & { input: T
 /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill_ */
 export function indexFill_(self: Tensor, dim: number, index: Tensor | A.IndexList, value: Scalar): Tensor;
 export function indexFill_(...args: unknown[]): Tensor {
-  return A.call<Tensor>("indexFill_", T__indexFill_, args);
+  return A.call<Tensor>("indexFill_", $T().indexFill_, args);
 }
 
-const T__indexPut_: A.Overload[] = [
-  { fn: O.index_put_, args: [["self","Tensor",REQUIRED], ["indices","Tensor?[]",REQUIRED], ["values","Tensor",REQUIRED], ["accumulate","Bool",false]], positional: 4, out: 0 },
-];
 /**
  * The tensor with the elements at index tensors and masks replaced by `values`, which broadcast; with
  * `accumulate` they are added. Where an element is named more than once, the last value stays.
@@ -2502,12 +2237,9 @@ export function indexPut_(options: { input: Tensor; indices: readonly (Tensor | 
 /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put_ */
 export function indexPut_(self: Tensor, indices: readonly (Tensor | A.IndexList | null)[], values: Tensor, options?: { accumulate?: boolean }): Tensor;
 export function indexPut_(...args: unknown[]): Tensor {
-  return A.call<Tensor>("indexPut_", T__indexPut_, args);
+  return A.call<Tensor>("indexPut_", $T().indexPut_, args);
 }
 
-const T__int: A.Overload[] = [
-  { fn: O.int, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-];
 /**
  * The tensor as int32.
  * @example
@@ -2521,12 +2253,9 @@ export function int(options: { input: Tensor; memoryFormat?: MemoryFormat | null
 export function int(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function int(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.int(args[0], null);
-  return A.call<Tensor>("int", T__int, args);
+  return A.call<Tensor>("int", $T().int, args);
 }
 
-const T__isContiguous: A.Overload[] = [
-  { fn: O.is_contiguous, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-];
 /**
  * True when the elements lie row by row without gaps, or in the given memory format.
  * @example
@@ -2540,12 +2269,9 @@ export function isContiguous(options: { input: Tensor; memoryFormat?: MemoryForm
 export function isContiguous(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): boolean;
 export function isContiguous(...args: unknown[]): boolean {
   if (args.length === 1 && args[0] instanceof Tensor) return O.is_contiguous(args[0], null);
-  return A.call<boolean>("isContiguous", T__isContiguous, args);
+  return A.call<boolean>("isContiguous", $T().isContiguous, args);
 }
 
-const T__isPinned: A.Overload[] = [
-  { fn: O.is_pinned, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * Whether the tensor lies in pinned memory.
  * @example
@@ -2559,12 +2285,9 @@ export function isPinned(options: { input: Tensor }): boolean;
 export function isPinned(self: Tensor): boolean;
 export function isPinned(...args: unknown[]): boolean {
   if (args.length === 1 && args[0] instanceof Tensor) return O.is_pinned(args[0]);
-  return A.call<boolean>("isPinned", T__isPinned, args);
+  return A.call<boolean>("isPinned", $T().isPinned, args);
 }
 
-const T__isSetTo: A.Overload[] = [
-  { fn: O.is_set_to, args: [["self","Tensor",REQUIRED], ["tensor","Tensor",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * True when both tensors are the same region of the same storage.
  * @example
@@ -2580,12 +2303,9 @@ export function isSetTo(options: { input: Tensor; tensor: Tensor }): boolean;
 export function isSetTo(self: Tensor, tensor: Tensor): boolean;
 export function isSetTo(...args: unknown[]): boolean {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.is_set_to(args[0], args[1]);
-  return A.call<boolean>("isSetTo", T__isSetTo, args);
+  return A.call<boolean>("isSetTo", $T().isSetTo, args);
 }
 
-const T__lcm_ = (): A.Overload[] => [
-  { fn: O.lcm_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * The least common multiple, which is not negative; with a zero 0.
  * Writes into the tensor itself, which is also returned.
@@ -2603,23 +2323,20 @@ export function lcm_(options: { input: Tensor; other: Tensor }): Tensor;
 export function lcm_(self: Tensor, other: Tensor): Tensor;
 export function lcm_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("lcm_", T__lcm_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("lcm_", $T().lcm_, [self, other, options]);
     A.bad("lcm_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("lcm_", T__lcm_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("lcm_", $T().lcm_, [self, other, options]);
     A.bad("lcm_", "other", other);
   }
   if (options === undefined) return O.lcm_(self, other);
   if (!A.knowsAll("lcm_", options, [])) {
-    return A.byName("lcm_", T__lcm_(), [self, other, options]);
+    return A.byName("lcm_", $T().lcm_, [self, other, options]);
   }
   return O.lcm_(self, other);
 }
 
-const T__ldexp_ = (): A.Overload[] => [
-  { fn: O.ldexp_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * self times 2 to the power of other. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -2636,23 +2353,20 @@ export function ldexp_(options: { input: Tensor; other: Tensor }): Tensor;
 export function ldexp_(self: Tensor, other: Tensor): Tensor;
 export function ldexp_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("ldexp_", T__ldexp_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("ldexp_", $T().ldexp_, [self, other, options]);
     A.bad("ldexp_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("ldexp_", T__ldexp_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("ldexp_", $T().ldexp_, [self, other, options]);
     A.bad("ldexp_", "other", other);
   }
   if (options === undefined) return O.ldexp_(self, other);
   if (!A.knowsAll("ldexp_", options, [])) {
-    return A.byName("ldexp_", T__ldexp_(), [self, other, options]);
+    return A.byName("ldexp_", $T().ldexp_, [self, other, options]);
   }
   return O.ldexp_(self, other);
 }
 
-const T__le_ = (): A.Overload[] => [
-  { fn: O.le_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * True where self is less than or equal to other.
  * Writes into the tensor itself, which is also returned.
@@ -2670,23 +2384,20 @@ export function le_(options: { input: Tensor | Scalar; other: Tensor | Scalar })
 export function le_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function le_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("le_", T__le_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("le_", $T().le_, [self, other, options]);
     A.bad("le_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("le_", T__le_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("le_", $T().le_, [self, other, options]);
     A.operand("le_", "other", other);
   }
   if (options === undefined) return O.le_(self, other);
   if (!A.knowsAll("le_", options, [])) {
-    return A.byName("le_", T__le_(), [self, other, options]);
+    return A.byName("le_", $T().le_, [self, other, options]);
   }
   return O.le_(self, other);
 }
 
-const T__lerp_ = (): A.Overload[] => [
-  { fn: O.lerp_, args: [["self","Tensor",REQUIRED], ["end","Tensor",REQUIRED], ["weight","Tensor|Scalar",REQUIRED]], positional: 3, out: 0 },
-];
 /**
  * self + weight * (end - self).
  * Writes into the tensor itself, which is also returned.
@@ -2706,27 +2417,24 @@ export function lerp_(options: { input: Tensor; end: Tensor; weight: Tensor | Sc
 export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tensor;
 export function lerp_(self: unknown, end?: unknown, weight?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("lerp_", T__lerp_(), [self, end, weight, options]);
+    if (A.goesByTable(self)) return A.byName("lerp_", $T().lerp_, [self, end, weight, options]);
     A.bad("lerp_", "self", self);
   }
   if (!(end instanceof Tensor)) {
-    if (A.goesByTable(end)) return A.byName("lerp_", T__lerp_(), [self, end, weight, options]);
+    if (A.goesByTable(end)) return A.byName("lerp_", $T().lerp_, [self, end, weight, options]);
     A.bad("lerp_", "end", end);
   }
   if (!(weight instanceof Tensor)) {
-    if (A.goesByTable(weight)) return A.byName("lerp_", T__lerp_(), [self, end, weight, options]);
+    if (A.goesByTable(weight)) return A.byName("lerp_", $T().lerp_, [self, end, weight, options]);
     A.operand("lerp_", "weight", weight);
   }
   if (options === undefined) return O.lerp_(self, end, weight);
   if (!A.knowsAll("lerp_", options, [])) {
-    return A.byName("lerp_", T__lerp_(), [self, end, weight, options]);
+    return A.byName("lerp_", $T().lerp_, [self, end, weight, options]);
   }
   return O.lerp_(self, end, weight);
 }
 
-const T__less_ = (): A.Overload[] => [
-  { fn: O.lt_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * True where self is less than other.
  * Writes into the tensor itself, which is also returned.
@@ -2744,23 +2452,20 @@ export function less_(options: { input: Tensor | Scalar; other: Tensor | Scalar 
 export function less_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function less_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("less_", T__less_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("less_", $T().less_, [self, other, options]);
     A.bad("less_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("less_", T__less_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("less_", $T().less_, [self, other, options]);
     A.operand("less_", "other", other);
   }
   if (options === undefined) return O.lt_(self, other);
   if (!A.knowsAll("less_", options, [])) {
-    return A.byName("less_", T__less_(), [self, other, options]);
+    return A.byName("less_", $T().less_, [self, other, options]);
   }
   return O.lt_(self, other);
 }
 
-const T__lessEqual_ = (): A.Overload[] => [
-  { fn: O.le_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * True where self is less than or equal to other.
  * Writes into the tensor itself, which is also returned.
@@ -2778,23 +2483,20 @@ export function lessEqual_(options: { input: Tensor | Scalar; other: Tensor | Sc
 export function lessEqual_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function lessEqual_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("lessEqual_", T__lessEqual_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("lessEqual_", $T().lessEqual_, [self, other, options]);
     A.bad("lessEqual_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("lessEqual_", T__lessEqual_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("lessEqual_", $T().lessEqual_, [self, other, options]);
     A.operand("lessEqual_", "other", other);
   }
   if (options === undefined) return O.le_(self, other);
   if (!A.knowsAll("lessEqual_", options, [])) {
-    return A.byName("lessEqual_", T__lessEqual_(), [self, other, options]);
+    return A.byName("lessEqual_", $T().lessEqual_, [self, other, options]);
   }
   return O.le_(self, other);
 }
 
-const T__lgamma_ = (): A.Overload[] => [
-  { fn: O.lgamma_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The natural logarithm of the gamma function's size. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -2810,19 +2512,16 @@ export function lgamma_(options: { input: Tensor }): Tensor;
 export function lgamma_(self: Tensor): Tensor;
 export function lgamma_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("lgamma_", T__lgamma_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("lgamma_", $T().lgamma_, [self, options]);
     A.bad("lgamma_", "self", self);
   }
   if (options === undefined) return O.lgamma_(self);
   if (!A.knowsAll("lgamma_", options, [])) {
-    return A.byName("lgamma_", T__lgamma_(), [self, options]);
+    return A.byName("lgamma_", $T().lgamma_, [self, options]);
   }
   return O.lgamma_(self);
 }
 
-const T__log_ = (): A.Overload[] => [
-  { fn: O.log_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The natural logarithm of each element. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -2837,19 +2536,16 @@ export function log_(options: { input: Tensor }): Tensor;
 export function log_(self: Tensor): Tensor;
 export function log_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("log_", T__log_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("log_", $T().log_, [self, options]);
     A.bad("log_", "self", self);
   }
   if (options === undefined) return O.log_(self);
   if (!A.knowsAll("log_", options, [])) {
-    return A.byName("log_", T__log_(), [self, options]);
+    return A.byName("log_", $T().log_, [self, options]);
   }
   return O.log_(self);
 }
 
-const T__log10_ = (): A.Overload[] => [
-  { fn: O.log10_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The logarithm of each element to base 10. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -2864,19 +2560,16 @@ export function log10_(options: { input: Tensor }): Tensor;
 export function log10_(self: Tensor): Tensor;
 export function log10_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("log10_", T__log10_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("log10_", $T().log10_, [self, options]);
     A.bad("log10_", "self", self);
   }
   if (options === undefined) return O.log10_(self);
   if (!A.knowsAll("log10_", options, [])) {
-    return A.byName("log10_", T__log10_(), [self, options]);
+    return A.byName("log10_", $T().log10_, [self, options]);
   }
   return O.log10_(self);
 }
 
-const T__log1p_ = (): A.Overload[] => [
-  { fn: O.log1p_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The natural logarithm of 1 + self, exact for small elements too. Integers give the default float
  * dtype.
@@ -2892,19 +2585,16 @@ export function log1p_(options: { input: Tensor }): Tensor;
 export function log1p_(self: Tensor): Tensor;
 export function log1p_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("log1p_", T__log1p_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("log1p_", $T().log1p_, [self, options]);
     A.bad("log1p_", "self", self);
   }
   if (options === undefined) return O.log1p_(self);
   if (!A.knowsAll("log1p_", options, [])) {
-    return A.byName("log1p_", T__log1p_(), [self, options]);
+    return A.byName("log1p_", $T().log1p_, [self, options]);
   }
   return O.log1p_(self);
 }
 
-const T__log2_ = (): A.Overload[] => [
-  { fn: O.log2_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The logarithm of each element to base 2. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -2919,19 +2609,16 @@ export function log2_(options: { input: Tensor }): Tensor;
 export function log2_(self: Tensor): Tensor;
 export function log2_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("log2_", T__log2_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("log2_", $T().log2_, [self, options]);
     A.bad("log2_", "self", self);
   }
   if (options === undefined) return O.log2_(self);
   if (!A.knowsAll("log2_", options, [])) {
-    return A.byName("log2_", T__log2_(), [self, options]);
+    return A.byName("log2_", $T().log2_, [self, options]);
   }
   return O.log2_(self);
 }
 
-const T__logNormal_: A.Overload[] = [
-  { fn: O.log_normal_, args: [["self","Tensor",REQUIRED], ["mean","Float",1], ["std","Float",2], ["generator","Generator?",null]], positional: 3, out: 0 },
-];
 /**
  * Fills with random numbers whose logarithms are normal, with the given mean and standard deviation.
  * Writes into the tensor itself, which is also returned.
@@ -2952,12 +2639,9 @@ export function logNormal_(options: { input: Tensor; mean?: number; std?: number
 export function logNormal_(self: Tensor, options?: { mean?: number; std?: number; generator?: Generator | null }): Tensor;
 export function logNormal_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.log_normal_(args[0], 1, 2, null);
-  return A.call<Tensor>("logNormal_", T__logNormal_, args);
+  return A.call<Tensor>("logNormal_", $T().logNormal_, args);
 }
 
-const T__logicalAnd_ = (): A.Overload[] => [
-  { fn: O.logical_and_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * True where both elements are nonzero.
  * Writes into the tensor itself, which is also returned.
@@ -2974,23 +2658,20 @@ export function logicalAnd_(options: { input: Tensor; other: Tensor }): Tensor;
 export function logicalAnd_(self: Tensor, other: Tensor): Tensor;
 export function logicalAnd_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("logicalAnd_", T__logicalAnd_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("logicalAnd_", $T().logicalAnd_, [self, other, options]);
     A.bad("logicalAnd_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("logicalAnd_", T__logicalAnd_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("logicalAnd_", $T().logicalAnd_, [self, other, options]);
     A.bad("logicalAnd_", "other", other);
   }
   if (options === undefined) return O.logical_and_(self, other);
   if (!A.knowsAll("logicalAnd_", options, [])) {
-    return A.byName("logicalAnd_", T__logicalAnd_(), [self, other, options]);
+    return A.byName("logicalAnd_", $T().logicalAnd_, [self, other, options]);
   }
   return O.logical_and_(self, other);
 }
 
-const T__logicalNot_ = (): A.Overload[] => [
-  { fn: O.logical_not_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * True where an element is zero.
  * Writes into the tensor itself, which is also returned.
@@ -3005,19 +2686,16 @@ export function logicalNot_(options: { input: Tensor }): Tensor;
 export function logicalNot_(self: Tensor): Tensor;
 export function logicalNot_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("logicalNot_", T__logicalNot_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("logicalNot_", $T().logicalNot_, [self, options]);
     A.bad("logicalNot_", "self", self);
   }
   if (options === undefined) return O.logical_not_(self);
   if (!A.knowsAll("logicalNot_", options, [])) {
-    return A.byName("logicalNot_", T__logicalNot_(), [self, options]);
+    return A.byName("logicalNot_", $T().logicalNot_, [self, options]);
   }
   return O.logical_not_(self);
 }
 
-const T__logicalOr_ = (): A.Overload[] => [
-  { fn: O.logical_or_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * True where either element is nonzero.
  * Writes into the tensor itself, which is also returned.
@@ -3034,23 +2712,20 @@ export function logicalOr_(options: { input: Tensor; other: Tensor }): Tensor;
 export function logicalOr_(self: Tensor, other: Tensor): Tensor;
 export function logicalOr_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("logicalOr_", T__logicalOr_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("logicalOr_", $T().logicalOr_, [self, other, options]);
     A.bad("logicalOr_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("logicalOr_", T__logicalOr_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("logicalOr_", $T().logicalOr_, [self, other, options]);
     A.bad("logicalOr_", "other", other);
   }
   if (options === undefined) return O.logical_or_(self, other);
   if (!A.knowsAll("logicalOr_", options, [])) {
-    return A.byName("logicalOr_", T__logicalOr_(), [self, other, options]);
+    return A.byName("logicalOr_", $T().logicalOr_, [self, other, options]);
   }
   return O.logical_or_(self, other);
 }
 
-const T__logicalXor_ = (): A.Overload[] => [
-  { fn: O.logical_xor_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * True where one of the elements is nonzero, and not both.
  * Writes into the tensor itself, which is also returned.
@@ -3067,23 +2742,20 @@ export function logicalXor_(options: { input: Tensor; other: Tensor }): Tensor;
 export function logicalXor_(self: Tensor, other: Tensor): Tensor;
 export function logicalXor_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("logicalXor_", T__logicalXor_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("logicalXor_", $T().logicalXor_, [self, other, options]);
     A.bad("logicalXor_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("logicalXor_", T__logicalXor_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("logicalXor_", $T().logicalXor_, [self, other, options]);
     A.bad("logicalXor_", "other", other);
   }
   if (options === undefined) return O.logical_xor_(self, other);
   if (!A.knowsAll("logicalXor_", options, [])) {
-    return A.byName("logicalXor_", T__logicalXor_(), [self, other, options]);
+    return A.byName("logicalXor_", $T().logicalXor_, [self, other, options]);
   }
   return O.logical_xor_(self, other);
 }
 
-const T__logit_: A.Overload[] = [
-  { fn: O.logit_, args: [["self","Tensor",REQUIRED], ["eps","Float?",null]], positional: 2, out: 0 },
-];
 /**
  * log(x / (1 - x)), what `sigmoid` gives each element for. With `eps` elements are first brought
  * between that and 1 - eps. Integers give the default float dtype.
@@ -3102,12 +2774,9 @@ export function logit_(options: { input: Tensor; eps?: number | null }): Tensor;
 export function logit_(self: Tensor, options?: { eps?: number | null }): Tensor;
 export function logit_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.logit_(args[0], null);
-  return A.call<Tensor>("logit_", T__logit_, args);
+  return A.call<Tensor>("logit_", $T().logit_, args);
 }
 
-const T__long: A.Overload[] = [
-  { fn: O.long, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-];
 /**
  * The tensor as int64.
  * @example
@@ -3121,12 +2790,9 @@ export function long(options: { input: Tensor; memoryFormat?: MemoryFormat | nul
 export function long(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function long(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.long(args[0], null);
-  return A.call<Tensor>("long", T__long, args);
+  return A.call<Tensor>("long", $T().long, args);
 }
 
-const T__lt_ = (): A.Overload[] => [
-  { fn: O.lt_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * True where self is less than other.
  * Writes into the tensor itself, which is also returned.
@@ -3144,24 +2810,20 @@ export function lt_(options: { input: Tensor | Scalar; other: Tensor | Scalar })
 export function lt_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function lt_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("lt_", T__lt_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("lt_", $T().lt_, [self, other, options]);
     A.bad("lt_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("lt_", T__lt_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("lt_", $T().lt_, [self, other, options]);
     A.operand("lt_", "other", other);
   }
   if (options === undefined) return O.lt_(self, other);
   if (!A.knowsAll("lt_", options, [])) {
-    return A.byName("lt_", T__lt_(), [self, other, options]);
+    return A.byName("lt_", $T().lt_, [self, other, options]);
   }
   return O.lt_(self, other);
 }
 
-const T__maskedFill_: A.Overload[] = [
-  { fn: O.masked_fill_Tensor_, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["value","Tensor",REQUIRED]], positional: 3, out: 0 },
-  { fn: O.masked_fill_, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["value","Scalar",REQUIRED]], positional: 3, out: 0 },
-];
 /**
  * The tensor with a 0-dim tensor's value where the mask is true; the mask broadcasts.
  * The tensor with a number where the mask is true; the mask broadcasts.
@@ -3190,12 +2852,9 @@ export function maskedFill_(options: { input: Tensor; mask: Tensor; value: Scala
 export function maskedFill_(self: Tensor, mask: Tensor, value: Scalar): Tensor;
 export function maskedFill_(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && args[2] instanceof Tensor) return O.masked_fill_Tensor_(args[0], args[1], args[2]);
-  return A.call<Tensor>("maskedFill_", T__maskedFill_, args);
+  return A.call<Tensor>("maskedFill_", $T().maskedFill_, args);
 }
 
-const T__maskedScatter_ = (): A.Overload[] => [
-  { fn: O.masked_scatter_, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["source","Tensor",REQUIRED]], positional: 3, out: 0 },
-];
 /**
  * The tensor with the elements where the mask is true replaced by those of `source`, one after another.
  * Writes into the tensor itself, which is also returned.
@@ -3215,27 +2874,24 @@ export function maskedScatter_(options: { input: Tensor; mask: Tensor; source: T
 export function maskedScatter_(self: Tensor, mask: Tensor, source: Tensor): Tensor;
 export function maskedScatter_(self: unknown, mask?: unknown, source?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("maskedScatter_", T__maskedScatter_(), [self, mask, source, options]);
+    if (A.goesByTable(self)) return A.byName("maskedScatter_", $T().maskedScatter_, [self, mask, source, options]);
     A.bad("maskedScatter_", "self", self);
   }
   if (!(mask instanceof Tensor)) {
-    if (A.goesByTable(mask)) return A.byName("maskedScatter_", T__maskedScatter_(), [self, mask, source, options]);
+    if (A.goesByTable(mask)) return A.byName("maskedScatter_", $T().maskedScatter_, [self, mask, source, options]);
     A.bad("maskedScatter_", "mask", mask);
   }
   if (!(source instanceof Tensor)) {
-    if (A.goesByTable(source)) return A.byName("maskedScatter_", T__maskedScatter_(), [self, mask, source, options]);
+    if (A.goesByTable(source)) return A.byName("maskedScatter_", $T().maskedScatter_, [self, mask, source, options]);
     A.bad("maskedScatter_", "source", source);
   }
   if (options === undefined) return O.masked_scatter_(self, mask, source);
   if (!A.knowsAll("maskedScatter_", options, [])) {
-    return A.byName("maskedScatter_", T__maskedScatter_(), [self, mask, source, options]);
+    return A.byName("maskedScatter_", $T().maskedScatter_, [self, mask, source, options]);
   }
   return O.masked_scatter_(self, mask, source);
 }
 
-const T__mul_ = (): A.Overload[] => [
-  { fn: O.mul_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * self * other, with broadcasting and type promotion.
  * Writes into the tensor itself, which is also returned.
@@ -3253,23 +2909,20 @@ export function mul_(options: { input: Tensor | Scalar; other: Tensor | Scalar }
 export function mul_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function mul_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("mul_", T__mul_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("mul_", $T().mul_, [self, other, options]);
     A.bad("mul_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("mul_", T__mul_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("mul_", $T().mul_, [self, other, options]);
     A.operand("mul_", "other", other);
   }
   if (options === undefined) return O.mul_(self, other);
   if (!A.knowsAll("mul_", options, [])) {
-    return A.byName("mul_", T__mul_(), [self, other, options]);
+    return A.byName("mul_", $T().mul_, [self, other, options]);
   }
   return O.mul_(self, other);
 }
 
-const T__multiply_ = (): A.Overload[] => [
-  { fn: O.mul_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * self * other, with broadcasting and type promotion.
  * Writes into the tensor itself, which is also returned.
@@ -3287,23 +2940,20 @@ export function multiply_(options: { input: Tensor | Scalar; other: Tensor | Sca
 export function multiply_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function multiply_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("multiply_", T__multiply_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("multiply_", $T().multiply_, [self, other, options]);
     A.bad("multiply_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("multiply_", T__multiply_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("multiply_", $T().multiply_, [self, other, options]);
     A.operand("multiply_", "other", other);
   }
   if (options === undefined) return O.mul_(self, other);
   if (!A.knowsAll("multiply_", options, [])) {
-    return A.byName("multiply_", T__multiply_(), [self, other, options]);
+    return A.byName("multiply_", $T().multiply_, [self, other, options]);
   }
   return O.mul_(self, other);
 }
 
-const T__nanToNum_: A.Overload[] = [
-  { fn: O.nan_to_num_, args: [["self","Tensor",REQUIRED], ["nan","Float?",null], ["posinf","Float?",null], ["neginf","Float?",null]], positional: 4, out: 0 },
-];
 /**
  * Numbers in the place of NaN (0 unless given) and of infinities (the largest and the least number of
  * the dtype). Integers and bools stay as they are.
@@ -3326,12 +2976,9 @@ export function nanToNum_(options: { input: Tensor; nan?: number | null; posinf?
 export function nanToNum_(self: Tensor, options?: { nan?: number | null; posinf?: number | null; neginf?: number | null }): Tensor;
 export function nanToNum_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nan_to_num_(args[0], null, null, null);
-  return A.call<Tensor>("nanToNum_", T__nanToNum_, args);
+  return A.call<Tensor>("nanToNum_", $T().nanToNum_, args);
 }
 
-const T__ne_ = (): A.Overload[] => [
-  { fn: O.ne_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * True where the elements differ.
  * Writes into the tensor itself, which is also returned.
@@ -3348,23 +2995,20 @@ export function ne_(options: { input: Tensor | Scalar; other: Tensor | Scalar })
 export function ne_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function ne_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("ne_", T__ne_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("ne_", $T().ne_, [self, other, options]);
     A.bad("ne_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("ne_", T__ne_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("ne_", $T().ne_, [self, other, options]);
     A.operand("ne_", "other", other);
   }
   if (options === undefined) return O.ne_(self, other);
   if (!A.knowsAll("ne_", options, [])) {
-    return A.byName("ne_", T__ne_(), [self, other, options]);
+    return A.byName("ne_", $T().ne_, [self, other, options]);
   }
   return O.ne_(self, other);
 }
 
-const T__neg_ = (): A.Overload[] => [
-  { fn: O.neg_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The negative of each element.
  * Writes into the tensor itself, which is also returned.
@@ -3380,19 +3024,16 @@ export function neg_(options: { input: Tensor }): Tensor;
 export function neg_(self: Tensor): Tensor;
 export function neg_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("neg_", T__neg_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("neg_", $T().neg_, [self, options]);
     A.bad("neg_", "self", self);
   }
   if (options === undefined) return O.neg_(self);
   if (!A.knowsAll("neg_", options, [])) {
-    return A.byName("neg_", T__neg_(), [self, options]);
+    return A.byName("neg_", $T().neg_, [self, options]);
   }
   return O.neg_(self);
 }
 
-const T__negative_ = (): A.Overload[] => [
-  { fn: O.neg_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The negative of each element.
  * Writes into the tensor itself, which is also returned.
@@ -3408,19 +3049,16 @@ export function negative_(options: { input: Tensor }): Tensor;
 export function negative_(self: Tensor): Tensor;
 export function negative_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("negative_", T__negative_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("negative_", $T().negative_, [self, options]);
     A.bad("negative_", "self", self);
   }
   if (options === undefined) return O.neg_(self);
   if (!A.knowsAll("negative_", options, [])) {
-    return A.byName("negative_", T__negative_(), [self, options]);
+    return A.byName("negative_", $T().negative_, [self, options]);
   }
   return O.neg_(self);
 }
 
-const T__newEmpty: A.Overload[] = [
-  { fn: O.new_empty, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 0, layout: true },
-];
 /**
  * A tensor of the same dtype and device whose elements are not set.
  * @example
@@ -3439,12 +3077,9 @@ export function newEmpty(options: { input: Tensor; size: readonly number[]; dtyp
 export function newEmpty(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.new_empty(args[0], size, null, null, false);
-  return A.call<Tensor>("newEmpty", T__newEmpty, args);
+  return A.call<Tensor>("newEmpty", $T().newEmpty, args);
 }
 
-const T__newEmptyStrided: A.Overload[] = [
-  { fn: O.new_empty_strided, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["stride","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 0, layout: true },
-];
 /**
  * A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set.
  * @example
@@ -3461,12 +3096,9 @@ export function newEmptyStrided(options: { input: Tensor; size: readonly number[
 /** A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set. @torch torch.new_empty_strided */
 export function newEmptyStrided(self: Tensor, size: readonly number[], stride: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function newEmptyStrided(...args: unknown[]): Tensor {
-  return A.call<Tensor>("newEmptyStrided", T__newEmptyStrided, args);
+  return A.call<Tensor>("newEmptyStrided", $T().newEmptyStrided, args);
 }
 
-const T__newFull: A.Overload[] = [
-  { fn: O.new_full, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["fillValue","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 0, layout: true },
-];
 /**
  * A tensor filled with one number, of the same dtype and device.
  * @throws RuntimeError when the number does not fit the dtype
@@ -3484,12 +3116,9 @@ export function newFull(options: { input: Tensor; size: readonly number[]; fillV
 /** A tensor filled with one number, of the same dtype and device. @torch torch.new_full */
 export function newFull(self: Tensor, size: readonly number[], fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; pinMemory?: boolean }): Tensor;
 export function newFull(...args: unknown[]): Tensor {
-  return A.call<Tensor>("newFull", T__newFull, args);
+  return A.call<Tensor>("newFull", $T().newFull, args);
 }
 
-const T__newOnes: A.Overload[] = [
-  { fn: O.new_ones, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 0, layout: true },
-];
 /**
  * A tensor of ones of the same dtype and device.
  * @example
@@ -3508,12 +3137,9 @@ export function newOnes(options: { input: Tensor; size: readonly number[]; dtype
 export function newOnes(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.new_ones(args[0], size, null, null, false);
-  return A.call<Tensor>("newOnes", T__newOnes, args);
+  return A.call<Tensor>("newOnes", $T().newOnes, args);
 }
 
-const T__newZeros: A.Overload[] = [
-  { fn: O.new_zeros, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 0, layout: true },
-];
 /**
  * A tensor of zeros of the same dtype and device.
  * @example
@@ -3532,12 +3158,9 @@ export function newZeros(options: { input: Tensor; size: readonly number[]; dtyp
 export function newZeros(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.new_zeros(args[0], size, null, null, false);
-  return A.call<Tensor>("newZeros", T__newZeros, args);
+  return A.call<Tensor>("newZeros", $T().newZeros, args);
 }
 
-const T__nextafter_ = (): A.Overload[] => [
-  { fn: O.nextafter_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * The next number of the dtype from self in the direction of other.
  * Writes into the tensor itself, which is also returned.
@@ -3555,23 +3178,20 @@ export function nextafter_(options: { input: Tensor; other: Tensor }): Tensor;
 export function nextafter_(self: Tensor, other: Tensor): Tensor;
 export function nextafter_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("nextafter_", T__nextafter_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("nextafter_", $T().nextafter_, [self, other, options]);
     A.bad("nextafter_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("nextafter_", T__nextafter_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("nextafter_", $T().nextafter_, [self, other, options]);
     A.bad("nextafter_", "other", other);
   }
   if (options === undefined) return O.nextafter_(self, other);
   if (!A.knowsAll("nextafter_", options, [])) {
-    return A.byName("nextafter_", T__nextafter_(), [self, other, options]);
+    return A.byName("nextafter_", $T().nextafter_, [self, other, options]);
   }
   return O.nextafter_(self, other);
 }
 
-const T__normal_: A.Overload[] = [
-  { fn: O.normal_inplace_, args: [["self","Tensor",REQUIRED], ["mean","Float",0], ["std","Float",1], ["generator","Generator?",null]], positional: 3, out: 0 },
-];
 /**
  * Fills with normal random numbers.
  * Writes into the tensor itself, which is also returned.
@@ -3592,12 +3212,9 @@ export function normal_(options: { input: Tensor; mean?: number; std?: number; g
 export function normal_(self: Tensor, options?: { mean?: number; std?: number; generator?: Generator | null }): Tensor;
 export function normal_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.normal_inplace_(args[0], 0, 1, null);
-  return A.call<Tensor>("normal_", T__normal_, args);
+  return A.call<Tensor>("normal_", $T().normal_, args);
 }
 
-const T__notEqual_ = (): A.Overload[] => [
-  { fn: O.ne_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * True where the elements differ.
  * Writes into the tensor itself, which is also returned.
@@ -3614,23 +3231,20 @@ export function notEqual_(options: { input: Tensor | Scalar; other: Tensor | Sca
 export function notEqual_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function notEqual_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("notEqual_", T__notEqual_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("notEqual_", $T().notEqual_, [self, other, options]);
     A.bad("notEqual_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("notEqual_", T__notEqual_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("notEqual_", $T().notEqual_, [self, other, options]);
     A.operand("notEqual_", "other", other);
   }
   if (options === undefined) return O.ne_(self, other);
   if (!A.knowsAll("notEqual_", options, [])) {
-    return A.byName("notEqual_", T__notEqual_(), [self, other, options]);
+    return A.byName("notEqual_", $T().notEqual_, [self, other, options]);
   }
   return O.ne_(self, other);
 }
 
-const T__pinMemory: A.Overload[] = [
-  { fn: O.pin_memory, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The tensor in pinned memory, which GPUs copy from and to by themselves; itself when it is there
  * already.
@@ -3646,12 +3260,9 @@ export function pinMemory(options: { input: Tensor }): Tensor;
 export function pinMemory(self: Tensor): Tensor;
 export function pinMemory(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.pin_memory(args[0]);
-  return A.call<Tensor>("pinMemory", T__pinMemory, args);
+  return A.call<Tensor>("pinMemory", $T().pinMemory, args);
 }
 
-const T__polygamma: A.Overload[] = [
-  { fn: O.polygamma_method, args: [["self","Tensor",REQUIRED], ["n","Int",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * The derivative of order `n` of `digamma`, which the order 0 gives itself.
  * @throws RuntimeError for a negative order
@@ -3669,12 +3280,9 @@ export function polygamma(options: { input: Tensor; n: number }): Tensor;
 export function polygamma(self: Tensor, n: number): Tensor;
 export function polygamma(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.polygamma_method(args[0], args[1]);
-  return A.call<Tensor>("polygamma", T__polygamma, args);
+  return A.call<Tensor>("polygamma", $T().polygamma, args);
 }
 
-const T__polygamma_: A.Overload[] = [
-  { fn: O.polygamma_method_, args: [["self","Tensor",REQUIRED], ["n","Int",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * The derivative of order `n` of `digamma`, which the order 0 gives itself.
  * Writes into the tensor itself, which is also returned.
@@ -3693,13 +3301,9 @@ export function polygamma_(options: { input: Tensor; n: number }): Tensor;
 export function polygamma_(self: Tensor, n: number): Tensor;
 export function polygamma_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.polygamma_method_(args[0], args[1]);
-  return A.call<Tensor>("polygamma_", T__polygamma_, args);
+  return A.call<Tensor>("polygamma_", $T().polygamma_, args);
 }
 
-const T__pow: A.Overload[] = [
-  { fn: O.pow_Tensor, args: [["self","Tensor",REQUIRED], ["exponent","Tensor",REQUIRED]], positional: 2, out: 1 },
-  { fn: O.pow, args: [["self","Tensor",REQUIRED], ["exponent","Scalar",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * self to the power of a tensor, with broadcasting and type promotion.
  * self to the power of a number.
@@ -3730,13 +3334,9 @@ export function pow<C extends Td>(input: Tensor | Scalar, other: C): C;
 export function pow(self: Tensor, exponent: Scalar, options?: { out?: Tensor }): Tensor;
 export function pow(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.pow_Tensor(args[0], args[1]);
-  return A.call<Tensor>("pow", T__pow, args);
+  return A.call<Tensor>("pow", $T().pow, args);
 }
 
-const T__pow_: A.Overload[] = [
-  { fn: O.pow_Tensor_, args: [["self","Tensor",REQUIRED], ["exponent","Tensor",REQUIRED]], positional: 2, out: 0 },
-  { fn: O.pow_, args: [["self","Tensor",REQUIRED], ["exponent","Scalar",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * self to the power of a tensor, with broadcasting and type promotion.
  * self to the power of a number.
@@ -3761,12 +3361,9 @@ export function pow_(options: { input: Tensor; exponent: Scalar }): Tensor;
 export function pow_(self: Tensor, exponent: Scalar): Tensor;
 export function pow_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.pow_Tensor_(args[0], args[1]);
-  return A.call<Tensor>("pow_", T__pow_, args);
+  return A.call<Tensor>("pow_", $T().pow_, args);
 }
 
-const T__put_: A.Overload[] = [
-  { fn: O.put_, args: [["self","Tensor",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED], ["accumulate","Bool",false]], positional: 4, out: 0 },
-];
 /**
  * The tensor with the elements at positions of it read row by row replaced by those of `source`, or
  * added to with `accumulate`.
@@ -3788,12 +3385,9 @@ export function put_(options: { input: Tensor; index: Tensor | A.IndexList; sour
 /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put_ */
 export function put_(self: Tensor, index: Tensor | A.IndexList, source: Tensor, options?: { accumulate?: boolean }): Tensor;
 export function put_(...args: unknown[]): Tensor {
-  return A.call<Tensor>("put_", T__put_, args);
+  return A.call<Tensor>("put_", $T().put_, args);
 }
 
-const T__rad2deg_ = (): A.Overload[] => [
-  { fn: O.rad2deg_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * Radians in degrees. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -3809,21 +3403,16 @@ export function rad2deg_(options: { input: Tensor }): Tensor;
 export function rad2deg_(self: Tensor): Tensor;
 export function rad2deg_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("rad2deg_", T__rad2deg_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("rad2deg_", $T().rad2deg_, [self, options]);
     A.bad("rad2deg_", "self", self);
   }
   if (options === undefined) return O.rad2deg_(self);
   if (!A.knowsAll("rad2deg_", options, [])) {
-    return A.byName("rad2deg_", T__rad2deg_(), [self, options]);
+    return A.byName("rad2deg_", $T().rad2deg_, [self, options]);
   }
   return O.rad2deg_(self);
 }
 
-const T__random_: A.Overload[] = [
-  { fn: O.random_, args: [["self","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 1, out: 0 },
-  { fn: O.random_to_, args: [["self","Tensor",REQUIRED], ["to","Scalar",REQUIRED], ["generator","Generator?",null]], positional: 2, out: 0 },
-  { fn: O.random_from_, args: [["self","Tensor",REQUIRED], ["from","Scalar",REQUIRED], ["to","Scalar?",null], ["generator","Generator?",null]], positional: 3, out: 0 },
-];
 /**
  * Fills with random integers from 0 to the largest of the dtype, or to 2 to the power of its digits.
  * Fills with random integers from 0 to `to`, which is left out.
@@ -3857,12 +3446,9 @@ export function random_(options: { input: Tensor; from: Scalar; to?: Scalar | nu
 export function random_(self: Tensor, from: Scalar, options?: { to?: Scalar | null; generator?: Generator | null }): Tensor;
 export function random_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.random_(args[0], null);
-  return A.call<Tensor>("random_", T__random_, args);
+  return A.call<Tensor>("random_", $T().random_, args);
 }
 
-const T__reciprocal_ = (): A.Overload[] => [
-  { fn: O.reciprocal_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * 1 / self. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -3877,19 +3463,16 @@ export function reciprocal_(options: { input: Tensor }): Tensor;
 export function reciprocal_(self: Tensor): Tensor;
 export function reciprocal_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("reciprocal_", T__reciprocal_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("reciprocal_", $T().reciprocal_, [self, options]);
     A.bad("reciprocal_", "self", self);
   }
   if (options === undefined) return O.reciprocal_(self);
   if (!A.knowsAll("reciprocal_", options, [])) {
-    return A.byName("reciprocal_", T__reciprocal_(), [self, options]);
+    return A.byName("reciprocal_", $T().reciprocal_, [self, options]);
   }
   return O.reciprocal_(self);
 }
 
-const T__relu_ = (): A.Overload[] => [
-  { fn: O.relu_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * Each element, or zero where it is negative.
  * Writes into the tensor itself, which is also returned.
@@ -3905,19 +3488,16 @@ export function relu_(options: { input: Tensor }): Tensor;
 export function relu_(self: Tensor): Tensor;
 export function relu_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("relu_", T__relu_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("relu_", $T().relu_, [self, options]);
     A.bad("relu_", "self", self);
   }
   if (options === undefined) return O.relu_(self);
   if (!A.knowsAll("relu_", options, [])) {
-    return A.byName("relu_", T__relu_(), [self, options]);
+    return A.byName("relu_", $T().relu_, [self, options]);
   }
   return O.relu_(self);
 }
 
-const T__remainder = (): A.Overload[] => [
-  { fn: O.remainder, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * The remainder of the division, with the sign of the divisor (Python's %).
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -3935,23 +3515,20 @@ export function remainder(options: { input: Tensor; other: Tensor | Scalar; out?
 export function remainder(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function remainder(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("remainder", T__remainder(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("remainder", $T().remainder, [self, other, options]);
     A.bad("remainder", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("remainder", T__remainder(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("remainder", $T().remainder, [self, other, options]);
     A.operand("remainder", "other", other);
   }
   if (options === undefined) return O.remainder(self, other);
   if (!A.knowsAll("remainder", options, ["out"])) {
-    return A.byName("remainder", T__remainder(), [self, other, options]);
+    return A.byName("remainder", $T().remainder, [self, other, options]);
   }
   return O.remainder(self, other, A.outOption("remainder", options));
 }
 
-const T__remainder_ = (): A.Overload[] => [
-  { fn: O.remainder_, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * The remainder of the division, with the sign of the divisor (Python's %).
  * Writes into the tensor itself, which is also returned.
@@ -3969,23 +3546,20 @@ export function remainder_(options: { input: Tensor; other: Tensor | Scalar }): 
 export function remainder_(self: Tensor, other: Tensor | Scalar): Tensor;
 export function remainder_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("remainder_", T__remainder_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("remainder_", $T().remainder_, [self, other, options]);
     A.bad("remainder_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("remainder_", T__remainder_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("remainder_", $T().remainder_, [self, other, options]);
     A.operand("remainder_", "other", other);
   }
   if (options === undefined) return O.remainder_(self, other);
   if (!A.knowsAll("remainder_", options, [])) {
-    return A.byName("remainder_", T__remainder_(), [self, other, options]);
+    return A.byName("remainder_", $T().remainder_, [self, other, options]);
   }
   return O.remainder_(self, other);
 }
 
-const T__repeat: A.Overload[] = [
-  { fn: O.repeat, args: [["self","Tensor",REQUIRED], ["repeats","Sizes",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * A copy of the tensor repeated along each dimension; more numbers than dimensions add dimensions in
  * front.
@@ -4006,13 +3580,9 @@ export function repeat(options: { input: Tensor; repeats: readonly number[] }): 
 export function repeat(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.repeat(args[0], size);
-  return A.call<Tensor>("repeat", T__repeat, args);
+  return A.call<Tensor>("repeat", $T().repeat, args);
 }
 
-const T__repeatInterleave: A.Overload[] = [
-  { fn: O.repeat_interleave_self_int, args: [["self","Tensor",REQUIRED], ["repeats","Int",REQUIRED], ["dim","Dim?",null], ["outputSize","Int?",null]], positional: 3, out: 0 },
-  { fn: O.repeat_interleave_self_Tensor, args: [["self","Tensor",REQUIRED], ["repeats","Tensor|Index",REQUIRED], ["dim","Dim?",null], ["outputSize","Int?",null]], positional: 3, out: 0 },
-];
 /**
  * Each part along a dimension several times in a row; without a dimension, of the tensor read row by
  * row.
@@ -4045,12 +3615,9 @@ export function repeatInterleave<C extends Td>(options: { input: C; repeats: num
 export function repeatInterleave(self: Tensor, repeats: Tensor | A.IndexList, options?: { dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
 export function repeatInterleave(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.repeat_interleave_self_int(args[0], args[1], null, null);
-  return A.call<Tensor>("repeatInterleave", T__repeatInterleave, args);
+  return A.call<Tensor>("repeatInterleave", $T().repeatInterleave, args);
 }
 
-const T__reshapeAs: A.Overload[] = [
-  { fn: O.reshape_as, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * The same elements with the shape of another tensor.
  * @example
@@ -4066,12 +3633,9 @@ export function reshapeAs(options: { input: Tensor; other: Tensor }): Tensor;
 export function reshapeAs(self: Tensor, other: Tensor): Tensor;
 export function reshapeAs(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.reshape_as(args[0], args[1]);
-  return A.call<Tensor>("reshapeAs", T__reshapeAs, args);
+  return A.call<Tensor>("reshapeAs", $T().reshapeAs, args);
 }
 
-const T__resize_: A.Overload[] = [
-  { fn: O.resize_, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 2, out: 0 },
-];
 /**
  * Changes the shape; the storage grows when it must, new bytes are not cleared.
  * Writes into the tensor itself, which is also returned.
@@ -4093,12 +3657,9 @@ export function resize_(options: { input: Tensor; size: readonly number[]; memor
 export function resize_(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.resize_(args[0], size, null);
-  return A.call<Tensor>("resize_", T__resize_, args);
+  return A.call<Tensor>("resize_", $T().resize_, args);
 }
 
-const T__resizeAs_: A.Overload[] = [
-  { fn: O.resize_as_, args: [["self","Tensor",REQUIRED], ["theTemplate","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 2, out: 0 },
-];
 /**
  * Changes the shape to another tensor's.
  * Writes into the tensor itself, which is also returned.
@@ -4115,13 +3676,9 @@ export function resizeAs_(options: { input: Tensor; theTemplate: Tensor; memoryF
 export function resizeAs_(self: Tensor, theTemplate: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function resizeAs_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.resize_as_(args[0], args[1], null);
-  return A.call<Tensor>("resizeAs_", T__resizeAs_, args);
+  return A.call<Tensor>("resizeAs_", $T().resizeAs_, args);
 }
 
-const T__round_: A.Overload[] = [
-  { fn: O.round_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-  { fn: O.round_decimals_, args: [["self","Tensor",REQUIRED], ["decimals","Int",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The nearest whole number, the even one of two. Integers stay as they are.
  * The nearest number with so many digits after the point; before the point where `decimals` is
@@ -4142,12 +3699,9 @@ export function round_(options: { input: Tensor; decimals: number }): Tensor;
 export function round_(self: Tensor, options: { decimals: number }): Tensor;
 export function round_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.round_(args[0]);
-  return A.call<Tensor>("round_", T__round_, args);
+  return A.call<Tensor>("round_", $T().round_, args);
 }
 
-const T__rsqrt_ = (): A.Overload[] => [
-  { fn: O.rsqrt_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * 1 / sqrt(self). Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -4162,22 +3716,16 @@ export function rsqrt_(options: { input: Tensor }): Tensor;
 export function rsqrt_(self: Tensor): Tensor;
 export function rsqrt_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("rsqrt_", T__rsqrt_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("rsqrt_", $T().rsqrt_, [self, options]);
     A.bad("rsqrt_", "self", self);
   }
   if (options === undefined) return O.rsqrt_(self);
   if (!A.knowsAll("rsqrt_", options, [])) {
-    return A.byName("rsqrt_", T__rsqrt_(), [self, options]);
+    return A.byName("rsqrt_", $T().rsqrt_, [self, options]);
   }
   return O.rsqrt_(self);
 }
 
-const T__scatter_: A.Overload[] = [
-  { fn: O.scatter_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: 0 },
-  { fn: O.scatter_value_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: 0 },
-  { fn: O.scatter_reduce_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED], ["reduce","String",REQUIRED]], positional: 4, out: 0 },
-  { fn: O.scatter_value_reduce_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED], ["reduce","String",REQUIRED]], positional: 4, out: 0 },
-];
 /**
  * The tensor with the elements that `index` names along `dim` replaced by those of `src`. Where an
  * element is named more than once, the last one stays.
@@ -4233,12 +3781,9 @@ export function scatter_(options: A.Either<"dim", "axis", number> & { input: Ten
 /** As with a tensor, for one number. @torch torch.scatter_ */
 export function scatter_(self: Tensor, dim: number, index: Tensor | A.IndexList, value: Scalar, options: { reduce: string }): Tensor;
 export function scatter_(...args: unknown[]): Tensor {
-  return A.call<Tensor>("scatter_", T__scatter_, args);
+  return A.call<Tensor>("scatter_", $T().scatter_, args);
 }
 
-const T__scatterAdd_: A.Overload[] = [
-  { fn: O.scatter_add_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: 0 },
-];
 /**
  * The tensor with each element of `src` added to the element that `index` names along `dim`.
  * Writes into the tensor itself, which is also returned.
@@ -4259,12 +3804,9 @@ export function scatterAdd_(options: A.Either<"dim", "axis", number> & { input: 
 /** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add_ */
 export function scatterAdd_(self: Tensor, dim: number, index: Tensor | A.IndexList, src: Tensor): Tensor;
 export function scatterAdd_(...args: unknown[]): Tensor {
-  return A.call<Tensor>("scatterAdd_", T__scatterAdd_, args);
+  return A.call<Tensor>("scatterAdd_", $T().scatterAdd_, args);
 }
 
-const T__set_: A.Overload[] = [
-  { fn: O.set_, args: [["self","Tensor",REQUIRED], ["source","Source?",null], ["storageOffset","Int",0], ["size","Dims?",null], ["stride","Dims?",null]], positional: 5, out: 0 },
-];
 /**
  * Makes the tensor a region of another storage or tensor; without arguments, an empty one.
  * Writes into the tensor itself, which is also returned.
@@ -4290,12 +3832,9 @@ export function set_(options: { input: Tensor; source?: Tensor | TypedStorageLik
 export function set_(self: Tensor, options?: { source?: Tensor | TypedStorageLike | UntypedStorage | null; storageOffset?: number; size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): Tensor;
 export function set_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.set_(args[0], null, 0, null, null);
-  return A.call<Tensor>("set_", T__set_, args);
+  return A.call<Tensor>("set_", $T().set_, args);
 }
 
-const T__sgn_ = (): A.Overload[] => [
-  { fn: O.sgn_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * As `sign`; of complex numbers their direction, of size one, and 0 at 0.
  * Writes into the tensor itself, which is also returned.
@@ -4310,19 +3849,16 @@ export function sgn_(options: { input: Tensor }): Tensor;
 export function sgn_(self: Tensor): Tensor;
 export function sgn_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sgn_", T__sgn_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("sgn_", $T().sgn_, [self, options]);
     A.bad("sgn_", "self", self);
   }
   if (options === undefined) return O.sgn_(self);
   if (!A.knowsAll("sgn_", options, [])) {
-    return A.byName("sgn_", T__sgn_(), [self, options]);
+    return A.byName("sgn_", $T().sgn_, [self, options]);
   }
   return O.sgn_(self);
 }
 
-const T__short: A.Overload[] = [
-  { fn: O.short, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-];
 /**
  * The tensor as int16.
  * @example
@@ -4336,12 +3872,9 @@ export function short(options: { input: Tensor; memoryFormat?: MemoryFormat | nu
 export function short(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function short(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.short(args[0], null);
-  return A.call<Tensor>("short", T__short, args);
+  return A.call<Tensor>("short", $T().short, args);
 }
 
-const T__sigmoid_ = (): A.Overload[] => [
-  { fn: O.sigmoid_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * 1 / (1 + exp(-x)) of each element. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -4356,19 +3889,16 @@ export function sigmoid_(options: { input: Tensor }): Tensor;
 export function sigmoid_(self: Tensor): Tensor;
 export function sigmoid_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sigmoid_", T__sigmoid_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("sigmoid_", $T().sigmoid_, [self, options]);
     A.bad("sigmoid_", "self", self);
   }
   if (options === undefined) return O.sigmoid_(self);
   if (!A.knowsAll("sigmoid_", options, [])) {
-    return A.byName("sigmoid_", T__sigmoid_(), [self, options]);
+    return A.byName("sigmoid_", $T().sigmoid_, [self, options]);
   }
   return O.sigmoid_(self);
 }
 
-const T__sign_ = (): A.Overload[] => [
-  { fn: O.sign_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * 1, 0 or -1, as each element is above, at or below zero; 0 for a NaN.
  * Writes into the tensor itself, which is also returned.
@@ -4384,19 +3914,16 @@ export function sign_(options: { input: Tensor }): Tensor;
 export function sign_(self: Tensor): Tensor;
 export function sign_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sign_", T__sign_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("sign_", $T().sign_, [self, options]);
     A.bad("sign_", "self", self);
   }
   if (options === undefined) return O.sign_(self);
   if (!A.knowsAll("sign_", options, [])) {
-    return A.byName("sign_", T__sign_(), [self, options]);
+    return A.byName("sign_", $T().sign_, [self, options]);
   }
   return O.sign_(self);
 }
 
-const T__sin_ = (): A.Overload[] => [
-  { fn: O.sin_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The sine of each element, in radians. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -4411,19 +3938,16 @@ export function sin_(options: { input: Tensor }): Tensor;
 export function sin_(self: Tensor): Tensor;
 export function sin_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sin_", T__sin_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("sin_", $T().sin_, [self, options]);
     A.bad("sin_", "self", self);
   }
   if (options === undefined) return O.sin_(self);
   if (!A.knowsAll("sin_", options, [])) {
-    return A.byName("sin_", T__sin_(), [self, options]);
+    return A.byName("sin_", $T().sin_, [self, options]);
   }
   return O.sin_(self);
 }
 
-const T__sinc_ = (): A.Overload[] => [
-  { fn: O.sinc_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * sin(pi x) / (pi x) of each element, and 1 at 0. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -4438,19 +3962,16 @@ export function sinc_(options: { input: Tensor }): Tensor;
 export function sinc_(self: Tensor): Tensor;
 export function sinc_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sinc_", T__sinc_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("sinc_", $T().sinc_, [self, options]);
     A.bad("sinc_", "self", self);
   }
   if (options === undefined) return O.sinc_(self);
   if (!A.knowsAll("sinc_", options, [])) {
-    return A.byName("sinc_", T__sinc_(), [self, options]);
+    return A.byName("sinc_", $T().sinc_, [self, options]);
   }
   return O.sinc_(self);
 }
 
-const T__sinh_ = (): A.Overload[] => [
-  { fn: O.sinh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The hyperbolic sine of each element. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -4465,19 +3986,16 @@ export function sinh_(options: { input: Tensor }): Tensor;
 export function sinh_(self: Tensor): Tensor;
 export function sinh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sinh_", T__sinh_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("sinh_", $T().sinh_, [self, options]);
     A.bad("sinh_", "self", self);
   }
   if (options === undefined) return O.sinh_(self);
   if (!A.knowsAll("sinh_", options, [])) {
-    return A.byName("sinh_", T__sinh_(), [self, options]);
+    return A.byName("sinh_", $T().sinh_, [self, options]);
   }
   return O.sinh_(self);
 }
 
-const T__slice: A.Overload[] = [
-  { fn: O.slice, args: [["self","Tensor",REQUIRED], ["dim","Dim",0], ["start","Int?",null], ["end","Int?",null], ["step","Int",1]], positional: 5, out: 0 },
-];
 /**
  * A range of positions of a dimension; bounds are clamped.
  * A view: it shares the memory of the tensor.
@@ -4502,12 +4020,9 @@ export function slice(self: Tensor, options?: { dim?: number; axis?: number; sta
 export function slice(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.slice(args[0], 0, null, null, 1);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.slice(args[0], args[1], null, null, 1);
-  return A.call<Tensor>("slice", T__slice, args);
+  return A.call<Tensor>("slice", $T().slice, args);
 }
 
-const T__sqrt_ = (): A.Overload[] => [
-  { fn: O.sqrt_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The square root of each element. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -4522,19 +4037,16 @@ export function sqrt_(options: { input: Tensor }): Tensor;
 export function sqrt_(self: Tensor): Tensor;
 export function sqrt_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sqrt_", T__sqrt_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("sqrt_", $T().sqrt_, [self, options]);
     A.bad("sqrt_", "self", self);
   }
   if (options === undefined) return O.sqrt_(self);
   if (!A.knowsAll("sqrt_", options, [])) {
-    return A.byName("sqrt_", T__sqrt_(), [self, options]);
+    return A.byName("sqrt_", $T().sqrt_, [self, options]);
   }
   return O.sqrt_(self);
 }
 
-const T__square_: A.Overload[] = [
-  { fn: O.square_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * Each element times itself.
  * Writes into the tensor itself, which is also returned.
@@ -4549,14 +4061,9 @@ export function square_(options: { input: Tensor }): Tensor;
 export function square_(self: Tensor): Tensor;
 export function square_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.square_(args[0]);
-  return A.call<Tensor>("square_", T__square_, args);
+  return A.call<Tensor>("square_", $T().square_, args);
 }
 
-const T__squeeze_: A.Overload[] = [
-  { fn: O.squeeze_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-  { fn: O.squeeze_dim_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 0 },
-  { fn: O.squeeze_dims_, args: [["self","Tensor",REQUIRED], ["dim","Dims",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * Without its dimensions of size one.
  * Without one dimension, if its size is one.
@@ -4587,12 +4094,9 @@ export function squeeze_(self: Tensor, dim: number | readonly number[]): Tensor;
 export function squeeze_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.squeeze_(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.squeeze_dim_(args[0], args[1]);
-  return A.call<Tensor>("squeeze_", T__squeeze_, args);
+  return A.call<Tensor>("squeeze_", $T().squeeze_, args);
 }
 
-const T__sub_ = (): A.Overload[] => [
-  { fn: O.sub_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 0 },
-];
 /**
  * self - alpha * other, with broadcasting and type promotion.
  * Writes into the tensor itself, which is also returned.
@@ -4610,23 +4114,20 @@ export function sub_(options: { input: Tensor | Scalar; other: Tensor | Scalar; 
 export function sub_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
 export function sub_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sub_", T__sub_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("sub_", $T().sub_, [self, other, options]);
     A.bad("sub_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("sub_", T__sub_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("sub_", $T().sub_, [self, other, options]);
     A.operand("sub_", "other", other);
   }
   if (options === undefined) return O.sub_(self, other, 1);
   if (!A.knowsAll("sub_", options, ["alpha"])) {
-    return A.byName("sub_", T__sub_(), [self, other, options]);
+    return A.byName("sub_", $T().sub_, [self, other, options]);
   }
   return O.sub_(self, other, A.option<Scalar>("sub_", options, "alpha", "Scalar", 1));
 }
 
-const T__subtract_ = (): A.Overload[] => [
-  { fn: O.sub_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 0 },
-];
 /**
  * self - alpha * other, with broadcasting and type promotion.
  * Writes into the tensor itself, which is also returned.
@@ -4644,23 +4145,20 @@ export function subtract_(options: { input: Tensor | Scalar; other: Tensor | Sca
 export function subtract_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
 export function subtract_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("subtract_", T__subtract_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("subtract_", $T().subtract_, [self, other, options]);
     A.bad("subtract_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("subtract_", T__subtract_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("subtract_", $T().subtract_, [self, other, options]);
     A.operand("subtract_", "other", other);
   }
   if (options === undefined) return O.sub_(self, other, 1);
   if (!A.knowsAll("subtract_", options, ["alpha"])) {
-    return A.byName("subtract_", T__subtract_(), [self, other, options]);
+    return A.byName("subtract_", $T().subtract_, [self, other, options]);
   }
   return O.sub_(self, other, A.option<Scalar>("subtract_", options, "alpha", "Scalar", 1));
 }
 
-const T__sumToSize: A.Overload[] = [
-  { fn: O.sum_to_size, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * Sums the dimensions that broadcasting from `size` would have added.
  * @example
@@ -4679,12 +4177,9 @@ export function sumToSize(options: { input: Tensor; size: readonly number[] }): 
 export function sumToSize(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.sum_to_size(args[0], size);
-  return A.call<Tensor>("sumToSize", T__sumToSize, args);
+  return A.call<Tensor>("sumToSize", $T().sumToSize, args);
 }
 
-const T__swapaxes_: A.Overload[] = [
-  { fn: O.transpose_, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: 0 },
-];
 /**
  * Two dimensions exchanged.
  * A view: it shares the memory of the tensor.
@@ -4704,12 +4199,9 @@ export function swapaxes_(options: { input: Tensor; dim0: number; dim1: number }
 export function swapaxes_(self: Tensor, dim0: number, dim1: number): Tensor;
 export function swapaxes_(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose_(args[0], args[1], args[2]);
-  return A.call<Tensor>("swapaxes_", T__swapaxes_, args);
+  return A.call<Tensor>("swapaxes_", $T().swapaxes_, args);
 }
 
-const T__swapdims_: A.Overload[] = [
-  { fn: O.transpose_, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: 0 },
-];
 /**
  * Two dimensions exchanged.
  * A view: it shares the memory of the tensor.
@@ -4729,12 +4221,9 @@ export function swapdims_(options: { input: Tensor; dim0: number; dim1: number }
 export function swapdims_(self: Tensor, dim0: number, dim1: number): Tensor;
 export function swapdims_(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose_(args[0], args[1], args[2]);
-  return A.call<Tensor>("swapdims_", T__swapdims_, args);
+  return A.call<Tensor>("swapdims_", $T().swapdims_, args);
 }
 
-const T__t_ = (): A.Overload[] => [
-  { fn: O.t_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * A matrix transposed; vectors and scalars as they are.
  * A view: it shares the memory of the tensor.
@@ -4751,19 +4240,16 @@ export function t_(options: { input: Tensor }): Tensor;
 export function t_(self: Tensor): Tensor;
 export function t_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("t_", T__t_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("t_", $T().t_, [self, options]);
     A.bad("t_", "self", self);
   }
   if (options === undefined) return O.t_(self);
   if (!A.knowsAll("t_", options, [])) {
-    return A.byName("t_", T__t_(), [self, options]);
+    return A.byName("t_", $T().t_, [self, options]);
   }
   return O.t_(self);
 }
 
-const T__tan_ = (): A.Overload[] => [
-  { fn: O.tan_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The tangent of each element, in radians. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -4778,19 +4264,16 @@ export function tan_(options: { input: Tensor }): Tensor;
 export function tan_(self: Tensor): Tensor;
 export function tan_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("tan_", T__tan_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("tan_", $T().tan_, [self, options]);
     A.bad("tan_", "self", self);
   }
   if (options === undefined) return O.tan_(self);
   if (!A.knowsAll("tan_", options, [])) {
-    return A.byName("tan_", T__tan_(), [self, options]);
+    return A.byName("tan_", $T().tan_, [self, options]);
   }
   return O.tan_(self);
 }
 
-const T__tanh_ = (): A.Overload[] => [
-  { fn: O.tanh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * The hyperbolic tangent of each element. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -4805,21 +4288,16 @@ export function tanh_(options: { input: Tensor }): Tensor;
 export function tanh_(self: Tensor): Tensor;
 export function tanh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("tanh_", T__tanh_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("tanh_", $T().tanh_, [self, options]);
     A.bad("tanh_", "self", self);
   }
   if (options === undefined) return O.tanh_(self);
   if (!A.knowsAll("tanh_", options, [])) {
-    return A.byName("tanh_", T__tanh_(), [self, options]);
+    return A.byName("tanh_", $T().tanh_, [self, options]);
   }
   return O.tanh_(self);
 }
 
-const T__to: A.Overload[] = [
-  { fn: O.to, args: [["self","Tensor",REQUIRED], ["dtype","DType",REQUIRED], ["nonBlocking","Bool",false], ["copy","Bool",false], ["memoryFormat","MemoryFormat?",null], ["device","Device?",null]], positional: 4, out: 0 },
-  { fn: O.to_device, args: [["self","Tensor",REQUIRED], ["device","Device?",null], ["dtype","DType?",null], ["nonBlocking","Bool",false], ["copy","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 5, out: 0 },
-  { fn: O.to_other, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED], ["nonBlocking","Bool",false], ["copy","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 4, out: 0 },
-];
 /**
  * The tensor in another dtype; itself when it is so already and `copy` is not set.
  * The tensor on another device, and in another dtype.
@@ -4866,12 +4344,9 @@ export function to(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isDType(args[1]) && typeof args[2] === "boolean") return O.to(args[0], args[1], args[2], false, null, null);
   if (args.length === 4 && args[0] instanceof Tensor && A.isDType(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.to(args[0], args[1], args[2], args[3], null, null);
   if (args.length === 1 && args[0] instanceof Tensor) return O.to_device(args[0], null, null, false, false, null);
-  return A.call<Tensor>("to", T__to, args);
+  return A.call<Tensor>("to", $T().to, args);
 }
 
-const T__transpose_: A.Overload[] = [
-  { fn: O.transpose_, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: 0 },
-];
 /**
  * Two dimensions exchanged.
  * A view: it shares the memory of the tensor.
@@ -4891,12 +4366,9 @@ export function transpose_(options: { input: Tensor; dim0: number; dim1: number 
 export function transpose_(self: Tensor, dim0: number, dim1: number): Tensor;
 export function transpose_(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose_(args[0], args[1], args[2]);
-  return A.call<Tensor>("transpose_", T__transpose_, args);
+  return A.call<Tensor>("transpose_", $T().transpose_, args);
 }
 
-const T__trueDivide_ = (): A.Overload[] => [
-  { fn: O.true_divide_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * self / other as real numbers; the same as `div` without a rounding mode.
  * Writes into the tensor itself, which is also returned.
@@ -4913,23 +4385,20 @@ export function trueDivide_(options: { input: Tensor | Scalar; other: Tensor | S
 export function trueDivide_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function trueDivide_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("trueDivide_", T__trueDivide_(), [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("trueDivide_", $T().trueDivide_, [self, other, options]);
     A.bad("trueDivide_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("trueDivide_", T__trueDivide_(), [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("trueDivide_", $T().trueDivide_, [self, other, options]);
     A.operand("trueDivide_", "other", other);
   }
   if (options === undefined) return O.true_divide_(self, other);
   if (!A.knowsAll("trueDivide_", options, [])) {
-    return A.byName("trueDivide_", T__trueDivide_(), [self, other, options]);
+    return A.byName("trueDivide_", $T().trueDivide_, [self, other, options]);
   }
   return O.true_divide_(self, other);
 }
 
-const T__trunc_ = (): A.Overload[] => [
-  { fn: O.trunc_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * Each element without its fraction. Integers stay as they are.
  * Writes into the tensor itself, which is also returned.
@@ -4944,19 +4413,16 @@ export function trunc_(options: { input: Tensor }): Tensor;
 export function trunc_(self: Tensor): Tensor;
 export function trunc_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("trunc_", T__trunc_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("trunc_", $T().trunc_, [self, options]);
     A.bad("trunc_", "self", self);
   }
   if (options === undefined) return O.trunc_(self);
   if (!A.knowsAll("trunc_", options, [])) {
-    return A.byName("trunc_", T__trunc_(), [self, options]);
+    return A.byName("trunc_", $T().trunc_, [self, options]);
   }
   return O.trunc_(self);
 }
 
-const T__type: A.Overload[] = [
-  { fn: O.type, args: [["self","Tensor",REQUIRED], ["dtype","DType",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * The tensor in another dtype.
  * @example
@@ -4972,12 +4438,9 @@ export function type<const D extends DTypeLike>(options: { input: Tensor; dtype:
 export function type<const D extends DTypeLike>(self: Tensor, dtype: D): OfDType<D>;
 export function type(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isDType(args[1])) return O.type(args[0], args[1]);
-  return A.call<Tensor>("type", T__type, args);
+  return A.call<Tensor>("type", $T().type, args);
 }
 
-const T__typeAs: A.Overload[] = [
-  { fn: O.type_as, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * The tensor in the dtype of another.
  * @example
@@ -4993,12 +4456,9 @@ export function typeAs(options: { input: Tensor; other: Tensor }): Tensor;
 export function typeAs(self: Tensor, other: Tensor): Tensor;
 export function typeAs(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.type_as(args[0], args[1]);
-  return A.call<Tensor>("typeAs", T__typeAs, args);
+  return A.call<Tensor>("typeAs", $T().typeAs, args);
 }
 
-const T__unfold: A.Overload[] = [
-  { fn: O.unfold, args: [["self","Tensor",REQUIRED], ["dimension","Dim",REQUIRED], ["size","Int",REQUIRED], ["step","Int",REQUIRED]], positional: 4, out: 0 },
-];
 /**
  * All windows of a size along a dimension, `step` apart, as a new last dimension.
  * A view: it shares the memory of the tensor.
@@ -5021,12 +4481,9 @@ export function unfold(options: { input: Tensor; dimension: number; size: number
 export function unfold(self: Tensor, dimension: number, size: number, step: number): Tensor;
 export function unfold(...args: unknown[]): Tensor {
   if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2]) && A.isInt(args[3])) return O.unfold(args[0], args[1], args[2], args[3]);
-  return A.call<Tensor>("unfold", T__unfold, args);
+  return A.call<Tensor>("unfold", $T().unfold, args);
 }
 
-const T__uniform_: A.Overload[] = [
-  { fn: O.uniform_, args: [["self","Tensor",REQUIRED], ["from","Float",0], ["to","Float",1], ["generator","Generator?",null]], positional: 3, out: 0 },
-];
 /**
  * Fills with uniform random numbers in [from, to).
  * Writes into the tensor itself, which is also returned.
@@ -5047,12 +4504,9 @@ export function uniform_(options: { input: Tensor; from?: number; to?: number; g
 export function uniform_(self: Tensor, options?: { from?: number; to?: number; generator?: Generator | null }): Tensor;
 export function uniform_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.uniform_(args[0], 0, 1, null);
-  return A.call<Tensor>("uniform_", T__uniform_, args);
+  return A.call<Tensor>("uniform_", $T().uniform_, args);
 }
 
-const T__unsqueeze_: A.Overload[] = [
-  { fn: O.unsqueeze_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * With a new dimension of size one.
  * A view: it shares the memory of the tensor.
@@ -5070,13 +4524,9 @@ export function unsqueeze_(options: A.Either<"dim", "axis", number> & { input: T
 export function unsqueeze_(self: Tensor, dim: number): Tensor;
 export function unsqueeze_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.unsqueeze_(args[0], args[1]);
-  return A.call<Tensor>("unsqueeze_", T__unsqueeze_, args);
+  return A.call<Tensor>("unsqueeze_", $T().unsqueeze_, args);
 }
 
-const T__view: A.Overload[] = [
-  { fn: O.view, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED]], positional: 2, out: 0 },
-  { fn: O.view_dtype, args: [["self","Tensor",REQUIRED], ["dtype","DType",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * The same elements with another shape; one size may be -1. No copy is made.
  * The same bytes read as another dtype; the last dimension grows or shrinks with the element size.
@@ -5106,12 +4556,9 @@ export function view<const D extends DTypeLike>(self: Tensor, dtype: D): OfDType
 export function view(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.view(args[0], size);
-  return A.call<Tensor>("view", T__view, args);
+  return A.call<Tensor>("view", $T().view, args);
 }
 
-const T__viewAs: A.Overload[] = [
-  { fn: O.view_as, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * A view with the shape of another tensor.
  * @example
@@ -5127,13 +4574,9 @@ export function viewAs(options: { input: Tensor; other: Tensor }): Tensor;
 export function viewAs(self: Tensor, other: Tensor): Tensor;
 export function viewAs(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.view_as(args[0], args[1]);
-  return A.call<Tensor>("viewAs", T__viewAs, args);
+  return A.call<Tensor>("viewAs", $T().viewAs, args);
 }
 
-const T__xlogy: A.Overload[] = [
-  { fn: O.xlogy_Tensor, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-  { fn: O.xlogy_Scalar_Other, args: [["self","Tensor",REQUIRED], ["other","Scalar",REQUIRED]], positional: 2, out: 1 },
-];
 /**
  * self * log(other), and 0 where self is 0. Integers give the default float dtype.
  * Each element times the logarithm of a number.
@@ -5159,13 +4602,9 @@ export function xlogy(options: { input: Tensor; other: Scalar; out?: Tensor }): 
 export function xlogy(self: Tensor, other: Scalar, options?: { out?: Tensor }): Tensor;
 export function xlogy(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.xlogy_Tensor(args[0], args[1]);
-  return A.call<Tensor>("xlogy", T__xlogy, args);
+  return A.call<Tensor>("xlogy", $T().xlogy, args);
 }
 
-const T__xlogy_: A.Overload[] = [
-  { fn: O.xlogy_Tensor_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-  { fn: O.xlogy_Scalar_Other_, args: [["self","Tensor",REQUIRED], ["other","Scalar",REQUIRED]], positional: 2, out: 0 },
-];
 /**
  * self * log(other), and 0 where self is 0. Integers give the default float dtype.
  * Each element times the logarithm of a number.
@@ -5190,12 +4629,9 @@ export function xlogy_(options: { input: Tensor; other: Scalar }): Tensor;
 export function xlogy_(self: Tensor, other: Scalar): Tensor;
 export function xlogy_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.xlogy_Tensor_(args[0], args[1]);
-  return A.call<Tensor>("xlogy_", T__xlogy_, args);
+  return A.call<Tensor>("xlogy_", $T().xlogy_, args);
 }
 
-const T__zero_ = (): A.Overload[] => [
-  { fn: O.zero_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * Every element set to zero.
  * Writes into the tensor itself, which is also returned.
@@ -5210,12 +4646,588 @@ export function zero_(options: { input: Tensor }): Tensor;
 export function zero_(self: Tensor): Tensor;
 export function zero_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("zero_", T__zero_(), [self, options]);
+    if (A.goesByTable(self)) return A.byName("zero_", $T().zero_, [self, options]);
     A.bad("zero_", "self", self);
   }
   if (options === undefined) return O.zero_(self);
   if (!A.knowsAll("zero_", options, [])) {
-    return A.byName("zero_", T__zero_(), [self, options]);
+    return A.byName("zero_", $T().zero_, [self, options]);
   }
   return O.zero_(self);
+}
+
+function $T_make() {
+  return {
+    abs_: [
+      { fn: O.abs_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    acos_: [
+      { fn: O.acos_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    acosh_: [
+      { fn: O.acosh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    add_: [
+      { fn: O.add_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 0 },
+    ],
+    addbmm_: [
+      { fn: O.addbmm_, args: [["self","Tensor",REQUIRED], ["batch1","Tensor",REQUIRED], ["batch2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 0 },
+    ],
+    addcdiv_: [
+      { fn: O.addcdiv_, args: [["self","Tensor",REQUIRED], ["tensor1","Tensor",REQUIRED], ["tensor2","Tensor",REQUIRED], ["value","Scalar",1]], positional: 3, out: 0 },
+    ],
+    addcmul_: [
+      { fn: O.addcmul_, args: [["self","Tensor",REQUIRED], ["tensor1","Tensor",REQUIRED], ["tensor2","Tensor",REQUIRED], ["value","Scalar",1]], positional: 3, out: 0 },
+    ],
+    addmm_: [
+      { fn: O.addmm_, args: [["self","Tensor",REQUIRED], ["mat1","Tensor",REQUIRED], ["mat2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 0 },
+    ],
+    addmv_: [
+      { fn: O.addmv_, args: [["self","Tensor",REQUIRED], ["mat","Tensor",REQUIRED], ["vec","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 0 },
+    ],
+    addr_: [
+      { fn: O.addr_, args: [["self","Tensor",REQUIRED], ["vec1","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 0 },
+    ],
+    arccos_: [
+      { fn: O.acos_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    arccosh_: [
+      { fn: O.acosh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    arcsin_: [
+      { fn: O.asin_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    arcsinh_: [
+      { fn: O.asinh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    arctan_: [
+      { fn: O.atan_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    arctan2_: [
+      { fn: O.atan2_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+    ],
+    arctanh_: [
+      { fn: O.atanh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    asStrided_: [
+      { fn: O.as_strided_, args: [["self","Tensor",REQUIRED], ["size","Sizes",REQUIRED], ["stride","Sizes",REQUIRED], ["storageOffset","Int?",null]], positional: 4, out: 0 },
+    ],
+    asin_: [
+      { fn: O.asin_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    asinh_: [
+      { fn: O.asinh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    atan_: [
+      { fn: O.atan_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    atan2_: [
+      { fn: O.atan2_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+    ],
+    atanh_: [
+      { fn: O.atanh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    baddbmm_: [
+      { fn: O.baddbmm_, args: [["self","Tensor",REQUIRED], ["batch1","Tensor",REQUIRED], ["batch2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 0 },
+    ],
+    bernoulli_: [
+      { fn: O.bernoulli_Tensor_, args: [["self","Tensor",REQUIRED], ["p","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 2, out: 0 },
+      { fn: O.bernoulli_float_, args: [["self","Tensor",REQUIRED], ["p","Float",0.5], ["generator","Generator?",null]], positional: 2, out: 0 },
+    ],
+    bfloat16: [
+      { fn: O.bfloat16, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
+    ],
+    bitwiseAnd_: [
+      { fn: O.bitwise_and_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+    ],
+    bitwiseNot_: [
+      { fn: O.bitwise_not_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    bitwiseOr_: [
+      { fn: O.bitwise_or_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+    ],
+    bitwiseXor_: [
+      { fn: O.bitwise_xor_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+    ],
+    bool: [
+      { fn: O.bool, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
+    ],
+    byte: [
+      { fn: O.byte, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
+    ],
+    cauchy_: [
+      { fn: O.cauchy_, args: [["self","Tensor",REQUIRED], ["median","Float",0], ["sigma","Float",1], ["generator","Generator?",null]], positional: 3, out: 0 },
+    ],
+    cdouble: [
+      { fn: O.cdouble, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
+    ],
+    ceil_: [
+      { fn: O.ceil_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    cfloat: [
+      { fn: O.cfloat, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
+    ],
+    char: [
+      { fn: O.char, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
+    ],
+    clamp_: [
+      { fn: O.clamp_Tensor_, args: [["self","Tensor",REQUIRED], ["min","Tensor?",null], ["max","Tensor?",null]], positional: 3, out: 0 },
+      { fn: O.clamp_, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: 0 },
+    ],
+    clampMax_: [
+      { fn: O.clamp_max_, args: [["self","Tensor",REQUIRED], ["max","Scalar",REQUIRED]], positional: 2, out: 0 },
+      { fn: O.clamp_max_Tensor_, args: [["self","Tensor",REQUIRED], ["max","Tensor",REQUIRED]], positional: 2, out: 0 },
+    ],
+    clampMin_: [
+      { fn: O.clamp_min_, args: [["self","Tensor",REQUIRED], ["min","Scalar",REQUIRED]], positional: 2, out: 0 },
+      { fn: O.clamp_min_Tensor_, args: [["self","Tensor",REQUIRED], ["min","Tensor",REQUIRED]], positional: 2, out: 0 },
+    ],
+    clip_: [
+      { fn: O.clamp_Tensor_, args: [["self","Tensor",REQUIRED], ["min","Tensor?",null], ["max","Tensor?",null]], positional: 3, out: 0 },
+      { fn: O.clamp_, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: 0 },
+    ],
+    contiguous: [
+      { fn: O.contiguous, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
+    ],
+    copy_: [
+      { fn: O.copy_, args: [["self","Tensor",REQUIRED], ["src","Tensor",REQUIRED], ["nonBlocking","Bool",false]], positional: 3, out: 0 },
+    ],
+    copysign_: [
+      { fn: O.copysign_, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+    ],
+    cos_: [
+      { fn: O.cos_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    cosh_: [
+      { fn: O.cosh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    cpu: [
+      { fn: O.cpu, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
+    ],
+    cuda: [
+      { fn: O.cuda, args: [["self","Tensor",REQUIRED], ["device","Device?",null], ["nonBlocking","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 3, out: 0 },
+    ],
+    cumprod_: [
+      { fn: O.cumprod_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 2, out: 0 },
+    ],
+    cumsum_: [
+      { fn: O.cumsum_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 2, out: 0 },
+    ],
+    deg2rad_: [
+      { fn: O.deg2rad_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    detach_: [
+      { fn: O.detach_inplace_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    digamma_: [
+      { fn: O.digamma_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    div_: [
+      { fn: O.div_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["roundingMode","String?",null]], positional: 2, out: 0 },
+    ],
+    divide_: [
+      { fn: O.div_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["roundingMode","String?",null]], positional: 2, out: 0 },
+    ],
+    double: [
+      { fn: O.double, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
+    ],
+    eq_: [
+      { fn: O.eq_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+    ],
+    erf_: [
+      { fn: O.erf_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    erfc_: [
+      { fn: O.erfc_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    erfinv_: [
+      { fn: O.erfinv_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    exp_: [
+      { fn: O.exp_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    exp2_: [
+      { fn: O.exp2_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    expand: [
+      { fn: O.expand, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["implicit","Bool",false]], positional: 2, out: 0 },
+    ],
+    expandAs: [
+      { fn: O.expand_as, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+    ],
+    expm1_: [
+      { fn: O.expm1_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    exponential_: [
+      { fn: O.exponential_, args: [["self","Tensor",REQUIRED], ["lambd","Float",1], ["generator","Generator?",null]], positional: 2, out: 0 },
+    ],
+    fill_: [
+      { fn: O.fill_, args: [["self","Tensor",REQUIRED], ["value","Scalar",REQUIRED]], positional: 2, out: 0 },
+      { fn: O.fill_Tensor_, args: [["self","Tensor",REQUIRED], ["value","Tensor",REQUIRED]], positional: 2, out: 0 },
+    ],
+    fix_: [
+      { fn: O.trunc_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    float: [
+      { fn: O.float, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
+    ],
+    floor_: [
+      { fn: O.floor_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    floorDivide_: [
+      { fn: O.floor_divide_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+    ],
+    fmod_: [
+      { fn: O.fmod_, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+    ],
+    frac_: [
+      { fn: O.frac_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    gcd_: [
+      { fn: O.gcd_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+    ],
+    ge_: [
+      { fn: O.ge_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+    ],
+    geometric_: [
+      { fn: O.geometric_, args: [["self","Tensor",REQUIRED], ["p","Float",REQUIRED], ["generator","Generator?",null]], positional: 2, out: 0 },
+    ],
+    greater_: [
+      { fn: O.gt_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+    ],
+    greaterEqual_: [
+      { fn: O.ge_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+    ],
+    gt_: [
+      { fn: O.gt_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+    ],
+    half: [
+      { fn: O.half, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
+    ],
+    heaviside_: [
+      { fn: O.heaviside_, args: [["self","Tensor",REQUIRED], ["values","Tensor",REQUIRED]], positional: 2, out: 0 },
+    ],
+    hypot_: [
+      { fn: O.hypot_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+    ],
+    indexAdd_: [
+      { fn: O.index_add_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED], ["alpha","Scalar",1]], positional: 4, out: 0 },
+    ],
+    indexCopy_: [
+      { fn: O.index_copy_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED]], positional: 4, out: 0 },
+    ],
+    indexFill_: [
+      { fn: O.index_fill_int_Tensor_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Tensor",REQUIRED]], positional: 4, out: 0 },
+      { fn: O.index_fill_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: 0 },
+    ],
+    indexPut_: [
+      { fn: O.index_put_, args: [["self","Tensor",REQUIRED], ["indices","Tensor?[]",REQUIRED], ["values","Tensor",REQUIRED], ["accumulate","Bool",false]], positional: 4, out: 0 },
+    ],
+    int: [
+      { fn: O.int, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
+    ],
+    isContiguous: [
+      { fn: O.is_contiguous, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
+    ],
+    isPinned: [
+      { fn: O.is_pinned, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    isSetTo: [
+      { fn: O.is_set_to, args: [["self","Tensor",REQUIRED], ["tensor","Tensor",REQUIRED]], positional: 2, out: 0 },
+    ],
+    lcm_: [
+      { fn: O.lcm_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+    ],
+    ldexp_: [
+      { fn: O.ldexp_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+    ],
+    le_: [
+      { fn: O.le_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+    ],
+    lerp_: [
+      { fn: O.lerp_, args: [["self","Tensor",REQUIRED], ["end","Tensor",REQUIRED], ["weight","Tensor|Scalar",REQUIRED]], positional: 3, out: 0 },
+    ],
+    less_: [
+      { fn: O.lt_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+    ],
+    lessEqual_: [
+      { fn: O.le_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+    ],
+    lgamma_: [
+      { fn: O.lgamma_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    log_: [
+      { fn: O.log_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    log10_: [
+      { fn: O.log10_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    log1p_: [
+      { fn: O.log1p_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    log2_: [
+      { fn: O.log2_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    logNormal_: [
+      { fn: O.log_normal_, args: [["self","Tensor",REQUIRED], ["mean","Float",1], ["std","Float",2], ["generator","Generator?",null]], positional: 3, out: 0 },
+    ],
+    logicalAnd_: [
+      { fn: O.logical_and_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+    ],
+    logicalNot_: [
+      { fn: O.logical_not_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    logicalOr_: [
+      { fn: O.logical_or_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+    ],
+    logicalXor_: [
+      { fn: O.logical_xor_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+    ],
+    logit_: [
+      { fn: O.logit_, args: [["self","Tensor",REQUIRED], ["eps","Float?",null]], positional: 2, out: 0 },
+    ],
+    long: [
+      { fn: O.long, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
+    ],
+    lt_: [
+      { fn: O.lt_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+    ],
+    maskedFill_: [
+      { fn: O.masked_fill_Tensor_, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["value","Tensor",REQUIRED]], positional: 3, out: 0 },
+      { fn: O.masked_fill_, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["value","Scalar",REQUIRED]], positional: 3, out: 0 },
+    ],
+    maskedScatter_: [
+      { fn: O.masked_scatter_, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["source","Tensor",REQUIRED]], positional: 3, out: 0 },
+    ],
+    mul_: [
+      { fn: O.mul_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+    ],
+    multiply_: [
+      { fn: O.mul_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+    ],
+    nanToNum_: [
+      { fn: O.nan_to_num_, args: [["self","Tensor",REQUIRED], ["nan","Float?",null], ["posinf","Float?",null], ["neginf","Float?",null]], positional: 4, out: 0 },
+    ],
+    ne_: [
+      { fn: O.ne_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+    ],
+    neg_: [
+      { fn: O.neg_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    negative_: [
+      { fn: O.neg_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    newEmpty: [
+      { fn: O.new_empty, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 0, layout: true },
+    ],
+    newEmptyStrided: [
+      { fn: O.new_empty_strided, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["stride","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 0, layout: true },
+    ],
+    newFull: [
+      { fn: O.new_full, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["fillValue","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 0, layout: true },
+    ],
+    newOnes: [
+      { fn: O.new_ones, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 0, layout: true },
+    ],
+    newZeros: [
+      { fn: O.new_zeros, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 0, layout: true },
+    ],
+    nextafter_: [
+      { fn: O.nextafter_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+    ],
+    normal_: [
+      { fn: O.normal_inplace_, args: [["self","Tensor",REQUIRED], ["mean","Float",0], ["std","Float",1], ["generator","Generator?",null]], positional: 3, out: 0 },
+    ],
+    notEqual_: [
+      { fn: O.ne_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+    ],
+    pinMemory: [
+      { fn: O.pin_memory, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    polygamma: [
+      { fn: O.polygamma_method, args: [["self","Tensor",REQUIRED], ["n","Int",REQUIRED]], positional: 2, out: 0 },
+    ],
+    polygamma_: [
+      { fn: O.polygamma_method_, args: [["self","Tensor",REQUIRED], ["n","Int",REQUIRED]], positional: 2, out: 0 },
+    ],
+    pow: [
+      { fn: O.pow_Tensor, args: [["self","Tensor",REQUIRED], ["exponent","Tensor",REQUIRED]], positional: 2, out: 1 },
+      { fn: O.pow, args: [["self","Tensor",REQUIRED], ["exponent","Scalar",REQUIRED]], positional: 2, out: 1 },
+    ],
+    pow_: [
+      { fn: O.pow_Tensor_, args: [["self","Tensor",REQUIRED], ["exponent","Tensor",REQUIRED]], positional: 2, out: 0 },
+      { fn: O.pow_, args: [["self","Tensor",REQUIRED], ["exponent","Scalar",REQUIRED]], positional: 2, out: 0 },
+    ],
+    put_: [
+      { fn: O.put_, args: [["self","Tensor",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED], ["accumulate","Bool",false]], positional: 4, out: 0 },
+    ],
+    rad2deg_: [
+      { fn: O.rad2deg_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    random_: [
+      { fn: O.random_, args: [["self","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 1, out: 0 },
+      { fn: O.random_to_, args: [["self","Tensor",REQUIRED], ["to","Scalar",REQUIRED], ["generator","Generator?",null]], positional: 2, out: 0 },
+      { fn: O.random_from_, args: [["self","Tensor",REQUIRED], ["from","Scalar",REQUIRED], ["to","Scalar?",null], ["generator","Generator?",null]], positional: 3, out: 0 },
+    ],
+    reciprocal_: [
+      { fn: O.reciprocal_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    relu_: [
+      { fn: O.relu_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    remainder: [
+      { fn: O.remainder, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+    ],
+    remainder_: [
+      { fn: O.remainder_, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+    ],
+    repeat: [
+      { fn: O.repeat, args: [["self","Tensor",REQUIRED], ["repeats","Sizes",REQUIRED]], positional: 2, out: 0 },
+    ],
+    repeatInterleave: [
+      { fn: O.repeat_interleave_self_int, args: [["self","Tensor",REQUIRED], ["repeats","Int",REQUIRED], ["dim","Dim?",null], ["outputSize","Int?",null]], positional: 3, out: 0 },
+      { fn: O.repeat_interleave_self_Tensor, args: [["self","Tensor",REQUIRED], ["repeats","Tensor|Index",REQUIRED], ["dim","Dim?",null], ["outputSize","Int?",null]], positional: 3, out: 0 },
+    ],
+    reshapeAs: [
+      { fn: O.reshape_as, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+    ],
+    resize_: [
+      { fn: O.resize_, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 2, out: 0 },
+    ],
+    resizeAs_: [
+      { fn: O.resize_as_, args: [["self","Tensor",REQUIRED], ["theTemplate","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 2, out: 0 },
+    ],
+    round_: [
+      { fn: O.round_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+      { fn: O.round_decimals_, args: [["self","Tensor",REQUIRED], ["decimals","Int",REQUIRED]], positional: 1, out: 0 },
+    ],
+    rsqrt_: [
+      { fn: O.rsqrt_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    scatter_: [
+      { fn: O.scatter_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: 0 },
+      { fn: O.scatter_value_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: 0 },
+      { fn: O.scatter_reduce_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED], ["reduce","String",REQUIRED]], positional: 4, out: 0 },
+      { fn: O.scatter_value_reduce_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED], ["reduce","String",REQUIRED]], positional: 4, out: 0 },
+    ],
+    scatterAdd_: [
+      { fn: O.scatter_add_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: 0 },
+    ],
+    set_: [
+      { fn: O.set_, args: [["self","Tensor",REQUIRED], ["source","Source?",null], ["storageOffset","Int",0], ["size","Dims?",null], ["stride","Dims?",null]], positional: 5, out: 0 },
+    ],
+    sgn_: [
+      { fn: O.sgn_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    short: [
+      { fn: O.short, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
+    ],
+    sigmoid_: [
+      { fn: O.sigmoid_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    sign_: [
+      { fn: O.sign_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    sin_: [
+      { fn: O.sin_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    sinc_: [
+      { fn: O.sinc_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    sinh_: [
+      { fn: O.sinh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    slice: [
+      { fn: O.slice, args: [["self","Tensor",REQUIRED], ["dim","Dim",0], ["start","Int?",null], ["end","Int?",null], ["step","Int",1]], positional: 5, out: 0 },
+    ],
+    sqrt_: [
+      { fn: O.sqrt_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    square_: [
+      { fn: O.square_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    squeeze_: [
+      { fn: O.squeeze_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+      { fn: O.squeeze_dim_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 0 },
+      { fn: O.squeeze_dims_, args: [["self","Tensor",REQUIRED], ["dim","Dims",REQUIRED]], positional: 2, out: 0 },
+    ],
+    sub_: [
+      { fn: O.sub_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 0 },
+    ],
+    subtract_: [
+      { fn: O.sub_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 0 },
+    ],
+    sumToSize: [
+      { fn: O.sum_to_size, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED]], positional: 2, out: 0 },
+    ],
+    swapaxes_: [
+      { fn: O.transpose_, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: 0 },
+    ],
+    swapdims_: [
+      { fn: O.transpose_, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: 0 },
+    ],
+    t_: [
+      { fn: O.t_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    tan_: [
+      { fn: O.tan_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    tanh_: [
+      { fn: O.tanh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    to: [
+      { fn: O.to, args: [["self","Tensor",REQUIRED], ["dtype","DType",REQUIRED], ["nonBlocking","Bool",false], ["copy","Bool",false], ["memoryFormat","MemoryFormat?",null], ["device","Device?",null]], positional: 4, out: 0 },
+      { fn: O.to_device, args: [["self","Tensor",REQUIRED], ["device","Device?",null], ["dtype","DType?",null], ["nonBlocking","Bool",false], ["copy","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 5, out: 0 },
+      { fn: O.to_other, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED], ["nonBlocking","Bool",false], ["copy","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 4, out: 0 },
+    ],
+    transpose_: [
+      { fn: O.transpose_, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: 0 },
+    ],
+    trueDivide_: [
+      { fn: O.true_divide_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+    ],
+    trunc_: [
+      { fn: O.trunc_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    type: [
+      { fn: O.type, args: [["self","Tensor",REQUIRED], ["dtype","DType",REQUIRED]], positional: 2, out: 0 },
+    ],
+    typeAs: [
+      { fn: O.type_as, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+    ],
+    unfold: [
+      { fn: O.unfold, args: [["self","Tensor",REQUIRED], ["dimension","Dim",REQUIRED], ["size","Int",REQUIRED], ["step","Int",REQUIRED]], positional: 4, out: 0 },
+    ],
+    uniform_: [
+      { fn: O.uniform_, args: [["self","Tensor",REQUIRED], ["from","Float",0], ["to","Float",1], ["generator","Generator?",null]], positional: 3, out: 0 },
+    ],
+    unsqueeze_: [
+      { fn: O.unsqueeze_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 0 },
+    ],
+    view: [
+      { fn: O.view, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED]], positional: 2, out: 0 },
+      { fn: O.view_dtype, args: [["self","Tensor",REQUIRED], ["dtype","DType",REQUIRED]], positional: 2, out: 0 },
+    ],
+    viewAs: [
+      { fn: O.view_as, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+    ],
+    xlogy: [
+      { fn: O.xlogy_Tensor, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+      { fn: O.xlogy_Scalar_Other, args: [["self","Tensor",REQUIRED], ["other","Scalar",REQUIRED]], positional: 2, out: 1 },
+    ],
+    xlogy_: [
+      { fn: O.xlogy_Tensor_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+      { fn: O.xlogy_Scalar_Other_, args: [["self","Tensor",REQUIRED], ["other","Scalar",REQUIRED]], positional: 2, out: 0 },
+    ],
+    zero_: [
+      { fn: O.zero_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+  } satisfies Record<string, A.Overload[]>;
+}
+
+let $T_made: ReturnType<typeof $T_make> | undefined;
+
+function $T(): ReturnType<typeof $T_make> {
+  $T_made ??= $T_make();
+  return $T_made;
 }

@@ -17,9 +17,6 @@ import * as O from "./ops.ts";
 
 const REQUIRED = A.REQUIRED;
 
-const T_nn_functional_dropout: A.Overload[] = [
-  { fn: O.nn_functional_dropout, args: [["input","Tensor",REQUIRED], ["p","Float",0.5], ["training","Bool",true], ["inplace","Bool",false]], positional: 4, out: 0 },
-];
 /**
  * Zeroes each element with probability p and divides the others by 1 - p, when `training`.
  * @throws ValueError when p is no probability
@@ -40,12 +37,9 @@ export function nn_functional_dropout(options: { input: Tensor; p?: number; trai
 export function nn_functional_dropout(input: Tensor, options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
 export function nn_functional_dropout(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_dropout(args[0], 0.5, true, false);
-  return A.call<Tensor>("dropout", T_nn_functional_dropout, args);
+  return A.call<Tensor>("dropout", $T().nn_functional_dropout, args);
 }
 
-const T_nn_functional_huberLoss: A.Overload[] = [
-  { fn: O.nn_functional_huber_loss, args: [["input","Tensor",REQUIRED], ["target","Tensor",REQUIRED], ["reduction","String","mean"], ["delta","Float",1], ["weight","Tensor?",null]], positional: 5, out: 0 },
-];
 /**
  * Half of the squared distances of input and target up to `delta`, straight on beyond it. Their mean,
  * their sum, or (`reduction` "none") each of them.
@@ -74,12 +68,9 @@ export function nn_functional_huberLoss<C extends Td>(options: { input: C; targe
 export function nn_functional_huberLoss(input: Tensor, target: Tensor, options?: { reduction?: string; delta?: number; weight?: Tensor | null }): Tensor;
 export function nn_functional_huberLoss(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_huber_loss(args[0], args[1], "mean", 1, null);
-  return A.call<Tensor>("huberLoss", T_nn_functional_huberLoss, args);
+  return A.call<Tensor>("huberLoss", $T().nn_functional_huberLoss, args);
 }
 
-const T_nn_functional_l1Loss: A.Overload[] = [
-  { fn: O.nn_functional_l1_loss, args: [["input","Tensor",REQUIRED], ["target","Tensor",REQUIRED], ["sizeAverage","Bool?",null], ["reduce","Bool?",null], ["reduction","String","mean"], ["weight","Tensor?",null]], positional: 6, out: 0 },
-];
 /**
  * The distances of input and target: their mean, their sum, or (`reduction` "none") each of them.
  * @throws ValueError for an unknown reduction
@@ -109,12 +100,9 @@ export function nn_functional_l1Loss<C extends Td>(options: { input: C; target: 
 export function nn_functional_l1Loss(input: Tensor, target: Tensor, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
 export function nn_functional_l1Loss(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_l1_loss(args[0], args[1], null, null, "mean", null);
-  return A.call<Tensor>("l1Loss", T_nn_functional_l1Loss, args);
+  return A.call<Tensor>("l1Loss", $T().nn_functional_l1Loss, args);
 }
 
-const T_nn_functional_layerNorm: A.Overload[] = [
-  { fn: O.nn_functional_layer_norm, args: [["input","Tensor",REQUIRED], ["normalizedShape","Sizes",REQUIRED], ["weight","Tensor?",null], ["bias","Tensor?",null], ["eps","Float",0.00001]], positional: 5, out: 0 },
-];
 /**
  * Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts.
  * @throws RuntimeError unless the input's last dimensions are `normalizedShape`
@@ -136,12 +124,9 @@ export function nn_functional_layerNorm(options: { input: Tensor; normalizedShap
 /** Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts. @torch torch.nn.functional.layer_norm */
 export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], options?: { weight?: Tensor | null; bias?: Tensor | null; eps?: number }): Tensor;
 export function nn_functional_layerNorm(...args: unknown[]): Tensor {
-  return A.call<Tensor>("layerNorm", T_nn_functional_layerNorm, args);
+  return A.call<Tensor>("layerNorm", $T().nn_functional_layerNorm, args);
 }
 
-const T_nn_functional_linear: A.Overload[] = [
-  { fn: O.nn_functional_linear, args: [["input","Tensor",REQUIRED], ["weight","Tensor",REQUIRED], ["bias","Tensor?",null]], positional: 3, out: 0 },
-];
 /**
  * input @ weight^T + bias, for a weight of shape (out, in) or (in).
  * @throws RuntimeError when the sizes do not fit or the dtypes differ
@@ -160,12 +145,9 @@ export function nn_functional_linear(options: { input: Tensor; weight: Tensor; b
 export function nn_functional_linear(input: Tensor, weight: Tensor, options?: { bias?: Tensor | null }): Tensor;
 export function nn_functional_linear(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_linear(args[0], args[1], null);
-  return A.call<Tensor>("linear", T_nn_functional_linear, args);
+  return A.call<Tensor>("linear", $T().nn_functional_linear, args);
 }
 
-const T_nn_functional_logSoftmax: A.Overload[] = [
-  { fn: O.nn_functional_log_softmax, args: [["input","Tensor",REQUIRED], ["dim","Dim?",null], ["dtype","DType?",null]], positional: 2, out: 0 },
-];
 /**
  * The logarithm of softmax along `dim`.
  * @example
@@ -181,12 +163,9 @@ export function nn_functional_logSoftmax(options: { input: Tensor; dim?: number 
 export function nn_functional_logSoftmax(input: Tensor, options?: { dim?: number | null; axis?: number | null; dtype?: DTypeLike | null }): Tensor;
 export function nn_functional_logSoftmax(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_log_softmax(args[0], null, null);
-  return A.call<Tensor>("logSoftmax", T_nn_functional_logSoftmax, args);
+  return A.call<Tensor>("logSoftmax", $T().nn_functional_logSoftmax, args);
 }
 
-const T_nn_functional_mseLoss: A.Overload[] = [
-  { fn: O.nn_functional_mse_loss, args: [["input","Tensor",REQUIRED], ["target","Tensor",REQUIRED], ["sizeAverage","Bool?",null], ["reduce","Bool?",null], ["reduction","String","mean"], ["weight","Tensor?",null]], positional: 6, out: 0 },
-];
 /**
  * The squared differences of input and target: their mean, their sum, or (`reduction` "none") each of
  * them.
@@ -217,12 +196,9 @@ export function nn_functional_mseLoss<C extends Td>(options: { input: C; target:
 export function nn_functional_mseLoss(input: Tensor, target: Tensor, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
 export function nn_functional_mseLoss(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_mse_loss(args[0], args[1], null, null, "mean", null);
-  return A.call<Tensor>("mseLoss", T_nn_functional_mseLoss, args);
+  return A.call<Tensor>("mseLoss", $T().nn_functional_mseLoss, args);
 }
 
-const T_nn_functional_relu: A.Overload[] = [
-  { fn: O.nn_functional_relu, args: [["input","Tensor",REQUIRED], ["inplace","Bool",false]], positional: 2, out: 0 },
-];
 /**
  * Each element, or zero where it is negative.
  * @example
@@ -239,12 +215,9 @@ export function nn_functional_relu(input: Tensor, options?: { inplace?: boolean 
 export function nn_functional_relu(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_relu(args[0], false);
   if (args.length === 2 && args[0] instanceof Tensor && typeof args[1] === "boolean") return O.nn_functional_relu(args[0], args[1]);
-  return A.call<Tensor>("relu", T_nn_functional_relu, args);
+  return A.call<Tensor>("relu", $T().nn_functional_relu, args);
 }
 
-const T_nn_functional_relu_: A.Overload[] = [
-  { fn: O.nn_functional_relu_, args: [["input","Tensor",REQUIRED]], positional: 1, out: 0 },
-];
 /**
  * Replaces the negative elements of a tensor by zero.
  * @example
@@ -258,12 +231,9 @@ export function nn_functional_relu_(options: { input: Tensor }): Tensor;
 export function nn_functional_relu_(input: Tensor): Tensor;
 export function nn_functional_relu_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_relu_(args[0]);
-  return A.call<Tensor>("relu_", T_nn_functional_relu_, args);
+  return A.call<Tensor>("relu_", $T().nn_functional_relu_, args);
 }
 
-const T_nn_functional_smoothL1Loss: A.Overload[] = [
-  { fn: O.nn_functional_smooth_l1_loss, args: [["input","Tensor",REQUIRED], ["target","Tensor",REQUIRED], ["sizeAverage","Bool?",null], ["reduce","Bool?",null], ["reduction","String","mean"], ["beta","Float",1]], positional: 6, out: 0 },
-];
 /**
  * The distances of input and target, less half of `beta`; below `beta` half of their squares divided by
  * it. Their mean, their sum, or (`reduction` "none") each of them.
@@ -294,12 +264,9 @@ export function nn_functional_smoothL1Loss<C extends Td>(options: { input: C; ta
 export function nn_functional_smoothL1Loss(input: Tensor, target: Tensor, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; beta?: number }): Tensor;
 export function nn_functional_smoothL1Loss(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_smooth_l1_loss(args[0], args[1], null, null, "mean", 1);
-  return A.call<Tensor>("smoothL1Loss", T_nn_functional_smoothL1Loss, args);
+  return A.call<Tensor>("smoothL1Loss", $T().nn_functional_smoothL1Loss, args);
 }
 
-const T_nn_functional_softmax: A.Overload[] = [
-  { fn: O.nn_functional_softmax, args: [["input","Tensor",REQUIRED], ["dim","Dim?",null], ["dtype","DType?",null]], positional: 2, out: 0 },
-];
 /**
  * exp(x) divided by its sum along `dim`.
  * @example
@@ -319,12 +286,9 @@ export function nn_functional_softmax<C extends Td>(options: { input: C; dim: nu
 export function nn_functional_softmax(input: Tensor, options?: { dim?: number | null; axis?: number | null; dtype?: DTypeLike | null }): Tensor;
 export function nn_functional_softmax(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_softmax(args[0], null, null);
-  return A.call<Tensor>("softmax", T_nn_functional_softmax, args);
+  return A.call<Tensor>("softmax", $T().nn_functional_softmax, args);
 }
 
-const T_nn_functional_softmin: A.Overload[] = [
-  { fn: O.nn_functional_softmin, args: [["input","Tensor",REQUIRED], ["dim","Dim?",null], ["dtype","DType?",null]], positional: 2, out: 0 },
-];
 /**
  * Softmax of the negated input along `dim`.
  * @example
@@ -340,12 +304,9 @@ export function nn_functional_softmin(options: { input: Tensor; dim?: number | n
 export function nn_functional_softmin(input: Tensor, options?: { dim?: number | null; axis?: number | null; dtype?: DTypeLike | null }): Tensor;
 export function nn_functional_softmin(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_softmin(args[0], null, null);
-  return A.call<Tensor>("softmin", T_nn_functional_softmin, args);
+  return A.call<Tensor>("softmin", $T().nn_functional_softmin, args);
 }
 
-const T_linalg_vectorNorm: A.Overload[] = [
-  { fn: O.linalg_vector_norm, args: [["self","Tensor",REQUIRED], ["ord","Scalar",2], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 4, out: 1 },
-];
 /**
  * The norm of order `ord` of the elements, as of one vector, over one or several dimensions, all of
  * them without a dimension: the root of that order of the sum of the powers of their sizes; the number
@@ -369,7 +330,7 @@ export function linalg_vectorNorm(options: { input: Tensor; ord?: Scalar; dim?: 
 export function linalg_vectorNorm(self: Tensor, options?: { ord?: Scalar; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function linalg_vectorNorm(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.linalg_vector_norm(args[0], 2, null, false, null);
-  return A.call<Tensor>("vectorNorm", T_linalg_vectorNorm, args);
+  return A.call<Tensor>("vectorNorm", $T().linalg_vectorNorm, args);
 }
 
 /** The functions of torch.nn.functional. */
@@ -392,3 +353,54 @@ export const namespace_nn_functional = {
 export const namespace_linalg = {
   vectorNorm: linalg_vectorNorm,
 } as const;
+
+function $T_make() {
+  return {
+    nn_functional_dropout: [
+      { fn: O.nn_functional_dropout, args: [["input","Tensor",REQUIRED], ["p","Float",0.5], ["training","Bool",true], ["inplace","Bool",false]], positional: 4, out: 0 },
+    ],
+    nn_functional_huberLoss: [
+      { fn: O.nn_functional_huber_loss, args: [["input","Tensor",REQUIRED], ["target","Tensor",REQUIRED], ["reduction","String","mean"], ["delta","Float",1], ["weight","Tensor?",null]], positional: 5, out: 0 },
+    ],
+    nn_functional_l1Loss: [
+      { fn: O.nn_functional_l1_loss, args: [["input","Tensor",REQUIRED], ["target","Tensor",REQUIRED], ["sizeAverage","Bool?",null], ["reduce","Bool?",null], ["reduction","String","mean"], ["weight","Tensor?",null]], positional: 6, out: 0 },
+    ],
+    nn_functional_layerNorm: [
+      { fn: O.nn_functional_layer_norm, args: [["input","Tensor",REQUIRED], ["normalizedShape","Sizes",REQUIRED], ["weight","Tensor?",null], ["bias","Tensor?",null], ["eps","Float",0.00001]], positional: 5, out: 0 },
+    ],
+    nn_functional_linear: [
+      { fn: O.nn_functional_linear, args: [["input","Tensor",REQUIRED], ["weight","Tensor",REQUIRED], ["bias","Tensor?",null]], positional: 3, out: 0 },
+    ],
+    nn_functional_logSoftmax: [
+      { fn: O.nn_functional_log_softmax, args: [["input","Tensor",REQUIRED], ["dim","Dim?",null], ["dtype","DType?",null]], positional: 2, out: 0 },
+    ],
+    nn_functional_mseLoss: [
+      { fn: O.nn_functional_mse_loss, args: [["input","Tensor",REQUIRED], ["target","Tensor",REQUIRED], ["sizeAverage","Bool?",null], ["reduce","Bool?",null], ["reduction","String","mean"], ["weight","Tensor?",null]], positional: 6, out: 0 },
+    ],
+    nn_functional_relu: [
+      { fn: O.nn_functional_relu, args: [["input","Tensor",REQUIRED], ["inplace","Bool",false]], positional: 2, out: 0 },
+    ],
+    nn_functional_relu_: [
+      { fn: O.nn_functional_relu_, args: [["input","Tensor",REQUIRED]], positional: 1, out: 0 },
+    ],
+    nn_functional_smoothL1Loss: [
+      { fn: O.nn_functional_smooth_l1_loss, args: [["input","Tensor",REQUIRED], ["target","Tensor",REQUIRED], ["sizeAverage","Bool?",null], ["reduce","Bool?",null], ["reduction","String","mean"], ["beta","Float",1]], positional: 6, out: 0 },
+    ],
+    nn_functional_softmax: [
+      { fn: O.nn_functional_softmax, args: [["input","Tensor",REQUIRED], ["dim","Dim?",null], ["dtype","DType?",null]], positional: 2, out: 0 },
+    ],
+    nn_functional_softmin: [
+      { fn: O.nn_functional_softmin, args: [["input","Tensor",REQUIRED], ["dim","Dim?",null], ["dtype","DType?",null]], positional: 2, out: 0 },
+    ],
+    linalg_vectorNorm: [
+      { fn: O.linalg_vector_norm, args: [["self","Tensor",REQUIRED], ["ord","Scalar",2], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 4, out: 1 },
+    ],
+  } satisfies Record<string, A.Overload[]>;
+}
+
+let $T_made: ReturnType<typeof $T_make> | undefined;
+
+function $T(): ReturnType<typeof $T_make> {
+  $T_made ??= $T_make();
+  return $T_made;
+}

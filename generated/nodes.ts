@@ -11,7 +11,7 @@ import type { DType } from "../src/tensor/dtype.ts";
 import type { Storage } from "../src/tensor/storage.ts";
 import type { Tensor } from "../src/tensor/tensor.ts";
 
-function make() {
+function nodes_make() {
   class index_Backward extends Node {
     override get name(): string {
       return "IndexBackward0";
@@ -4624,10 +4624,9 @@ function make() {
   };
 }
 
-let made: ReturnType<typeof make> | undefined;
+let nodes_made: ReturnType<typeof nodes_make> | undefined;
 
-/** The classes. They are made when the first operator is recorded: a program that records none loads faster. */
-export function nodes(): ReturnType<typeof make> {
-  made ??= make();
-  return made;
+export function nodes(): ReturnType<typeof nodes_make> {
+  nodes_made ??= nodes_make();
+  return nodes_made;
 }

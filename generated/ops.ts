@@ -6615,7 +6615,7 @@ export function detach(self: Tensor): Tensor {
   return $C.detach(self);
 }
 
-function $describe() {
+function $O_make() {
   return {
     zeros: { name: "zeros", publicName: "zeros", overload: "", kind: "factory", run: zeros, args: ["size","dtype","device","requiresGrad","out"], devices: null, madeOn: 2 },
     ones: { name: "ones", publicName: "ones", overload: "", kind: "factory", run: ones, args: ["size","dtype","device","requiresGrad","out"], devices: null, madeOn: 2 },
@@ -7137,9 +7137,9 @@ function $describe() {
   } satisfies Record<string, $A.Operator>;
 }
 
-let $described: ReturnType<typeof $describe> | undefined;
+let $O_made: ReturnType<typeof $O_make> | undefined;
 
-function $O(): ReturnType<typeof $describe> {
-  $described ??= $describe();
-  return $described;
+function $O(): ReturnType<typeof $O_make> {
+  $O_made ??= $O_make();
+  return $O_made;
 }

@@ -1,6 +1,7 @@
 /** generated/nodes.ts: one class for each gradient node of the schema, in one function that makes them. */
 import { type Formula, formulasOf } from "../model/formula.ts";
 import { type Arg, camel, type Model, type Op } from "../model/load.ts";
+import { once } from "./once.ts";
 import { typeOf } from "./types.ts";
 
 /** What a node's class looks like, for the emitter of operators too. */
@@ -159,20 +160,13 @@ export function emitNodes(model: Model): string {
     'import type { Storage } from "../src/tensor/storage.ts";',
     'import type { Tensor } from "../src/tensor/tensor.ts";',
     "",
-    "function make() {",
   ];
-  const names: string[] = [];
+  const [classes, names]: [string[], string[]] = [[], []];
   for (const op of model.ops) {
     const plan = planOf(op, model);
     if (plan === null) continue;
-    names.push(plan.className);
-    out.push(emitClass(plan).replace(/^(?=.)/gm, "  "));
+    classes.push(emitClass(plan).replace(/^(?=.)/gm, "  "));
+    names.push(`    ${plan.className},`);
   }
-  out.push("  return {", ...names.map((name) => `    ${name},`), "  };", "}", "");
-  out.push("let made: ReturnType<typeof make> | undefined;", "");
-  out.push(
-    "/** The classes. They are made when the first operator is recorded: a program that records none loads faster. */",
-  );
-  out.push("export function nodes(): ReturnType<typeof make> {", "  made ??= make();", "  return made;", "}", "");
-  return out.join("\n");
+  return [...out, ...once("nodes", [...classes, "  return {", ...names, "  };"], "export ")].join("\n");
 }

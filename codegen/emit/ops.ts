@@ -2,6 +2,7 @@
 import { SchemaError } from "../model/literal.ts";
 import { type Arg, camel, type Model, type Op } from "../model/load.ts";
 import { isTensorArg, keepsWhole, type NodePlan, planOf, specialArg } from "./nodes.ts";
+import { tableOnce } from "./once.ts";
 import { refusalsOf } from "./refusals.ts";
 import { symbolOf } from "./symbols.ts";
 import { typeOf } from "./types.ts";
@@ -311,24 +312,5 @@ export function emitOps(model: Model): string {
     "// Each function checks and computes what its schema entry says; the arguments follow the entry.",
     "",
   ];
-  return [...head, ...body, ...describing(described)].join("\n");
-}
-
-/** The descriptions of all forms: made when the first one is asked for, since few programs do. */
-function describing(described: readonly string[]): string[] {
-  return [
-    "function $describe() {",
-    "  return {",
-    ...described,
-    "  } satisfies Record<string, $A.Operator>;",
-    "}",
-    "",
-    "let $described: ReturnType<typeof $describe> | undefined;",
-    "",
-    "function $O(): ReturnType<typeof $describe> {",
-    "  $described ??= $describe();",
-    "  return $described;",
-    "}",
-    "",
-  ];
+  return [...head, ...body, ...tableOnce("$O", described, "$A.Operator")].join("\n");
 }

@@ -2,6 +2,7 @@
 import type { Arg, Model, Op } from "../model/load.ts";
 import { onCollections } from "./collections.ts";
 import { docOf, overloadDoc } from "./docs.ts";
+import { tableOnce } from "./once.ts";
 import { resultType } from "./ops.ts";
 import { typeOf } from "./types.ts";
 
@@ -163,8 +164,8 @@ function isSimple(ops: readonly Op[]): boolean {
   return op.args.every((a) => (a.byName ? a.fallback !== undefined : DIRECT.has(a.role) && a.fallback === undefined));
 }
 
-/** The rows of a group's overloads, as a constant or, where few calls read them, made by a function. */
-function table(group: Group, inplace: boolean, late: boolean): string[] {
+/** The rows of a group's overloads. */
+function table(group: Group, inplace: boolean): string[] {
   const rows = group.ops.map((op) => {
     const args = op.args
       .map((a) => JSON.stringify([a.name, a.role]).replace(/^\[/, "["))
@@ -176,15 +177,9 @@ function table(group: Group, inplace: boolean, late: boolean): string[] {
     const fn = `O.${op.fn}${inplace ? "_" : ""}`;
     const out = !inplace && has(op, "out") ? (op.results?.length ?? 1) : 0;
     const layout = op.kind === "factory" ? ", layout: true" : "";
-    return `  { fn: ${fn}, args: [${args.join(", ")}], positional: ${positional}, out: ${out}${layout} },`;
+    return `      { fn: ${fn}, args: [${args.join(", ")}], positional: ${positional}, out: ${out}${layout} },`;
   });
-  const id = `${tableName(group)}${inplace ? "_" : ""}`;
-  if (late) return [`const ${id} = (): A.Overload[] => [`, ...rows, "];"];
-  return [`const ${id}: A.Overload[] = [`, ...rows, "];"];
-}
-
-function tableName(group: Group): string {
-  return `T_${group.namespace.replace(/\W/g, "_")}_${group.name}`;
+  return [`    ${localName(group, inplace)}: [`, ...rows, "    ],"];
 }
 
 function localName(group: Group, inplace: boolean): string {
@@ -192,7 +187,7 @@ function localName(group: Group, inplace: boolean): string {
   return `${base}${RESERVED.has(base) ? "_of" : ""}${inplace ? "_" : ""}`;
 }
 
-function simpleBody(op: Op, name: string, inplace: boolean, id: string): string[] {
+function simpleBody(op: Op, name: string, inplace: boolean, overloads: string): string[] {
   const tensors = op.args.filter((a) => !a.byName);
   const named = op.args.filter((a) => a.byName);
   const out = !inplace && has(op, "out");
@@ -211,7 +206,7 @@ function simpleBody(op: Op, name: string, inplace: boolean, id: string): string[
     if (a.role.endsWith("?")) lines.push(`  ${a.name} ??= null;`);
     lines.push(
       `  if (!(${a.name} instanceof Tensor)) {`,
-      `    if (A.goesByTable(${a.name})) return A.byName("${name}", ${id}(), [${given}, options]);`,
+      `    if (A.goesByTable(${a.name})) return A.byName("${name}", ${overloads}, [${given}, options]);`,
       `    A.${check === "tensor" ? "bad" : check}("${name}", "${a.name}", ${a.name});`,
       "  }",
     );
@@ -225,7 +220,7 @@ function simpleBody(op: Op, name: string, inplace: boolean, id: string): string[
   const keys = [...named.map((a) => a.name), ...(out ? ["out"] : [])];
   lines.push(
     `  if (!A.knowsAll("${name}", options, ${JSON.stringify(keys)})) {`,
-    `    return A.byName("${name}", ${id}(), [${given}, options]);`,
+    `    return A.byName("${name}", ${overloads}, [${given}, options]);`,
     "  }",
   );
   const full = [
@@ -290,13 +285,13 @@ function plainForms(ops: readonly Op[], inplace: boolean): string[] {
   return lines;
 }
 
-function emitFunction(group: Group, inplace: boolean, exported: boolean): string[] {
+function emitFunction(group: Group, inplace: boolean, exported: boolean, rows: string[]): string[] {
   const name = `${group.name}${inplace ? "_" : ""}`;
   const local = localName(group, inplace);
   const keyword = exported ? "export function" : "function";
   const lines: string[] = [];
-  const simple = isSimple(group.ops);
-  lines.push(...table(group, inplace, simple));
+  const overloads = `$T().${local}`;
+  rows.push(...table(group, inplace));
   const ofTensors = declared(group.ops, `${keyword} ${local}`, "", false, inplace);
   // Before the last one, of which the compiler speaks when none fits.
   const last = ofTensors.splice(-2);
@@ -304,14 +299,13 @@ function emitFunction(group: Group, inplace: boolean, exported: boolean): string
     ? []
     : onCollections(group.name).map((text) => `/** Of a collection. */\n${keyword} ${local}${text};`);
   lines.push(...ofTensors, ...(ofTensors.length === 0 ? [...last, ...more] : [...more, ...last]));
-  if (simple) {
-    const body = simpleBody(group.ops[0] as Op, name, inplace, `${tableName(group)}${inplace ? "_" : ""}`);
+  if (isSimple(group.ops)) {
+    const body = simpleBody(group.ops[0] as Op, name, inplace, overloads);
     lines.push(`${keyword} ${local}${body[0]}`, ...body.slice(1), "");
   } else {
-    const id = `${tableName(group)}${inplace ? "_" : ""}`;
     const result = [...new Set(group.ops.map((op) => (inplace ? "Tensor" : resultType(op))))].join(" | ");
     lines.push(`${keyword} ${local}(...args: unknown[]): ${result} {`, ...plainForms(group.ops, inplace));
-    lines.push(`  return A.call<${result}>("${name}", ${id}, args);`, "}", "");
+    lines.push(`  return A.call<${result}>("${name}", ${overloads}, args);`, "}", "");
   }
   return lines;
 }
@@ -346,28 +340,30 @@ function isFunction(group: Group): boolean {
 /** The functions of the main namespace. */
 export function emitFunctional(model: Model): string {
   const out = [...HEAD];
+  const rows: string[] = [];
   for (const g of groupsOf(model, callable)) {
     const ops = g.ops.filter((op) => has(op, "function"));
     if (!isFunction(g)) continue;
     const reserved = RESERVED.has(g.name);
-    out.push(...emitFunction({ ...g, ops }, false, !reserved));
+    out.push(...emitFunction({ ...g, ops }, false, !reserved, rows));
     if (reserved) out.push(`export { ${localName(g, false)} as ${g.name} };`, "");
   }
-  return out.join("\n");
+  return [...out, ...tableOnce("$T", rows, "A.Overload[]")].join("\n");
 }
 
 /** What methods call that is no function of the main namespace: method-only operators and in-place forms. */
 export function emitMethodFunctions(model: Model): string {
   const out = [...HEAD];
+  const rows: string[] = [];
   for (const g of groupsOf(model, (op) => has(op, "method") || has(op, "inplace"))) {
     if (g.namespace !== "") continue;
     const shown = g.ops.filter((op) => has(op, "method"));
     const same = shown.length > 0 && shown.every((op) => has(op, "function")) && isSameGroup(model, g, shown);
-    if (shown.length > 0 && !same) out.push(...emitFunction({ ...g, ops: shown }, false, true));
+    if (shown.length > 0 && !same) out.push(...emitFunction({ ...g, ops: shown }, false, true, rows));
     const writing = g.ops.filter((op) => has(op, "inplace"));
-    if (writing.length > 0) out.push(...emitFunction({ ...g, ops: writing }, true, true));
+    if (writing.length > 0) out.push(...emitFunction({ ...g, ops: writing }, true, true, rows));
   }
-  return out.join("\n");
+  return [...out, ...tableOnce("$T", rows, "A.Overload[]")].join("\n");
 }
 
 /** True when the function of this name has just the overloads of the method. */
@@ -385,18 +381,19 @@ function isSameGroup(model: Model, g: Group, shown: readonly Op[]): boolean {
 /** The functions of the other namespaces. */
 export function emitNamespaces(model: Model): string {
   const out = [...HEAD];
+  const rows: string[] = [];
   const namespaces = new Map<string, string[]>();
   for (const g of groupsOf(model, (op) => callable(op) || has(op, "inplace"))) {
     if (g.namespace === "") continue;
     const list = namespaces.get(g.namespace) ?? [];
     const shown = g.ops.filter(callable);
     if (shown.length > 0) {
-      out.push(...emitFunction({ ...g, ops: shown }, false, true));
+      out.push(...emitFunction({ ...g, ops: shown }, false, true, rows));
       list.push(`  ${g.name}: ${localName(g, false)},`);
     }
     const writing = g.ops.filter((op) => has(op, "inplace"));
     if (writing.length > 0) {
-      out.push(...emitFunction({ ...g, ops: writing }, true, true));
+      out.push(...emitFunction({ ...g, ops: writing }, true, true, rows));
       list.push(`  ${g.name}_: ${localName(g, true)},`);
     }
     namespaces.set(g.namespace, list);
@@ -411,7 +408,7 @@ export function emitNamespaces(model: Model): string {
       "",
     );
   }
-  return out.join("\n");
+  return [...out, ...tableOnce("$T", rows, "A.Overload[]")].join("\n");
 }
 
 export function emitMethods(model: Model): string {
