@@ -24,8 +24,7 @@ const COUNTS = [
 ] as const;
 
 /** Blocks are split whatever their size, so that none is over-size; and the driver is always asked. */
-const UNUSED = ["oversize_allocations", "oversize_segments"].flatMap((name) => FIELDS.map((f) => `${name}.${f}`));
-UNUSED.push("num_oom_rejections");
+const UNUSED = ["oversize_allocations", "oversize_segments"] as const;
 
 const ROW = POOLS.length * FIELDS.length;
 /** Over a buffer of its own: the compiler moves the bytes of a small array that is a constant of compiled code. */
@@ -46,6 +45,7 @@ export function allFigures(index: number): Record<string, number> | null {
   const next = (): number => numbers[i++] as number;
   for (const name of FIGURES) for (const p of POOLS) for (const f of FIELDS) found.push([`${name}.${p}.${f}`, next()]);
   for (const name of COUNTS) found.push([name, next()]);
-  for (const name of UNUSED) found.push([name, 0]);
+  for (const name of UNUSED) for (const f of FIELDS) found.push([`${name}.${f}`, 0]);
+  found.push(["num_oom_rejections", 0]);
   return Object.fromEntries(found.sort(([a], [b]) => (a < b ? -1 : 1)));
 }

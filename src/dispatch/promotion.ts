@@ -9,7 +9,6 @@ import {
   complex128,
   DType,
   defaultComplex,
-  dtypes,
   float16,
   float32,
   getDefaultDtype,
@@ -48,8 +47,8 @@ function mixCategories(a: DType, b: DType): DType {
   return high === complex64 ? complex64 : high;
 }
 
-const table: (DType | undefined)[] = [];
-for (const a of dtypes) for (const b of dtypes) table[a.id * 32 + b.id] = promoteOnce(a, b);
+/** What was found for two dtypes, by their numbers. */
+const table: (DType | undefined)[] = new Array(32 * 32).fill(undefined);
 
 /**
  * The smallest dtype that both convert to.
@@ -67,6 +66,9 @@ export function promoteTypes(a: DType, b: DType): DType {
       return promoteTypes(...inOrder<[DType, DType]>("promoteTypes", FUNCTIONS.promoteTypes, arguments));
     }
     requireDtypes("promote_types", ["type1", "type2"], [a, b]);
+    const made = promoteOnce(a, b);
+    table[a.id * 32 + b.id] = made;
+    if (made !== undefined) return made;
     if (isFloat8(a) || isFloat8(b)) throw texts.float8Promotion(undefined, a.scalarType, b.scalarType);
     throw texts.unsignedPromotion(undefined, a.scalarType, b.scalarType);
   }
