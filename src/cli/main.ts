@@ -1,6 +1,7 @@
 #!/usr/bin/env bun
 // The command line: looks into, compares and converts files of tensors. Commands load what they need, so that help is
 // instant.
+import { fstatSync } from "node:fs";
 import { styleText } from "node:util";
 import { Command, CommanderError } from "commander";
 import { CliError, EXIT } from "./errors.ts";
@@ -26,6 +27,13 @@ Exit codes:
   0 done   1 the input is wrong, a file could not be used or is damaged, or two differ
   2 the command line is wrong   130 interrupted`;
 
+/** The runtime's stream for a terminal takes as long to make as all else that help needs; help has no colours. */
+const OUTPUT = {
+  writeOut: output.write,
+  getOutHelpWidth: () => (fstatSync(1).isCharacterDevice() ? (process.stdout.columns ?? 80) : 80),
+  getOutHasColors: () => false,
+};
+
 /** The commands; `exitCode` receives what a command ends with. */
 function commandLine(version: string, ended: (exitCode: number) => void = () => {}): Command {
   const program = new Command("zensor")
@@ -33,7 +41,7 @@ function commandLine(version: string, ended: (exitCode: number) => void = () => 
     .version(version, "-V, --version")
     .addHelpText("after", NOTES)
     .showHelpAfterError("See `zensor --help`.")
-    .configureOutput({ writeOut: output.write })
+    .configureOutput(OUTPUT)
     .exitOverride();
   const command = (text: string, description: string) =>
     program.command(text).description(description).exitOverride().showHelpAfterError("See `zensor --help`.");
