@@ -196,6 +196,7 @@ pub const CudaStatus = struct {
     pub const no_kernel: i32 = -104;
     /// A kernel of ours found what it may not do: see `zs_cuda_fault`.
     pub const fault: i32 = -105;
+    pub const not_built: i32 = -106;
     pub const driver_code: i32 = -1000;
 };
 

@@ -132,6 +132,8 @@ export const SYMBOLS = {
   zs_cuda_memory_stats: { args: ["u32","ptr"], returns: "i32" },
   /** The highest numbers (0) or the totals (1) begin again. */
   zs_cuda_reset_stats: { args: ["u32","u32"], returns: "void" },
+  /** 1 for a library that was built with GPU kernels. */
+  zs_cuda_is_built: { args: [], returns: "u32" },
   /** Bytes that an allocator may take. */
   zs_cuda_set_limit: { args: ["u32","f64"], returns: "void" },
   /** Counts an allocation that failed: writes what the driver was asked for, and the limit. */

@@ -43,7 +43,7 @@ function step(name: string, work: () => { ok: boolean; output: string; note?: st
 
 function build(): { ok: boolean; output: string; note?: string } {
   try {
-    const note = describeBuild(buildLibrary({ native: true }));
+    const note = describeBuild(buildLibrary({ scope: "dev" }));
     buildBundle();
     return { ok: true, output: "", note };
   } catch (error) {

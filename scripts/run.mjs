@@ -17,15 +17,15 @@ import {
 
 const usage = `usage: node scripts/run.mjs <command> [arguments]
   build [--force]        build the native library, and the one file that users import
-  demo                   build for this machine's processor, then run examples/demo.ts
+  demo                   build what this machine can run, then run examples/demo.ts
   dev [--watch]          generate, build for this machine's processor, run the tests that changes reach
   test [step...]         run every check (scripts/test.ts builds by itself)
   run <file> [args...]   build, then run a file with bun
   tool <file> [args...]  run a file with bun, without a build`;
 
 /** Builds without noise when nothing changed. */
-function build({ force = false, native = false } = {}) {
-  const result = buildLibrary({ force, native });
+function build({ force = false, scope = /** @type {import("./toolchain.mjs").Scope} */ ("all") } = {}) {
+  const result = buildLibrary({ force, scope });
   if (result.built) console.log(describeBuild(result));
   buildBundle({ force });
   return result;
@@ -50,7 +50,10 @@ function main(command, args) {
   if (command === "test") return bun("scripts/test.ts", args);
   if (command === "tool") return bun(file ?? "", rest);
   if (command === "dev") return bun("scripts/dev.ts", args);
-  const result = build({ force: command === "build" && args.includes("--force"), native: command === "demo" });
+  const result = build({
+    force: command === "build" && args.includes("--force"),
+    scope: command === "demo" ? "own" : "all",
+  });
   if (command === "build") {
     if (!result.built) console.log(describeBuild(result));
     return 0;

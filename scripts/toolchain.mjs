@@ -220,16 +220,32 @@ function filesUnder(folder) {
   return found.sort();
 }
 
-/** Kernels for the best instruction set of this machine alone: what the demo and `bun run dev` need. */
-const ONLY_NATIVE = "-Donly=native";
+/**
+ * What a library is built for. "all": every instruction set and GPUs, for tests and releases. "dev": this machine's
+ * instruction set, and GPUs, whose kernels tests run on the stand-in. "own": what this machine itself can run.
+ * @typedef {"all" | "dev" | "own"} Scope
+ */
+
+/** @type {Record<Scope, string[]>} */
+const SCOPE_FLAGS = {
+  all: [],
+  dev: ["-Donly=native"],
+  own: hasGpu() ? ["-Donly=native"] : ["-Donly=native", "-Dgpu=false"],
+};
+
+/** Whether there is an NVIDIA driver, by files that it makes: on Linux, in Linux on Windows, and on Windows. */
+function hasGpu() {
+  const system = join(process.env.SystemRoot ?? "C:\\Windows", "System32", "nvcuda.dll");
+  return (windows ? [system] : ["/dev/nvidiactl", "/dev/dxg"]).some((file) => existsSync(file));
+}
 
 /**
  * A digest over everything the native build reads.
- * @param {boolean} native only this machine's instruction set
+ * @param {Scope} scope
  */
-function sourceDigest(native) {
+function sourceDigest(scope) {
   const generated = filesUnder(join(root, "generated")).filter((file) => !/\.(ts|md|json)$/.test(file));
-  const hash = createHash("sha256").update(`${zigPackage} ${zigFlags(native).join(" ")}`);
+  const hash = createHash("sha256").update(`${zigPackage} ${zigFlags(scope).join(" ")}`);
   const steps = ["name-kernels.ts", "pack.ts"].map((name) => join(root, "scripts", "ptx", name));
   for (const file of [...filesUnder(join(root, "zig")), ...steps, ...generated]) {
     const content = readFileSync(file);
@@ -246,20 +262,21 @@ export function libraryFile() {
 
 const stampFile = join(root, "build", "stamp.txt");
 
-/** @param {boolean} native */
-function zigFlags(native) {
+/** @param {Scope} scope */
+function zigFlags(scope) {
   const given = (process.env.ZENSOR_ZIG_FLAGS ?? "").split(" ").filter((flag) => flag !== "");
-  return native ? [...given, ONLY_NATIVE] : given;
+  return [...given, ...SCOPE_FLAGS[scope]];
 }
 
 /**
  * Whether the native library exists and was built from the sources as they are now.
- * @param {{ native?: boolean }} [options] native: one for this machine alone will do
+ * @param {{ scope?: Scope }} [options] the least that it has to be built for
  */
-export function libraryIsCurrent({ native = false } = {}) {
+export function libraryIsCurrent({ scope = "all" } = {}) {
   if (!existsSync(libraryFile()) || !existsSync(stampFile)) return false;
   const stamp = readFileSync(stampFile, "utf8");
-  return stamp === sourceDigest(false) || (native && stamp === sourceDigest(true));
+  const scopes = /** @type {Scope[]} */ (["all", "dev", "own"]);
+  return scopes.slice(0, scopes.indexOf(scope) + 1).some((enough) => stamp === sourceDigest(enough));
 }
 
 /** Zig's cache knows files by their absolute places: that of a folder that was copied would give the old folder's. */
@@ -273,18 +290,18 @@ function requireOwnCache() {
 
 /**
  * Builds the native library when its sources changed since the last build.
- * @param {{ force?: boolean, native?: boolean }} [options] native: with this machine's instruction set alone
+ * @param {{ force?: boolean, scope?: Scope }} [options]
  * @returns {{ built: boolean, seconds: number, megabytes: number, file: string }}
  */
-export function buildLibrary({ force = false, native = false } = {}) {
+export function buildLibrary({ force = false, scope = "all" } = {}) {
   const zig = findZig();
   if (zig === undefined) throw new ToolError("zig is not installed: run `npm install` or `bun install`");
   const file = libraryFile();
   requireOwnCache();
-  if (!force && libraryIsCurrent({ native }))
+  if (!force && libraryIsCurrent({ scope }))
     return { built: false, seconds: 0, megabytes: statSync(file).size / 1e6, file };
-  const digest = sourceDigest(native);
-  const flags = zigFlags(native);
+  const digest = sourceDigest(scope);
+  const flags = zigFlags(scope);
   // Left to itself it has one step at a time under way on two cores.
   const jobs = `-j${availableParallelism() + 1}`;
   const args = ["build", jobs, "--build-file", join(root, "zig", "build.zig"), "--prefix", join(root, "build")];

@@ -101,8 +101,9 @@ pub fn build(b: *std.Build) void {
         .use_llvm = true,
     });
     gpu.bundle_compiler_rt = false;
+    const with_gpu = b.option(bool, "gpu", "Build the GPU kernels (default: true)") orelse true;
     // Releases are small, and a library for one machine is built quickly.
-    add_ptx(b, gpu.root_module, if (only == null) 19 else 3);
+    add_ptx(b, gpu.root_module, with_gpu, if (only == null) 19 else 3);
     lib.root_module.addObject(gpu);
     const plain: Variant = .{ .name = families.baseline, .lanes = variants[0].lanes, .model = variants[0].model };
     for (families.plain) |family| add_kernels(b, lib.root_module, family, plain, query, optimize);
@@ -165,9 +166,9 @@ const newer_families = [_][]const u8{"tensor_core"};
 /// GPU kernels from the bodies of the CPU kernels, each family packed as a file that the library holds: `zig build ptx`
 /// also installs their texts, share/ptx/<family>.ptx. Code for the oldest GPU that is served runs on all newer ones, as
 /// the driver translates it when it loads. Bun runs two steps of this; without it the library has no GPU kernels.
-fn add_ptx(b: *std.Build, archive: *std.Build.Module, compression: u8) void {
+fn add_ptx(b: *std.Build, archive: *std.Build.Module, wanted: bool, compression: u8) void {
     const step = b.step("ptx", "Compile the GPU kernels to PTX");
-    const bun = b.findProgram(&.{"bun"}, &.{}) catch null;
+    const bun = if (wanted) b.findProgram(&.{"bun"}, &.{}) catch null else null;
     const families_of_ptx: []const []const u8 = if (bun == null) &.{} else &(gpu_families ++ newer_families);
     const names = b.addOptions();
     names.addOption([]const []const u8, "families", families_of_ptx);

@@ -74,6 +74,7 @@ export const natives = [
     returns: "void",
     doc: "The highest numbers (0) or the totals (1) begin again.",
   },
+  { name: "zs_cuda_is_built", args: [], returns: "u32", doc: "1 for a library that was built with GPU kernels." },
   { name: "zs_cuda_set_limit", args: ["u32", "f64"], returns: "void", doc: "Bytes that an allocator may take." },
   {
     name: "zs_cuda_refused",

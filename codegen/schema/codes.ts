@@ -112,6 +112,7 @@ export const codes = [
       not_open: -103,
       no_kernel: -104,
       fault: -105,
+      not_built: -106,
       driver_code: -1000,
     },
     docs: { fault: "A kernel of ours found what it may not do: see `zs_cuda_fault`." },

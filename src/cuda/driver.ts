@@ -25,6 +25,10 @@ const PROBLEMS: Record<number, DriverProblem> = {
     message:
       "The NVIDIA driver on your system is too old: it lacks functions that zensor needs. Update your GPU driver.",
   },
+  [CudaStatus.notBuilt]: {
+    code: "cuda_not_built",
+    message: "zensor was built without GPU kernels. Build it with them (`npm run build`), or use device 'cpu'.",
+  },
 };
 
 export function cuError(code: number): string {
@@ -66,6 +70,7 @@ function open(): number {
     const path = process.env.ZENSOR_LIBCUDA;
     const text = path ? Buffer.from(`${path}\0`) : new Uint8Array(0);
     opened = native.zs_cuda_open(addressOf(text));
+    if (opened === 0 && native.zs_cuda_is_built() === 0) opened = CudaStatus.notBuilt;
     const { ZENSOR_CUDA_LIBS: asked, ZENSOR_LIBCUBLAS: place } = process.env;
     const named = place ? Buffer.from(`${place}\0`) : new Uint8Array(0);
     // The usual library belongs to the usual driver.

@@ -56,9 +56,18 @@ fn load(device: u32, family: []const u8, group: []const u8) context.Failure!driv
     return module;
 }
 
+/// Of another object, ptx_archive.zig.
+fn packed_families() [*]const PackedFamily {
+    return @extern([*]const PackedFamily, .{ .name = "zs_ptx", .visibility = .hidden });
+}
+
+/// Whether the library was built with GPU kernels.
+pub fn zs_cuda_is_built() callconv(.c) u32 {
+    return @intFromBool(packed_families()[0].name != null);
+}
+
 fn open(family: []const u8) context.Failure!*archive.Family {
-    // Of another object, ptx_archive.zig.
-    var row = @extern([*]const PackedFamily, .{ .name = "zs_ptx", .visibility = .hidden });
+    var row = packed_families();
     while (row[0].name) |name| : (row += 1) {
         if (!std.mem.eql(u8, std.mem.span(name), family)) continue;
         const opened = archive.open(row[0].bytes[0..row[0].length]) catch return missing();

@@ -45,7 +45,9 @@ pub const File = struct {
 /// Twice the number of mappings that Linux allows a process by default.
 const slots = 1 << 17;
 const removed = 1;
-var table: [slots]Entry = @splat(.{});
+/// As bytes: a hundred thousand structs, each with its gaps, keep the compiler busy for ten seconds.
+var table_bytes: [slots * @sizeOf(Entry)]u8 align(@alignOf(Entry)) = @splat(0);
+const table: *[slots]Entry = @ptrCast(&table_bytes);
 const chain_bits = 14;
 /// One more than the slot of the first mapping of each chain of files.
 var by_file: [1 << chain_bits]u32 = @splat(0);
@@ -136,7 +138,7 @@ pub fn share(start: usize, file: File) void {
 }
 
 fn slotNumber(entry: *const Entry) u32 {
-    return @intCast((@intFromPtr(entry) - @intFromPtr(&table)) / @sizeOf(Entry));
+    return @intCast((@intFromPtr(entry) - @intFromPtr(table)) / @sizeOf(Entry));
 }
 
 fn leaveChain(entry: *Entry) void {
@@ -296,7 +298,7 @@ fn loseAgain() void {
     defer if (fd >= 0) {
         _ = c.close(fd);
     };
-    for (&table) |*entry| {
+    for (table) |*entry| {
         const page = entry.lost_from.load(.acquire);
         const start = entry.start.load(.monotonic);
         if (page == 0 or start <= removed) continue;
@@ -397,7 +399,7 @@ fn onBusError(signal: c.SIG, info: *const c.siginfo_t, context: ?*anyopaque) cal
 }
 
 fn repair(address: usize) bool {
-    for (&table) |*entry| {
+    for (table) |*entry| {
         const start = entry.start.load(.acquire);
         if (start <= removed or entry.path == null or address < start or address - start >= entry.length) continue;
         acquire();
