@@ -41,16 +41,20 @@ const WAYS: Record<string, Way> = {
 
 const entriesBelow = (folder: string) => readdirSync(folder, { recursive: true, encoding: "utf8" }).sort();
 
+const unfinishedBelow = (target: string) => entriesBelow(dirname(target)).filter((name) => /tmp-/.test(name));
+
 /** Kills a program that saves until something unfinished is there. */
 async function killMidway(target: string, way: string): Promise<string[]> {
   const program = join(import.meta.dir, "leftovers-child.ts");
   for (let attempt = 0; attempt < 40; attempt++) {
     const child = Bun.spawn([process.execPath, program, target, way], { stdout: "pipe", stderr: "inherit" });
     await child.stdout.getReader().read();
-    await Bun.sleep(Math.random() * 30);
+    // On a busy machine a fixed wait would end before the program had a turn.
+    const until = performance.now() + 10_000;
+    while (unfinishedBelow(target).length === 0 && performance.now() < until) await Bun.sleep(0);
     child.kill("SIGKILL");
     await child.exited;
-    const left = entriesBelow(dirname(target)).filter((name) => /tmp-/.test(name));
+    const left = unfinishedBelow(target);
     if (left.length > 0) return left;
   }
   return [];

@@ -68,6 +68,43 @@ test("an object around a lazy stack is a lazy stack of objects", async () => {
   expect(() => loadMemmap(path)).toThrow();
 });
 
+test("a lazy stack of objects saves itself as Python's does, and comes back as one", async () => {
+  const members = ["a", "b"].map((label, n) => new Point({ x: zeros([n + 1]).add(n), label }));
+  const stack = lazyStack(members as never) as unknown as Td;
+  const path = fresh();
+  const saved = stack.memmap(path);
+  expect(JSON.parse(readFileSync(join(path, "meta.json"), "utf8"))).toEqual({
+    _type: "<class 'td_example_classes.Point'>",
+  });
+  expect([...filesBelow(path).keys()].filter((name) => name.endsWith("x.memmap")).sort()).toEqual(
+    ["0/x.memmap", "1/x.memmap"].map((name) => `_tensordict/${name}`),
+  );
+  const file = `${fresh()}.tdz`;
+  stack.memmap(file);
+  const holder = fresh();
+  td({ p: stack }, [2]).memmap(holder);
+  const nested = (loadMemmap(holder) as unknown as Td).at("p");
+  for (const found of [saved, loadMemmap(path), await loadMemmapAsync(path), loadMemmap(file), nested]) {
+    const loaded = found as unknown as Td;
+    expect(loaded).toBeInstanceOf(Point);
+    expect([...loaded.batchSize]).toEqual([2]);
+    const each = loaded.unbind(0) as unknown as Point[];
+    expect(each.map((one) => [one instanceof Point, one.label, one.x.tolist()])).toEqual([
+      [true, "a", [0]],
+      [true, "b", [1, 1]],
+    ]);
+  }
+  expect(saved.isMemmap()).toBe(true);
+  const place = fresh();
+  const own = stack.clone().memmap_(place) as unknown as Td;
+  expect(own).toBeInstanceOf(Point);
+  expect(own.isMemmap()).toBe(true);
+  const before = filesBelow(place);
+  own.memmap_();
+  expect([...filesBelow(place).keys()]).toEqual([...before.keys()]);
+  expect((own.unbind(0)[1] as unknown as Point).x.tolist()).toEqual([1, 1]);
+});
+
 test("a consolidated TensorDict of two dtypes is saved in a .pt file", () => {
   const file = `${fresh()}.pt`;
   const block = td({ a: zeros([2]), n: td({ b: tensor([1, 2, 3]).to("int64") }) }).consolidate();

@@ -12,7 +12,7 @@ import { readSmallFile } from "../disk/small-file.ts";
 import type { DirectoryMeta } from "./memmap-meta.ts";
 import { MAX_META_BYTES, readMeta } from "./memmap-meta.ts";
 import { readNested } from "./nested-read.ts";
-import type { LazyNode, TensorClassNode, TensorDictNode, TreeNode, TreeSource } from "./tree.ts";
+import type { LazyNode, TensorDictNode, TreeNode, TreeSource } from "./tree.ts";
 import { MAX_TREE_DEPTH } from "./tree-layout.ts";
 
 /** How to read. */
@@ -154,13 +154,11 @@ function readClass(
   const place = join(path, "_tensordict");
   const metaPath = within(place, "meta.json");
   const meta = readMeta(budget.source.small(metaPath), metaPath);
-  const ofClass = (inner: TreeNode, at: string): TensorClassNode => {
-    if (inner.kind !== "tensordict") throw new FormatError("_tensordict holds no TensorDict", path);
-    return { kind: "tensorclass", path: at, className, qualified, extras, inner };
-  };
-  // Python writes a lazy stack of objects as an object around a lazy stack.
-  if (meta.kind === "lazy") return readLazy(place, meta, budget.deeper(path), (node) => ofClass(node, node.path));
-  return ofClass(build(place, meta, budget.deeper(path)), path);
+  const inner = build(place, meta, budget.deeper(path));
+  if (inner.kind !== "tensordict" && inner.kind !== "lazy") {
+    throw new FormatError("_tensordict holds no TensorDict", path);
+  }
+  return { kind: "tensorclass", path, className, qualified, extras, inner };
 }
 
 function readLevelNode(
@@ -217,12 +215,7 @@ function childDirectory({ source, robust }: Budget, path: string, key: string): 
   return usual;
 }
 
-function readLazy(
-  path: string,
-  meta: Extract<DirectoryMeta, { kind: "lazy" }>,
-  budget: Budget,
-  member: (node: TreeNode) => TreeNode = (node) => node,
-): LazyNode {
+function readLazy(path: string, meta: Extract<DirectoryMeta, { kind: "lazy" }>, budget: Budget): LazyNode {
   const members: TreeNode[] = [];
   const inner = budget.deeper(path);
   const { source } = budget;
@@ -231,7 +224,7 @@ function readLazy(
     const place = count;
     inner.spend(1, path);
     inner.read(join(path, String(place)), (node) => {
-      members[place] = member(node);
+      members[place] = node;
     });
   }
   if (count === 0) throw new FormatError("a lazy stack without members", path);

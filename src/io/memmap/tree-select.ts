@@ -1,6 +1,6 @@
 // Parts of a tree: some of its entries, or some rows of its first batch dimension. Only the description changes.
 import { KeyError, ValueError } from "../../tensor/errors.ts";
-import type { LeafNode, NestedNode, TensorDictNode, TreeNode } from "./tree.ts";
+import type { LeafNode, NestedNode, TensorClassNode, TensorDictNode, TreeNode } from "./tree.ts";
 
 /** A nested key: "a", or ["a", "b"]. */
 export type TreeKey = string | readonly string[];
@@ -23,7 +23,7 @@ export function selectKeys(node: TreeNode, keys: readonly TreeKey[]): TreeNode {
     case "tensordict":
       return selectEntries(node, wanted, keys);
     case "tensorclass":
-      return { ...node, inner: selectEntries(node.inner, wanted, keys) };
+      return { ...node, inner: selectKeys(node.inner, keys) as TensorClassNode["inner"] };
     case "lazy":
       return { ...node, members: node.members.map((member) => selectKeys(member, keys)) };
     default:
@@ -61,7 +61,7 @@ export function selectRows(node: TreeNode, begin: number, end: number): TreeNode
     case "tensordict":
       return levelRows(node, begin, end);
     case "tensorclass":
-      return { ...node, inner: levelRows(node.inner, begin, end) };
+      return { ...node, inner: selectRows(node.inner, begin, end) as TensorClassNode["inner"] };
     case "lazy":
       if (node.stackDim !== 0)
         return { ...node, members: node.members.map((member) => selectRows(member, begin, end)) };

@@ -53,7 +53,7 @@ export interface LazyNode {
   members: TreeNode[];
 }
 
-/** A tensorclass: its fields are those of `inner`. */
+/** A tensorclass: its fields are those of `inner`. A lazy stack of objects is an object around a lazy stack. */
 export interface TensorClassNode {
   kind: "tensorclass";
   path: string;
@@ -61,7 +61,7 @@ export interface TensorClassNode {
   /** Python's module and class name. */
   qualified: string;
   extras: PythonJsonObject;
-  inner: TensorDictNode;
+  inner: TensorDictNode | LazyNode;
 }
 
 /** A value that is no tensor. `pickle` names the file that holds it when JSON could not. */

@@ -1,6 +1,6 @@
 // Objects of tensorclasses around lazy stacks: what is called on them happens to the stack, whose members stay apart.
 import { METHODS } from "../core/signatures.ts";
-import { type ClassTd, isClassTd, isLazy, isTensorCollection, type Td } from "../core/state.ts";
+import { type ClassTd, isClassTd, isTensorCollection, stackOf, type Td } from "../core/state.ts";
 import { isKey, isSlice } from "../ops/indexing.ts";
 import { TensorDictBase } from "./base.ts";
 import { MATH } from "./math-methods.ts";
@@ -33,8 +33,7 @@ type Method = (this: unknown, ...args: unknown[]) => unknown;
 
 /** The lazy stack that an object of a class shows. */
 function shown(value: unknown): Td | null {
-  if (!isTensorCollection(value) || !isClassTd(value)) return null;
-  return value._source !== null && isLazy(value._source) ? value._source : null;
+  return isTensorCollection(value) && isClassTd(value) ? stackOf(value) : null;
 }
 
 /** Results of a stack as objects of the class that shows it. */

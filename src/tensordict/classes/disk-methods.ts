@@ -16,7 +16,17 @@ import { Tensor } from "../../tensor/tensor.ts";
 import { startsWith } from "../core/convert.ts";
 import { keyPath, keyText } from "../core/keys.ts";
 import { childrenOf, lockTd } from "../core/locking.ts";
-import { Collection, entriesOf, isClassTd, isTensorCollection, loader, make, stateOf, type Td } from "../core/state.ts";
+import {
+  Collection,
+  entriesOf,
+  isClassTd,
+  isTensorCollection,
+  loader,
+  make,
+  stackOf,
+  stateOf,
+  type Td,
+} from "../core/state.ts";
 import type { Classes, NestedKey, Schema } from "../core/types.ts";
 import { ArchiveSave, wantsArchive } from "../disk/archive-save.ts";
 import { type ConsolidateOptions, consolidate, consolidateAsync, isConsolidated } from "../disk/consolidated.ts";
@@ -393,7 +403,9 @@ export abstract class DiskMethods<in out S extends Schema = Schema> extends Coll
 /** The directory with the entries of a level. */
 function levelPath(td: Td): string | null {
   const path = td._disk?.path ?? null;
-  return path !== null && td._kind === "tensorclass" ? join(path, "_tensordict") : path;
+  // An object around a lazy stack has that one's place.
+  const within = isClassTd(td) && stackOf(td) === null;
+  return path !== null && within ? join(path, "_tensordict") : path;
 }
 
 function rewriteLevel(td: Td): void {

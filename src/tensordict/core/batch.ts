@@ -8,12 +8,12 @@ import { fitNames } from "./names.ts";
 import {
   type Collection,
   isBranch,
-  isLazy,
   isNested,
   isNonTensor,
   isTensorCollection,
   outlinesOf,
   shapeOf,
+  stackOf,
 } from "./state.ts";
 import type { Entry } from "./types.ts";
 import { isUnbatched, ofBatch, refuseUnbatched } from "./unbatched.ts";
@@ -118,8 +118,9 @@ export function requireFit(
   batchSize: Size = td._batchSize,
   prefix: readonly string[] = [],
 ): void {
-  if (isLazy(td)) {
-    const { members, stackDim } = td;
+  const stack = stackOf(td);
+  if (stack !== null) {
+    const { members, stackDim } = stack;
     const inner = Size.fromList(td._batchSize.filter((_, dim) => dim !== stackDim));
     for (const [i, member] of members.entries()) {
       const path = [...prefix, String(i)];

@@ -284,6 +284,12 @@ export function toNames(names: readonly (string | null)[] | null | undefined, ra
   return [...names];
 }
 
+/** A lazy stack, or the one that an object of a class is around; null for everything else. */
+export function stackOf(td: Collection): LazyTd | null {
+  if (isLazy(td)) return td;
+  return isClassTd(td) && td._source !== null && isLazy(td._source) ? td._source : null;
+}
+
 /** Locked itself; a lazy stack also when all of its members are. */
 export function isLockedTd(td: Collection): boolean {
   if (td._locked) return true;

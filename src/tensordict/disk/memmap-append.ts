@@ -56,8 +56,11 @@ class Plan {
           `Cannot append to ${placeText(path)}, a NonTensorStack: a stack of non-tensor values cannot grow.`,
         );
       case "tensordict":
+        this.level(saved, saved.className, rows, path);
+        return;
       case "tensorclass":
-        this.level(saved.kind === "tensorclass" ? saved.inner : saved, saved.className, rows, path);
+        if (saved.inner.kind === "lazy") this.entry(saved.inner, rows, path);
+        else this.level(saved.inner, saved.className, rows, path);
     }
   }
 

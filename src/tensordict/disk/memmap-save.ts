@@ -21,7 +21,7 @@ import {
 } from "../../io/memmap/memmap-meta.ts";
 import { DirectoryWriter } from "../../io/memmap/memmap-write.ts";
 import type { LeafWrite, NestedWrite, TreeWrite } from "../../io/memmap/tree.ts";
-import { join } from "../../runtime/node.ts";
+import { dirname, join } from "../../runtime/node.ts";
 import { CPU } from "../../tensor/device.ts";
 import { NotImplementedError, RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
 import type { Storage } from "../../tensor/storage.ts";
@@ -30,6 +30,7 @@ import { requireFit } from "../core/batch.ts";
 import { lockTd } from "../core/locking.ts";
 import type { NestedTensor } from "../core/nested.ts";
 import {
+  type ClassTd,
   entriesOf,
   isClassTd,
   isLazy,
@@ -37,6 +38,7 @@ import {
   isNonTensor,
   type LazyTd,
   make,
+  stackOf,
   stateOf,
   type Td,
   type ValueTd,
@@ -191,6 +193,8 @@ export function planTree(td: Td, path: string, context: SaveContext): Plan {
     };
   }
   if (isNonTensor(td)) return planValue(td, path, context);
+  const stack = isClassTd(td) ? stackOf(td) : null;
+  if (stack !== null) return planAround(td as ClassTd, stack, path, context);
   const inner = planEntries(td, isClassTd(td) ? join(path, "_tensordict") : path, context);
   const level: LevelWrite = {
     kind: "tensordict",
@@ -210,6 +214,19 @@ export function planTree(td: Td, path: string, context: SaveContext): Plan {
       }
     : level;
   return { write, build: () => settle(td, inner.build(), path, context) };
+}
+
+/** A lazy stack of objects is an object around a lazy stack, on disk as here. */
+function planAround(td: ClassTd, stack: LazyTd, path: string, context: SaveContext): Plan {
+  const inner = planTree(stack, join(path, "_tensordict"), context);
+  const write: TreeWrite = {
+    kind: "tensorclass",
+    typeName: td._className,
+    qualified: td._qualifiedName,
+    extras: new Map(),
+    inner: inner.write,
+  };
+  return { write, build: () => (context.inplace ? (inner.build(), td) : td._around(inner.build())) };
 }
 
 function settleLazy(td: LazyTd, members: Td[], path: string | null, context: SaveContext): Td {
@@ -291,6 +308,11 @@ function anonymousTree(td: Td, context: SaveContext): Td {
     );
   }
   if (isNonTensor(td)) return td;
+  const stack = isClassTd(td) ? stackOf(td) : null;
+  if (stack !== null) {
+    const made = anonymousTree(stack, context);
+    return context.inplace ? td : (td as ClassTd)._around(made);
+  }
   const entries = new Map<string, Entry>();
   for (const [key, entry] of entriesOf(td)) {
     if (entry instanceof Tensor) entries.set(key, anonymousTensor(entry, context));
@@ -305,6 +327,12 @@ export function requireSavable(td: Td, done: string): void {
   requireFit(td, done);
   if (isNonTensor(td)) return;
   if (td._device?.type === "meta") throw new RuntimeError("tensors on the meta device have no bytes to save");
+}
+
+/** The directory that a collection was loaded from or saved to: of an object around a stack the one above the stack's. */
+function placeOf(td: Td): string | null {
+  const path = td._disk?.path ?? null;
+  return path !== null && isClassTd(td) && stackOf(td) !== null ? dirname(path) : path;
 }
 
 function requireAtomic(path: string | null, like: boolean): void {
@@ -326,7 +354,8 @@ function requireOutside(td: Td, target: string): void {
       `Cannot save to ${target}: it lies in ${source}, which the tensordict itself was loaded from or saved to.`,
     );
   }
-  if (isLazy(td)) for (const member of td.members) requireOutside(member, target);
+  const stack = stackOf(td);
+  if (stack !== null) for (const member of stack.members) requireOutside(member, target);
   else if (!isNonTensor(td)) {
     for (const [, entry] of entriesOf(td)) {
       if (!(entry instanceof Tensor) && !isNested(entry)) requireOutside(entry as Td, target);
@@ -348,7 +377,7 @@ export class Save {
   ) {
     requireSavable(td, "memory-mapped");
     this.context = { options, ...mode, claims: mode.background ? new Claims() : null };
-    const path = prefix ?? td._disk?.path ?? null;
+    const path = prefix ?? placeOf(td);
     if (options.atomic) requireAtomic(path, mode.like);
     if (path === null) {
       this.plan = null;

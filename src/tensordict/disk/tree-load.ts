@@ -23,7 +23,7 @@ import { fitBatch } from "../core/batch.ts";
 import { classInFile, type RegisteredClass } from "../core/class-registry.ts";
 import { stackProblem, startsWith } from "../core/convert.ts";
 import { NestedTensor } from "../core/nested.ts";
-import { make, type NewState, type Td, toNames } from "../core/state.ts";
+import { type ClassTd, make, type NewState, stateOf, type Td, toNames } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
 import { regularValues } from "../core/values.ts";
 import { followFile } from "./memmap-save.ts";
@@ -97,6 +97,11 @@ export function buildTree(node: TreeNode, context: BuildContext, parent: NewStat
           `Could not find the class ${node.className} saved in ${node.path}. Import the module that defines it, ` +
             `or call ${node.className}.loadMemmap() instead of TensorDict.loadMemmap().`,
         );
+      }
+      if (node.inner.kind === "lazy") {
+        // The object shows the stack, whose place is its own.
+        const stack = buildTree(node.inner, context);
+        return (wrapped(found, new Map(), stateOf(stack), node) as ClassTd)._around(stack);
       }
       const state = levelState(node.inner.batchSize, node.inner.names, context);
       const entries = entriesOf(node.inner.entries, context, state, node.inner.path);
