@@ -329,7 +329,7 @@ export function requireSavable(td: Td, done: string): void {
   if (td._device?.type === "meta") throw new RuntimeError("tensors on the meta device have no bytes to save");
 }
 
-/** The directory that a collection was loaded from or saved to: of an object around a stack the one above the stack's. */
+/** Where a collection was loaded from or saved to: an object around a stack lies above it. */
 function placeOf(td: Td): string | null {
   const path = td._disk?.path ?? null;
   return path !== null && isClassTd(td) && stackOf(td) !== null ? dirname(path) : path;
