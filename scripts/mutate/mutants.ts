@@ -119,11 +119,12 @@ const UNSEEN: readonly ((node: ts.Node, file: string) => boolean)[] = [
   },
 ];
 
-/** The name of the outermost function, class or variable around a node. */
+/** The name of the class around a node, or of the outermost function or variable. */
 function around(node: ts.Node): string {
   let name = "";
   for (let at = node; at !== undefined; at = at.parent) {
-    if (ts.isFunctionDeclaration(at) || ts.isClassDeclaration(at) || ts.isVariableDeclaration(at)) {
+    if (ts.isClassDeclaration(at) && at.name !== undefined) return at.name.getText();
+    if (ts.isFunctionDeclaration(at) || ts.isVariableDeclaration(at)) {
       name = at.name?.getText() ?? name;
     }
   }
