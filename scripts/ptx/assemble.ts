@@ -133,9 +133,10 @@ function targetsOf(file: string): readonly Target[] {
   return TARGETS.filter((target) => Number(target.slice(3)) >= oldest);
 }
 
-/** All families for all targets, two at a time. */
-export async function assembleAll(ptxas: string, files = ptxFiles()): Promise<Assembled[]> {
-  const jobs = files.flatMap((file) => targetsOf(file).map((target) => ({ file, target })));
+/** All families for all targets, or for some of them, two at a time. */
+export async function assembleAll(ptxas: string, wanted: readonly Target[] = TARGETS): Promise<Assembled[]> {
+  const targets = (file: string) => targetsOf(file).filter((target) => wanted.includes(target));
+  const jobs = ptxFiles().flatMap((file) => targets(file).map((target) => ({ file, target })));
   const results: Assembled[] = [];
   const work = async () => {
     for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
