@@ -193,7 +193,7 @@ export function planTree(td: Td, path: string, context: SaveContext): Plan {
     };
   }
   if (isNonTensor(td)) return planValue(td, path, context);
-  const stack = isClassTd(td) ? stackOf(td) : null;
+  const stack = stackOf(td);
   if (stack !== null) return planAround(td as ClassTd, stack, path, context);
   const inner = planEntries(td, isClassTd(td) ? join(path, "_tensordict") : path, context);
   const level: LevelWrite = {
@@ -308,7 +308,7 @@ function anonymousTree(td: Td, context: SaveContext): Td {
     );
   }
   if (isNonTensor(td)) return td;
-  const stack = isClassTd(td) ? stackOf(td) : null;
+  const stack = stackOf(td);
   if (stack !== null) {
     const made = anonymousTree(stack, context);
     return context.inplace ? td : (td as ClassTd)._around(made);

@@ -23,6 +23,7 @@ import {
   type NewState,
   outlineOf,
   shapeOf,
+  stackOf,
   stateOf,
   type Td,
   type ValueTd,
@@ -340,7 +341,7 @@ export function maybeDenseStackTds(list: readonly Td[], dim: number): Td {
 
 /** Stacks as the settings say. @torch torch.stack of TensorDicts */
 export function stackTds(list: readonly Td[], dim = 0): Td {
-  if (list.length > 0 && list.every((td) => isClassTd(td) && td._source !== null && isLazy(td._source))) {
+  if (list.length > 0 && list.every((td) => isClassTd(td) && stackOf(td) !== null)) {
     const shown = ofSources(list, (sources) => stackTds(sources, dim));
     if (shown !== null) return shown;
   }
