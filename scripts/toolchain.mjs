@@ -226,26 +226,22 @@ function filesUnder(folder) {
  * @typedef {"all" | "dev" | "own"} Scope
  */
 
-/** @type {Record<Scope, string[]>} */
-const SCOPE_FLAGS = {
-  all: [],
-  dev: ["-Donly=native"],
-  own: hasGpu() ? ["-Donly=native"] : ["-Donly=native", "-Dgpu=false"],
-};
+/** @param {Scope} scope */
+function scopeFlags(scope) {
+  if (scope === "all") return [];
+  return scope === "own" && !hasGpu() ? ["-Donly=native", "-Dgpu=false"] : ["-Donly=native"];
+}
 
 /** Whether there is an NVIDIA driver, by files that it makes: on Linux, in Linux on Windows, and on Windows. */
-function hasGpu() {
+export function hasGpu() {
   const system = join(process.env.SystemRoot ?? "C:\\Windows", "System32", "nvcuda.dll");
   return (windows ? [system] : ["/dev/nvidiactl", "/dev/dxg"]).some((file) => existsSync(file));
 }
 
-/**
- * A digest over everything the native build reads.
- * @param {Scope} scope
- */
-function sourceDigest(scope) {
+/** A digest over everything the native build reads, but for its flags. */
+function sourceDigest() {
   const generated = filesUnder(join(root, "generated")).filter((file) => !/\.(ts|md|json)$/.test(file));
-  const hash = createHash("sha256").update(`${zigPackage} ${zigFlags(scope).join(" ")}`);
+  const hash = createHash("sha256").update(zigPackage);
   const steps = ["name-kernels.ts", "pack.ts"].map((name) => join(root, "scripts", "ptx", name));
   for (const file of [...filesUnder(join(root, "zig")), ...steps, ...generated]) {
     const content = readFileSync(file);
@@ -253,6 +249,13 @@ function sourceDigest(scope) {
   }
   return hash.digest("hex");
 }
+
+/**
+ * What a library is marked with.
+ * @param {string} digest of the sources
+ * @param {Scope} scope
+ */
+const stampOf = (digest, scope) => `${digest} ${zigFlags(scope).join(" ")}`;
 
 /** The native library's file, whether it exists or not. */
 export function libraryFile() {
@@ -265,7 +268,7 @@ const stampFile = join(root, "build", "stamp.txt");
 /** @param {Scope} scope */
 function zigFlags(scope) {
   const given = (process.env.ZENSOR_ZIG_FLAGS ?? "").split(" ").filter((flag) => flag !== "");
-  return [...given, ...SCOPE_FLAGS[scope]];
+  return [...given, ...scopeFlags(scope)];
 }
 
 /**
@@ -275,8 +278,9 @@ function zigFlags(scope) {
 export function libraryIsCurrent({ scope = "all" } = {}) {
   if (!existsSync(libraryFile()) || !existsSync(stampFile)) return false;
   const stamp = readFileSync(stampFile, "utf8");
+  const digest = sourceDigest();
   const scopes = /** @type {Scope[]} */ (["all", "dev", "own"]);
-  return scopes.slice(0, scopes.indexOf(scope) + 1).some((enough) => stamp === sourceDigest(enough));
+  return scopes.slice(0, scopes.indexOf(scope) + 1).some((enough) => stamp === stampOf(digest, enough));
 }
 
 /** Zig's cache knows files by their absolute places: that of a folder that was copied would give the old folder's. */
@@ -300,7 +304,8 @@ export function buildLibrary({ force = false, scope = "all" } = {}) {
   requireOwnCache();
   if (!force && libraryIsCurrent({ scope }))
     return { built: false, seconds: 0, megabytes: statSync(file).size / 1e6, file };
-  const digest = sourceDigest(scope);
+  // Taken before the build: what changes meanwhile is built the next time.
+  const stamp = stampOf(sourceDigest(), scope);
   const flags = zigFlags(scope);
   // Left to itself it has one step at a time under way on two cores.
   const jobs = `-j${availableParallelism() + 1}`;
@@ -312,7 +317,7 @@ export function buildLibrary({ force = false, scope = "all" } = {}) {
   const seconds = (performance.now() - start) / 1000;
   if (status !== 0) throw new ToolError("the native library does not build (see above)");
   if (!existsSync(file)) throw new ToolError(`zig build succeeded but made no ${relative(root, file)}`);
-  writeFileSync(stampFile, digest);
+  writeFileSync(stampFile, stamp);
   return { built: true, seconds, megabytes: statSync(file).size / 1e6, file };
 }
 

@@ -4,9 +4,12 @@
 // Usage: name-kernels.ts IN.ll OUT.ll
 import { readFileSync, writeFileSync } from "node:fs";
 
-const NAME = /@(?:"[^"]*"|[\w.$-]+)/g;
-const ALIAS = /^(@(?:"[^"]*"|[\w.$-]+)) = .*\balias .*\bptr (@(?:"[^"]*"|[\w.$-]+))/;
-const CONSTANT = /^(@(?:"[^"]*"|[\w.$-]+)) = .* constant i64 (\d+)/;
+/** A global name, `@name` or `@"any text"`. */
+const GLOBAL = String.raw`@(?:"[^"]*"|[\w.$-]+)`;
+const NAME = new RegExp(GLOBAL, "g");
+const ALIAS = new RegExp(String.raw`^(${GLOBAL}) = .*\balias .*\bptr (${GLOBAL})`);
+const CONSTANT = new RegExp(String.raw`^(${GLOBAL}) = .* constant i64 (\d+)`);
+const KERNEL = new RegExp(String.raw`^define private (ptx_kernel .*?)${GLOBAL}\([^%]*%0(\).*)$`);
 const BYTES = /^@"(.+)\$bytes"$/;
 
 /** What the aliases of a module say. */
@@ -44,7 +47,7 @@ function aliasesOf(lines: readonly string[]): Aliases {
 function kernel(line: string, name: string, { bytes }: Aliases): string {
   const size = bytes.get(name);
   if (size === undefined) throw new Error(`no size for ${name}`);
-  const [, result, rest] = /^define private (ptx_kernel .*?)@(?:"[^"]*"|[\w.$-]+)\([^%]*%0(\).*)$/.exec(line) ?? [];
+  const [, result, rest] = KERNEL.exec(line) ?? [];
   if (result === undefined) throw new Error(`one argument is taken: ${line}`);
   return `define ${result}${name}(ptr byval([${size} x i8]) align 8 %0${rest}`;
 }
