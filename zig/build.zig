@@ -87,24 +87,16 @@ pub fn build(b: *std.Build) void {
     });
     const lib = b.addLibrary(.{ .name = "zensor", .linkage = .dynamic, .root_module = empty, .use_llvm = true });
     // An object of its own, so that it compiles beside the others and the library only has to be linked.
-    const root = b.addObject(.{
-        .name = "root",
-        .root_module = module(b, "src/root.zig", query, optimize, variants[0], only),
-        .use_llvm = true,
-    });
-    root.bundle_compiler_rt = false;
+    const root = add_object(b, lib.root_module, "root", module(b, "src/root.zig", query, optimize, variants[0], only));
     if (os == .windows) root.dll_export_fns = true;
-    lib.root_module.addObject(root);
-    const gpu = b.addObject(.{
-        .name = "ptx_archive",
-        .root_module = module(b, "src/ptx_archive.zig", query, optimize, variants[0], only),
-        .use_llvm = true,
-    });
-    gpu.bundle_compiler_rt = false;
+    const gpu = module(b, "src/ptx_archive.zig", query, optimize, variants[0], only);
     const with_gpu = b.option(bool, "gpu", "Build the GPU kernels (default: true)") orelse true;
     // Releases are small, and a library for one machine is built quickly.
-    add_ptx(b, gpu.root_module, with_gpu, if (only == null) 19 else 3);
-    lib.root_module.addObject(gpu);
+    if (add_ptx(b, gpu, with_gpu, if (only == null) 19 else 3)) {
+        const unpack = module(b, "src/ptx_unpack.zig", query, optimize, variants[0], only);
+        _ = add_object(b, lib.root_module, "ptx_unpack", unpack);
+    }
+    _ = add_object(b, lib.root_module, "ptx_archive", gpu);
     const plain: Variant = .{ .name = families.baseline, .lanes = variants[0].lanes, .model = variants[0].model };
     for (families.plain) |family| add_kernels(b, lib.root_module, family, plain, query, optimize);
     for (variants) |v| {
@@ -113,6 +105,18 @@ pub fn build(b: *std.Build) void {
     }
     b.installArtifact(lib);
     add_tests(b, query, variants);
+}
+
+fn add_object(
+    b: *std.Build,
+    library: *std.Build.Module,
+    name: []const u8,
+    root: *std.Build.Module,
+) *std.Build.Step.Compile {
+    const object = b.addObject(.{ .name = name, .root_module = root, .use_llvm = true });
+    object.bundle_compiler_rt = false;
+    library.addObject(object);
+    return object;
 }
 
 /// One object for a family and an instruction set.
@@ -126,13 +130,9 @@ fn add_kernels(
 ) void {
     var q = query;
     q.cpu_model = .{ .explicit = variant.model };
-    const object = b.addObject(.{
-        .name = b.fmt("kernels_{s}_{s}", .{ family, variant.name }),
-        .root_module = module(b, b.fmt("src/kernels_{s}.zig", .{family}), q, optimize, variant, null),
-        .use_llvm = true,
-    });
-    object.bundle_compiler_rt = false;
-    library.addObject(object);
+    const path = b.fmt("src/kernels_{s}.zig", .{family});
+    const name = b.fmt("kernels_{s}_{s}", .{ family, variant.name });
+    _ = add_object(b, library, name, module(b, path, q, optimize, variant, null));
 }
 
 /// The place of the widest variant that a processor can run, as isa.zig tells it when the library is loaded.
@@ -166,7 +166,8 @@ const newer_families = [_][]const u8{"tensor_core"};
 /// GPU kernels from the bodies of the CPU kernels, each family packed as a file that the library holds: `zig build ptx`
 /// also installs their texts, share/ptx/<family>.ptx. Code for the oldest GPU that is served runs on all newer ones, as
 /// the driver translates it when it loads. Bun runs two steps of this; without it the library has no GPU kernels.
-fn add_ptx(b: *std.Build, archive: *std.Build.Module, wanted: bool, compression: u8) void {
+/// Tells whether it has some.
+fn add_ptx(b: *std.Build, archive: *std.Build.Module, wanted: bool, compression: u8) bool {
     const step = b.step("ptx", "Compile the GPU kernels to PTX");
     const bun = if (wanted) b.findProgram(&.{"bun"}, &.{}) catch null else null;
     const families_of_ptx: []const []const u8 = if (bun == null) &.{} else &(gpu_families ++ newer_families);
@@ -185,6 +186,7 @@ fn add_ptx(b: *std.Build, archive: *std.Build.Module, wanted: bool, compression:
         const packed_family = pack.addOutputFileArg(b.fmt("{s}.bin", .{family}));
         archive.addAnonymousImport(b.fmt("ptx_{s}", .{family}), .{ .root_source_file = packed_family });
     }
+    return families_of_ptx.len > 0;
 }
 
 fn ptx_of(
@@ -209,7 +211,7 @@ fn ptx_of(
     const named = rename.addOutputFileArg("kernels.ll");
     const compile = b.addSystemCommand(&.{ b.graph.zig_exe, "clang", "-cc1", "-triple", "nvptx64-unknown-cuda" });
     // Zig has run LLVM's passes already: a second time makes the text 2 % smaller, and ptxas no better code.
-    compile.addArgs(&.{ "-Wno-override-module", "-target-cpu", model.name, "-O3", "-disable-llvm-passes" });
+    compile.addArgs(&.{ "-Wno-override-module", "-target-cpu", model.name, "-O1", "-disable-llvm-passes" });
     compile.addArgs(&.{ "-S", "-x", "ir", "-o" });
     const ptx = compile.addOutputFileArg(b.fmt("{s}.ptx", .{family}));
     compile.addFileArg(named);

@@ -64,13 +64,18 @@ inline fn shift(comptime way: enum { left, right }, x: anytype, comptime n: u5) 
 /// New state, in place: word i from words i, i + 1 and i + 397 (those behind i are new already).
 fn renew(g: *Generator) void {
     const s = &g.state;
-    comptime var i = 0;
+    var i: usize = 0;
     const first = state_words - middle;
-    @setEvalBranchQuota(10000);
-    inline while (i + 8 <= first) : (i += 8) renew_words(s, i, i + middle);
-    inline while (i < first) : (i += 1) s[i] = s[i + middle] ^ twist(s[i], s[i + 1]);
-    inline while (i + 8 <= state_words - 1) : (i += 8) renew_words(s, i, i - first);
-    inline while (i < state_words - 1) : (i += 1) s[i] = s[i - first] ^ twist(s[i], s[i + 1]);
+    // Both parts are so many vectors that seven at a time leave less than one over.
+    const seven = 7 * 8;
+    while (i + seven <= first) : (i += seven) {
+        inline for (0..7) |j| renew_words(s, i + 8 * j, i + 8 * j + middle);
+    }
+    while (i < first) : (i += 1) s[i] = s[i + middle] ^ twist(s[i], s[i + 1]);
+    while (i + seven <= state_words - 1) : (i += seven) {
+        inline for (0..7) |j| renew_words(s, i + 8 * j, i + 8 * j - first);
+    }
+    while (i < state_words - 1) : (i += 1) s[i] = s[i - first] ^ twist(s[i], s[i + 1]);
     s[i] = s[i - first] ^ twist(s[i], s[0]);
     g.left = state_words;
     g.next = 0;

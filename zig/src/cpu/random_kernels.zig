@@ -57,7 +57,7 @@ fn spread(comptime T: type, f: *Frame, filler: anytype) void {
 }
 
 /// Writes the next elements of the output.
-fn scatter(comptime T: type, base: [*]u8, cursor: *iter.Cursor, values: []const T) void {
+noinline fn scatter(comptime T: type, base: [*]u8, cursor: *iter.Cursor, values: []const T) void {
     var at: usize = 0;
     while (at < values.len) {
         const n = cursor.run(values.len - at);
@@ -259,28 +259,20 @@ pub fn randperm(f: *Frame) abi.Status {
 /// Operand 1: a probability for each element, broadcast. Fails with 1 when one is outside of [0, 1].
 pub fn bernoulli_each(f: *Frame) abi.Status {
     return switch (fr.view(f, 1).dtype) {
-        inline .float32, .float64, .float16, .bfloat16 => |p| switch (dt.size_of(fr.view(f, 0).dtype)) {
-            1 => each(Element(p), u8, f),
-            2 => each(Element(p), u16, f),
-            4 => each(Element(p), u32, f),
-            8 => each(Element(p), u64, f),
-            else => .unsupported,
-        },
+        inline .float32, .float64, .float16, .bfloat16 => |p| each(Element(p), f),
         else => .unsupported,
     };
 }
 
-fn each(comptime P: type, comptime Bits: type, f: *Frame) abi.Status {
+fn each(comptime P: type, f: *Frame) abi.Status {
     var space: iter.Space = undefined;
     space.init(f, 2);
-    const one = one_of(Bits, fr.view(f, 0).dtype);
     const base = @intFromPtr(fr.view(f, 1).data);
     const g = generator(f);
     var to = iter.Cursor.init(&space, 0, 0);
     var from = iter.Cursor.init(&space, 1, 0);
     var chances: [chunk]P = undefined;
     var hits: [chunk]bool = undefined;
-    var values: [chunk]Bits = undefined;
     var done: usize = 0;
     while (done < space.total) {
         const n = from.run(@min(chunk, space.total - done));
@@ -292,11 +284,26 @@ fn each(comptime P: type, comptime Bits: type, f: *Frame) abi.Status {
             if (!(x >= 0 and x <= 1)) return fr.fail(f, .invalid_distribution, &.{@intFromEnum(wrong)});
         }
         random.bernoulli_each(bool, P, g, &hits, &chances, n);
-        for (values[0..n], hits[0..n]) |*v, h| v.* = if (h) one else 0;
-        scatter(Bits, fr.view(f, 0).data, &to, values[0..n]);
+        const status = switch (dt.size_of(fr.view(f, 0).dtype)) {
+            1 => ones(u8, f, &to, hits[0..n]),
+            2 => ones(u16, f, &to, hits[0..n]),
+            4 => ones(u32, f, &to, hits[0..n]),
+            8 => ones(u64, f, &to, hits[0..n]),
+            else => .unsupported,
+        };
+        if (status != .ok) return status;
         from.advance(n);
         done += n;
     }
+    return .ok;
+}
+
+/// Writes one where something hit, zero elsewhere. Not a part of each probability's loop: of 16 copies none is faster.
+noinline fn ones(comptime Bits: type, f: *Frame, to: *iter.Cursor, hits: []const bool) abi.Status {
+    const one = one_of(Bits, fr.view(f, 0).dtype);
+    var values: [chunk]Bits = undefined;
+    for (values[0..hits.len], hits) |*v, h| v.* = if (h) one else 0;
+    scatter(Bits, fr.view(f, 0).data, to, values[0..hits.len]);
     return .ok;
 }
 

@@ -150,12 +150,17 @@ pub fn random_default_range(comptime T: type, g: *Generator, out: [*]T, n: usize
 /// A permutation of 0 .. n - 1; T is any element type.
 pub fn randperm(comptime T: type, g: *Generator, out: [*]T, n: usize) void {
     for (out[0..n], 0..) |*o, i| o.* = store_int(T, @intCast(i));
+    shuffle(std.meta.Int(.unsigned, 8 * @sizeOf(T)), g, @ptrCast(out), n);
+}
+
+/// Of elements of one size, whatever they mean.
+noinline fn shuffle(comptime Bits: type, g: *Generator, out: [*]Bits, n: usize) void {
     if (n < 2) return;
     // Longer ones need more than 32 bits for an even choice.
     const wide = n >= std.math.maxInt(u32) / 20;
     for (0..n - 1) |i| {
         const step = if (wide) random.random64(g) % (n - i) else random.random32(g) % @as(u32, @intCast(n - i));
-        std.mem.swap(T, &out[i], &out[i + @as(usize, @intCast(step))]);
+        std.mem.swap(Bits, &out[i], &out[i + @as(usize, @intCast(step))]);
     }
 }
 

@@ -7,6 +7,7 @@
 //!
 //! All numbers are u32 in little endian.
 const std = @import("std");
+const Unpack = @import("packed_family.zig").Unpack;
 
 const gpa = std.heap.c_allocator;
 
@@ -67,22 +68,13 @@ const Reader = struct {
 };
 
 /// Unpacks a family; what it gives stays for as long as the process runs.
-pub fn open(bytes: []const u8) Error!Family {
+pub fn open(bytes: []const u8, unpack: *const Unpack) Error!Family {
     var r: Reader = .{ .bytes = bytes };
-    const length = try r.number();
-    return parse(try unpack(bytes[r.at..], length));
-}
-
-fn unpack(bytes: []const u8, length: usize) Error![]const u8 {
-    var in: std.Io.Reader = .fixed(bytes);
-    const window = std.compress.zstd.default_window_len;
-    const buffer = try gpa.alloc(u8, window + std.compress.zstd.block_size_max);
-    defer gpa.free(buffer);
-    var stream: std.compress.zstd.Decompress = .init(&in, buffer, .{ .window_len = window });
-    const text = try gpa.alloc(u8, length);
+    const text = try gpa.alloc(u8, try r.number());
     errdefer gpa.free(text);
-    stream.reader.readSliceAll(text) catch return error.BadArchive;
-    return text;
+    const rest = bytes[r.at..];
+    if (!unpack(rest.ptr, rest.len, text.ptr, text.len)) return error.BadArchive;
+    return parse(text);
 }
 
 fn parse(bytes: []const u8) Error!Family {

@@ -5,7 +5,7 @@ const archive = @import("archive.zig");
 const context = @import("context.zig");
 const driver = @import("driver.zig");
 const Lock = @import("lock.zig").Lock;
-const PackedFamily = @import("packed_family.zig").PackedFamily;
+const packed_family = @import("packed_family.zig");
 
 const gpa = std.heap.c_allocator;
 
@@ -56,21 +56,21 @@ fn load(device: u32, family: []const u8, group: []const u8) context.Failure!driv
     return module;
 }
 
-/// Of another object, ptx_archive.zig.
-fn packed_families() [*]const PackedFamily {
-    return @extern([*]const PackedFamily, .{ .name = "zs_ptx", .visibility = .hidden });
+/// Of another object.
+fn library() *const packed_family.Archive {
+    return @extern(*const packed_family.Archive, .{ .name = packed_family.archive_symbol, .visibility = .hidden });
 }
 
 /// Whether the library was built with GPU kernels.
 pub fn zs_cuda_is_built() callconv(.c) u32 {
-    return @intFromBool(packed_families()[0].name != null);
+    return @intFromBool(library().count > 0);
 }
 
 fn open(family: []const u8) context.Failure!*archive.Family {
-    var row = packed_families();
-    while (row[0].name) |name| : (row += 1) {
-        if (!std.mem.eql(u8, std.mem.span(name), family)) continue;
-        const opened = archive.open(row[0].bytes[0..row[0].length]) catch return missing();
+    const unpack = library().unpack orelse return missing();
+    for (library().rows[0..library().count]) |row| {
+        if (!std.mem.eql(u8, row.name[0..row.name_length], family)) continue;
+        const opened = archive.open(row.bytes[0..row.length], unpack) catch return missing();
         families.put(gpa, family, opened) catch return missing();
         return families.getPtr(family).?;
     }
