@@ -45,7 +45,6 @@ fn start(f: *fr.Frame, partial: bool, picks: bool) abi.Status {
             if (code >= @typeInfo(Pick).@"enum".fields.len) return .bad_argument;
             const job: Lines(K).Order = .{
                 .read = read,
-                .bits = keys.key_bits(d),
                 .pick = @enumFromInt(code),
                 .nan = nan,
             };
@@ -66,7 +65,6 @@ fn Lines(comptime K: type) type {
             indices: fr.View,
             src: fr.View,
             read: keys.Reader(K),
-            bits: u32,
             wanted: usize,
             pick: Pick,
             nan: ?K,
@@ -76,7 +74,6 @@ fn Lines(comptime K: type) type {
         /// What depends on the dtype, and which element is taken.
         const Order = struct {
             read: keys.Reader(K),
-            bits: u32,
             pick: Pick,
             nan: ?K,
         };
@@ -98,7 +95,6 @@ fn Lines(comptime K: type) type {
                 .indices = fr.view(f, 1),
                 .src = src,
                 .read = order.read,
-                .bits = order.bits,
                 .wanted = wanted,
                 .pick = order.pick,
                 .nan = order.nan,
@@ -172,7 +168,7 @@ fn Lines(comptime K: type) type {
                 for (buffer[0..n], pairs[at..][0..n], at..) |k, *p, i| p.* = .{ .key = k, .at = @intCast(i) };
                 at += n;
             }
-            write(j, walk, keys.sort(K, pairs, spare, j.bits)[0..j.wanted]);
+            write(j, walk, keys.sort(K, pairs, spare)[0..j.wanted]);
         }
 
         /// A short list is kept sorted while the line passes by; most elements are no match for its last one.
@@ -213,7 +209,7 @@ fn Lines(comptime K: type) type {
                 room[n] = .{ .key = k, .at = @intCast(i) };
                 n += 1;
             }
-            write(j, walk, keys.sort(K, room[0..n], spare, j.bits));
+            write(j, walk, keys.sort(K, room[0..n], spare));
         }
 
         fn picked(j: Job, walk: *const Walk, room: []Pair, spare: []Pair) void {
@@ -221,7 +217,7 @@ fn Lines(comptime K: type) type {
             j.read(all.ptr, source(j, walk, 0), j.plan.reduced.in[0], all.len);
             const at = if (j.pick == .mode) blk: {
                 for (room, all, 0..) |*p, k, i| p.* = .{ .key = k, .at = @intCast(i) };
-                break :blk longest(keys.sort(K, room, spare, j.bits), j.nan);
+                break :blk longest(keys.sort(K, room, spare), j.nan);
             } else if (rank_of(j, all)) |rank|
                 ranked(all, @ptrCast(room.ptr), rank)
             else

@@ -84,13 +84,13 @@ const very_few = 6;
 
 /// Sorts pairs by key, keeping the order of equal ones; `spare` is as long. The result lies where the value returned
 /// says.
-pub fn sort(comptime K: type, pairs: []Pair(K), spare: []Pair(K), bits: u32) []Pair(K) {
+pub fn sort(comptime K: type, pairs: []Pair(K), spare: []Pair(K)) []Pair(K) {
     if (pairs.len <= few) {
         if (pairs.len <= very_few) insertion(K, pairs) else by_rank(K, pairs);
         return pairs;
     }
     if (is_sorted(K, pairs)) return pairs;
-    return if (pairs.len < 8192) radix(K, 8, pairs, spare, bits) else radix(K, 11, pairs, spare, bits);
+    return if (pairs.len < 8192) radix(K, 8, pairs, spare) else radix(K, 11, pairs, spare);
 }
 
 fn insertion(comptime K: type, pairs: []Pair(K)) void {
@@ -223,21 +223,28 @@ fn is_sorted(comptime K: type, pairs: []const Pair(K)) bool {
     return true;
 }
 
-/// Least significant digit first; digits that all keys share cost nothing.
-fn radix(comptime K: type, comptime digit: u32, pairs: []Pair(K), spare: []Pair(K), bits: u32) []Pair(K) {
+/// Digits that are put in order at once.
+const most_digits = 3;
+
+/// By the first digits in which keys differ, the least significant first. Keys that share those are few as a rule, and
+/// lie together now: each such run is sorted by itself. Digits that all keys share cost nothing.
+fn radix(comptime K: type, comptime digit: u32, pairs: []Pair(K), spare: []Pair(K)) []Pair(K) {
     const buckets = 1 << digit;
-    const most = (@bitSizeOf(K) + digit - 1) / digit;
-    const passes = (bits + digit - 1) / digit;
-    var counts: [most][buckets]u32 = undefined;
-    for (counts[0..passes]) |*c| @memset(c, 0);
+    var differ: K = 0;
+    for (pairs) |p| differ |= p.key ^ pairs[0].key;
+    const high: u32 = @bitSizeOf(K) - @as(u32, @clz(differ));
+    const digits: u32 = @min(most_digits, (high + digit - 1) / digit);
+    const low: std.math.Log2Int(K) = @intCast(high -| digits * digit);
+    var counts: [most_digits][buckets]u32 = undefined;
+    for (counts[0..digits]) |*c| @memset(c, 0);
     for (pairs) |p| {
-        for (0..passes) |d| counts[d][digit_of(K, digit, p.key, d)] += 1;
+        for (0..digits) |d| counts[d][digit_of(K, digit, p.key >> low, d)] += 1;
     }
     var from = pairs;
     var to = spare[0..pairs.len];
-    for (0..passes) |d| {
+    for (0..digits) |d| {
         const c = &counts[d];
-        if (c[digit_of(K, digit, from[0].key, d)] == from.len) continue;
+        if (c[digit_of(K, digit, from[0].key >> low, d)] == from.len) continue;
         var sum: u32 = 0;
         for (c) |*x| {
             const n = x.*;
@@ -245,13 +252,30 @@ fn radix(comptime K: type, comptime digit: u32, pairs: []Pair(K), spare: []Pair(
             sum += n;
         }
         for (from) |p| {
-            const place = &c[digit_of(K, digit, p.key, d)];
+            const place = &c[digit_of(K, digit, p.key >> low, d)];
             to[place.*] = p;
             place.* += 1;
         }
         std.mem.swap([]Pair(K), &from, &to);
     }
+    if (low > 0) sort_runs(K, from, to, low);
     return from;
+}
+
+/// Sorts each run of keys that are the same from bit `low` on.
+fn sort_runs(comptime K: type, pairs: []Pair(K), spare: []Pair(K), low: std.math.Log2Int(K)) void {
+    var begin: usize = 0;
+    while (begin < pairs.len) {
+        const top = pairs[begin].key >> low;
+        var end = begin + 1;
+        while (end < pairs.len and pairs[end].key >> low == top) end += 1;
+        if (end - begin > 1) {
+            const run = pairs[begin..end];
+            const sorted = sort(K, run, spare[begin..end]);
+            if (sorted.ptr != run.ptr) @memcpy(run, sorted);
+        }
+        begin = end;
+    }
 }
 
 inline fn digit_of(comptime K: type, comptime digit: u32, key: K, d: usize) usize {
