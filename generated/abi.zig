@@ -244,6 +244,13 @@ pub const Distribution = enum(u8) {
     empty = 3,
 };
 
+/// How exact products of float32 matrices on devices have to be: in float32, or with factors rounded to tf32.
+pub const MatmulPrecision = enum(u8) {
+    highest = 0,
+    high = 1,
+    medium = 2,
+};
+
 /// Attributes by place.
 pub const ReduceAttr = struct {
     pub const divides: usize = 0;
@@ -335,6 +342,7 @@ pub const codes = [_][]const u8{
     "IndexFact",
     "IndexDetail",
     "Distribution",
+    "MatmulPrecision",
     "ReduceAttr",
     "MomentsAttr",
     "SoftmaxAttr",

@@ -194,6 +194,10 @@ export const SYMBOLS = {
   zs_cuda_fault: { args: ["ptr"], returns: "void" },
   /** Whether NVIDIA's libraries may be used, and where that of matrix products is, when not in the usual place. */
   zs_cuda_libraries: { args: ["u32","ptr"], returns: "void" },
+  /** How exact products of float32 matrices have to be, a MatmulPrecision; for all threads. */
+  zs_cuda_set_matmul_precision: { args: ["u32"], returns: "void" },
+  /** What was set: a MatmulPrecision. */
+  zs_cuda_matmul_precision: { args: [], returns: "u32" },
   /** What the driver said of a module that it refused. */
   zs_cuda_log: { args: [], returns: "ptr" },
   zs_k_binary_add: { args: ["f64"], returns: "i32" },

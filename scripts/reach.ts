@@ -22,6 +22,8 @@ const REACH: readonly (readonly [prefix: string, tests: readonly string[]])[] = 
   ["zig/src/cpu/", ["test/ops", "test/conformance"]],
   ["zig/src/cpu/random", ["test/ops", "test/conformance", "test/api", "test/nn"]],
   ["zig/src/io/", ["test/io", "test/durability", "test/attack/workers.test.ts"]],
+  ["zig/src/cuda/", ["test/cuda"]],
+  ["zig/src/gpu/", ["test/cuda"]],
   ["zig/", ["test/ops", "test/ffi", "test/conformance"]],
   ["docs/", ["test/docs"]],
   ["README.md", ["test/docs"]],

@@ -60,6 +60,11 @@ export { type IndexPart, Slice, slice } from "./api/indexing.ts";
 export { inferMeta } from "./api/infer.ts";
 export { linalg } from "./api/linalg.ts";
 export { float, int } from "./api/numbers.ts";
+export {
+  type Float32MatmulPrecision,
+  getFloat32MatmulPrecision,
+  setFloat32MatmulPrecision,
+} from "./api/precision.ts";
 export { print } from "./api/print.ts";
 export { getPrintoptions, type PrintOptions, type PrintSettings, setPrintoptions } from "./api/printing.ts";
 export { type ScopeGuard, scope } from "./api/scope.ts";

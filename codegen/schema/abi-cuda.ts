@@ -210,5 +210,12 @@ export const natives = [
     returns: "void",
     doc: "Whether NVIDIA's libraries may be used, and where that of matrix products is, when not in the usual place.",
   },
+  {
+    name: "zs_cuda_set_matmul_precision",
+    args: ["u32"],
+    returns: "void",
+    doc: "How exact products of float32 matrices have to be, a MatmulPrecision; for all threads.",
+  },
+  { name: "zs_cuda_matmul_precision", args: [], returns: "u32", doc: "What was set: a MatmulPrecision." },
   { name: "zs_cuda_log", args: [], returns: "ptr", doc: "What the driver said of a module that it refused." },
 ] as const satisfies readonly NativeRow[];

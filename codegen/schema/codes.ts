@@ -148,6 +148,12 @@ export const codes = [
     doc: "What weights are; `invalid_distribution` leaves it in the detail.",
     values: { ok: 0, negative: 1, not_finite: 2, empty: 3 },
   },
+  {
+    name: "MatmulPrecision",
+    type: "enum(u8)",
+    doc: "How exact products of float32 matrices on devices have to be: in float32, or with factors rounded to tf32.",
+    values: { highest: 0, high: 1, medium: 2 },
+  },
   { name: "ReduceAttr", type: "usize", doc: "Attributes by place.", values: { divides: 0, divisor: 1 } },
   { name: "MomentsAttr", type: "usize", doc: "Attributes by place.", values: { root: 0, divisor: 1 } },
   { name: "SoftmaxAttr", type: "usize", doc: "Attributes by place.", values: { dim: 0 } },

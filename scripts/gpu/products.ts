@@ -12,20 +12,6 @@ type Name = keyof typeof DTYPES;
 /** Longest call that is waited for. */
 const MOST_SECONDS = 4;
 
-/** The switch of float32 products to TF32, where this build has one. */
-function tf32Switch(): ((on: boolean) => void) | null {
-  const { backends, setFloat32MatmulPrecision } = z as unknown as {
-    backends?: { cuda?: { matmul?: { allowTf32?: boolean } } };
-    setFloat32MatmulPrecision?: (precision: string) => void;
-  };
-  if (setFloat32MatmulPrecision !== undefined) return (on) => setFloat32MatmulPrecision(on ? "high" : "highest");
-  const matmul = backends?.cuda?.matmul;
-  if (matmul?.allowTf32 === undefined) return null;
-  return (on) => {
-    matmul.allowTf32 = on;
-  };
-}
-
 const setup = (name: Name, size: number): string =>
   `torch.backends.cuda.matmul.allow_tf32 = ${name === "tf32" ? "True" : "False"}
 f = dict(device='cuda', dtype=torch.${DTYPES[name]})
@@ -62,18 +48,17 @@ async function row(run: Run, name: Name, size: number, before: Row | undefined):
 }
 
 export const products: Part = async (run) => {
-  const tf32 = tf32Switch();
-  const names = (Object.keys(DTYPES) as Name[]).filter((name) => name !== "tf32" || tf32 !== null);
+  const names = Object.keys(DTYPES) as Name[];
   const last = new Map<Name, Row>();
   for (const size of run.small ? SIZES.small : SIZES.full) {
     for (const name of names) {
-      if (name === "tf32") tf32?.(true);
+      z.setFloat32MatmulPrecision(name === "tf32" ? "high" : "highest");
       try {
         last.set(name, await row(run, name, size, last.get(name)));
       } finally {
-        if (name === "tf32") tf32?.(false);
+        z.setFloat32MatmulPrecision("highest");
       }
     }
   }
-  return tf32 === null ? { note: "this build has no setting for TF32" } : undefined;
+  return undefined;
 };

@@ -54,6 +54,8 @@ export const FUNCTIONS = {
   setPrintoptions: "| profile:any precision:any threshold:any edgeitems:any linewidth:any sciMode:any sci_mode:any",
   getNumThreads: "",
   setNumThreads: "count:notDict",
+  getFloat32MatmulPrecision: "",
+  setFloat32MatmulPrecision: "precision:=highest,high,medium",
   seed: "",
   initialSeed: "",
   manualSeed: "seed:notDict",

@@ -1,5 +1,5 @@
 /** What the native library says about the machine: instruction sets, threads, memory statistics. */
-import { IsaLevel, MemoryStat } from "../../generated/abi.ts";
+import { IsaLevel, MatmulPrecision, MemoryStat } from "../../generated/abi.ts";
 import * as texts from "../../generated/texts.ts";
 import { instructionSet } from "../ffi/frame.ts";
 import { libraryPath, native } from "../ffi/library.ts";
@@ -23,6 +23,16 @@ export function threadCount(): number {
 export function setThreadCount(count: number): void {
   if (!Number.isInteger(count) || count < 1) throw texts.badThreadCount("setNumThreads", count);
   native.zs_set_num_threads(Math.min(count, 2 ** 31));
+}
+
+/** How exact products of float32 matrices on devices have to be. */
+export function matmulPrecision(): keyof typeof MatmulPrecision {
+  const number = native.zs_cuda_matmul_precision();
+  return Object.entries(MatmulPrecision).find(([, n]) => n === number)?.[0] as keyof typeof MatmulPrecision;
+}
+
+export function setMatmulPrecision(precision: keyof typeof MatmulPrecision): void {
+  native.zs_cuda_set_matmul_precision(MatmulPrecision[precision]);
 }
 
 /** The allocator's counters, in bytes of rounded blocks unless they say otherwise. */

@@ -267,6 +267,7 @@ export const VALUES: Readonly<Record<string, () => unknown>> = {
   randomness: () => "error",
   chunkSize: () => null,
   next: () => "never",
+  "setFloat32MatmulPrecision.precision": () => "highest",
   text: () => "a warning",
   "setGradEnabled.mode": () => true,
   "autograd.backward.tensors": () => differentiable(),

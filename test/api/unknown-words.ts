@@ -140,6 +140,7 @@ export const CALLS: Readonly<Record<string, (word: Any) => unknown>> = {
   "TransformerDecoderLayer.activation": (word) => new nn.TransformerDecoderLayer(4, 2, { activation: word }),
   "Transformer.activation": (word) => new nn.Transformer({ dModel: 4, nhead: 2, activation: word }),
   // Settings
+  "setFloat32MatmulPrecision.precision": (word) => Z.setFloat32MatmulPrecision(word),
   "setWarningPolicy.next": (word) => Z.setWarningPolicy(word),
   "errors.setWarningPolicy.next": (word) => Z.errors.setWarningPolicy(word),
   "setPrintoptions.profile": (word) => Z.setPrintoptions({ profile: word }),

@@ -24,7 +24,7 @@ const PRODUCTS = `
   const { dlopen } = await import("bun:ffi");
   const count = { args: [], returns: "f64" };
   const fake = dlopen(${JSON.stringify(library)}, {
-    zsFakeProducts: count, zsFakeRefused: count, zsFakeFail: { args: [], returns: "void" },
+    zsFakeProducts: count, zsFakeRefused: count, zsFakeFast: count, zsFakeFail: { args: [], returns: "void" },
   }).symbols;
   const g = new z.Generator().manualSeed(4);
   const number = (dtype, ...shape) => {
@@ -67,6 +67,16 @@ describe.if(available)("NVIDIA's library of matrix products", () => {
       const right = run();
       console.log(JSON.stringify([right, fake.zsFakeProducts(), fake.zsFakeRefused()]))`;
     expect(evaluate(code, env)).toEqual([EACH, EACH, 0]);
+  }, 60_000);
+
+  test("may round single precision to tf32 where that is allowed, and nothing else", () => {
+    const code = `${PRODUCTS}
+      run();
+      const before = fake.zsFakeFast();
+      z.setFloat32MatmulPrecision("high");
+      const right = run();
+      console.log(JSON.stringify([before, right, fake.zsFakeProducts(), fake.zsFakeRefused(), fake.zsFakeFast()]))`;
+    expect(evaluate(code, env)).toEqual([0, EACH, 2 * EACH, 0, EACH / 3]);
   }, 60_000);
 
   test("is not asked for small products, integers, and strides that it does not know", () => {

@@ -106,13 +106,13 @@ test("products have tiles of two sizes, a form for vectors, and what adds parts 
   expect([...entries(texts.get("matmul") as string).keys()].sort()).toEqual(names.sort());
 });
 
-test("matrix units multiply 16-bit floats, from fragments and asynchronous copies", () => {
+test("matrix units multiply 16-bit floats and tf32, from fragments and asynchronous copies", () => {
   const present = entries(texts.get("tensor_core") as string);
-  const names = ["bfloat16", "float16"].flatMap((d) => [`tensor_core_${d}_large`, `tensor_core_${d}_small`]);
+  const names = ["bfloat16", "float16", "tf32"].flatMap((d) => [`tensor_core_${d}_large`, `tensor_core_${d}_small`]);
   expect([...present.keys()].sort()).toEqual(names.sort());
   for (const [name, body] of present) {
-    const kind = name.includes("bfloat16") ? "bf16" : "f16";
-    expect(body).toContain(`mma.sync.aligned.m16n8k16.row.col.f32.${kind}.${kind}.f32`);
+    const kind = name.includes("bfloat16") ? "bf16" : name.includes("float16") ? "f16" : "tf32";
+    expect(body).toContain(`mma.sync.aligned.m16n8k${kind === "tf32" ? 8 : 16}.row.col.f32.${kind}.${kind}.f32`);
     for (const word of ["ldmatrix.sync", "cp.async.cg.shared.global", "cp.async.wait_group"])
       expect(body).toContain(word);
     expect(body).not.toContain(".local");

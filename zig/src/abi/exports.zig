@@ -288,6 +288,7 @@ comptime {
         @import("../cuda/ipc.zig"),
         @import("../cuda/launch.zig"),
         @import("../cuda/modules.zig"),
+        @import("../cuda/precision.zig"),
     }) |room| {
         for (@typeInfo(room).@"struct".decls) |decl| {
             if (std.mem.startsWith(u8, decl.name, "zs_")) @export(&@field(room, decl.name), .{ .name = decl.name });

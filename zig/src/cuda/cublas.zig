@@ -6,6 +6,7 @@ const builtin = @import("builtin");
 const driver = @import("driver.zig");
 const Library = @import("loader.zig").Library;
 const Lock = @import("lock.zig").Lock;
+const precision = @import("precision.zig");
 
 const Handle = ?*anyopaque;
 const Status = c_int;
@@ -120,14 +121,15 @@ pub const Product = struct {
 
 const Types = struct { data: c_int, compute: c_int };
 
-/// The library's numbers for a dtype and for how it is summed.
+/// The library's numbers for a dtype and for how it is multiplied and summed.
 fn types_of(d: abi.DType) ?Types {
+    const single: c_int = if (precision.allows_tf32()) 77 else 68;
     return switch (d) {
-        .float32 => .{ .data = 0, .compute = 68 },
+        .float32 => .{ .data = 0, .compute = single },
         .float64 => .{ .data = 1, .compute = 70 },
         .float16 => .{ .data = 2, .compute = 68 },
         .bfloat16 => .{ .data = 14, .compute = 68 },
-        .complex64 => .{ .data = 4, .compute = 68 },
+        .complex64 => .{ .data = 4, .compute = single },
         .complex128 => .{ .data = 5, .compute = 70 },
         else => null,
     };

@@ -69,7 +69,7 @@ fn each(call: *const Call, p: *const Problem) Failure!void {
 }
 
 /// How a factor is read: in the direction in which it lies, in pieces of 16 bytes where all of them are aligned.
-fn factor(p: *const Problem, which: usize, outer_dim: usize, way: Way.Reads) args.Factor {
+fn factor(p: *const Problem, which: usize, outer_dim: usize, way: args.Reads) args.Factor {
     const outer_size = if (which == Problem.a) p.m else p.n;
     const wide = way.wide;
     const s = p.strides[which];
@@ -118,15 +118,12 @@ const Way = struct {
     function: driver.Function,
     rows: u64,
     columns: u64,
-    factor: Reads,
+    factor: args.Reads,
     result: u32,
-
-    /// Elements at once, and terms of a sum.
-    const Reads = struct { wide: u32, depth: u32 };
 
     fn of(call: *const Call, p: *const Problem, bytes: u32) Failure!Way {
         const processors: u64 = call.device.multiprocessors;
-        const alone: Reads = .{ .wide = args.Shape.of(bytes, 1).wide, .depth = 0 };
+        const alone: args.Reads = .{ .wide = args.Shape.of(bytes, 1).wide, .depth = 0 };
         if (p.n == 1) return .{
             .function = try launch.function(call, p.compute, &variants, vector),
             .rows = ceil(p.m, args.vector_rows(factor(p, Problem.a, 1, alone).along)),
@@ -134,14 +131,14 @@ const Way = struct {
             .factor = alone,
             .result = 1,
         };
-        if (tensor.takes(call.device, p.dtype)) {
+        if (tensor.kind_of(call.device, p.dtype)) |kind| {
             const big = suits(p, args.tensor_sides[0], processors);
             const side = args.tensor_sides[@intFromBool(!big)];
             return .{
-                .function = try tensor.function(call.device.index, p.dtype, big),
+                .function = try tensor.function(call.device.index, kind, big),
                 .rows = ceil(p.m, side),
                 .columns = ceil(p.n, side),
-                .factor = .{ .wide = args.tensor_wide, .depth = args.tensor_depth },
+                .factor = kind.reads(),
                 .result = 4,
             };
         }

@@ -84,8 +84,23 @@ pub const Shape = struct {
     }
 };
 
-/// Matrix units: terms of a sum that are in shared memory at a time, and elements of 16 bytes.
-pub const tensor_depth = 32;
-pub const tensor_wide = 8;
+/// Elements of a factor that a thread reads at once, and terms of a sum that are in shared memory at a time.
+pub const Reads = struct { wide: u32, depth: u32 };
+
+/// What matrix units multiply. tf32 is float32 in memory.
+pub const Kind = enum {
+    bfloat16,
+    float16,
+    tf32,
+
+    pub fn size(kind: Kind) u32 {
+        return if (kind == .tf32) 4 else 2;
+    }
+    /// Pieces of 16 bytes, and four of them a row.
+    pub fn reads(kind: Kind) Reads {
+        return .{ .wide = 16 / kind.size(), .depth = 64 / kind.size() };
+    }
+};
+
 /// Rows and columns of a block's part of the result.
 pub const tensor_sides = [2]u32{ 128, 64 };

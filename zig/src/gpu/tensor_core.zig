@@ -1,10 +1,10 @@
-//! Products of 16-bit floats by the matrix units of GPUs from capability 8.0 on: sums in f32, rounded once. Eight warps
-//! have 2 by 4 parts of a square tile. Slices of 32 terms come to shared memory by asynchronous copies of 16 bytes, two
-//! slices ahead of the one that is multiplied, so that one barrier a slice is enough. A slice lies as its factor lies;
-//! where that is across what the units want, the load of a fragment turns it. Pieces of 16 bytes are exchanged within
-//! their row by bits of the row's number: the eight rows of a fragment's tile are then in different banks.
+//! Products by the matrix units of GPUs from capability 8.0 on, of 16-bit floats, and of float32 rounded to tf32 where
+//! that is allowed: sums in f32, rounded once. Eight warps have 2 by 4 parts of a square tile. Slices, 64 bytes a row,
+//! come to shared memory by asynchronous copies of 16 bytes, two slices ahead of the one that is multiplied: then one
+//! barrier a slice is enough. A slice lies as its factor lies; where that is across what the units want, the load of a
+//! fragment turns it. Pieces of 16 bytes are exchanged within their row by bits of the row's number: what a warp reads
+//! at once is then in different banks.
 const std = @import("std");
-const abi = @import("abi");
 const args = @import("matmul_args.zig");
 const export_kernel = @import("pointwise.zig").export_kernel;
 const matmul = @import("matmul.zig");
@@ -17,13 +17,16 @@ const warp = @import("warp_matrix.zig");
 const Along = args.Along;
 const Product = args.Product;
 
-const depth = args.tensor_depth;
 const stages = 3;
-/// Elements of 16 bytes.
-const wide = args.tensor_wide;
 
-fn Tiles(comptime dtype: abi.DType, comptime side: u32) type {
-    const slice_bytes = side * depth * 2;
+fn Tiles(comptime kind: args.Kind, comptime side: u32) type {
+    const size = kind.size();
+    const Bits = std.meta.Int(.unsigned, 8 * size);
+    const depth = kind.reads().depth;
+    // Elements of 16 bytes, and terms of one product of the units: two of those.
+    const wide = kind.reads().wide;
+    const terms = 2 * wide;
+    const slice_bytes = side * depth * size;
     const pieces = side * depth / wide / args.threads;
     // Fragments of 16 rows and of 8 columns that a warp has.
     const high = side / 2 / 16;
@@ -40,9 +43,9 @@ fn Tiles(comptime dtype: abi.DType, comptime side: u32) type {
         }
 
         inline fn place(comptime along: Along, outer: u32, k: u32) u32 {
-            // Of the first element of a piece.
-            if (along == .inner) return outer * (depth * 2) + ((k / wide ^ outer / 2 % 4) * 16);
-            return k * (side * 2) + ((outer / wide ^ k % 8) * 16);
+            // Of a piece's first element. A warp reads eight rows of pieces, or four rows of eight elements.
+            if (along == .inner) return outer * (depth * size) + ((k / wide ^ outer / 2 % 4) * 16);
+            return k * (side * size) + ((outer / wide ^ (if (size == 2) k % 8 else k % 4 * 2)) * 16);
         }
 
         /// Brings a thread's pieces of a factor.
@@ -85,7 +88,7 @@ fn Tiles(comptime dtype: abi.DType, comptime side: u32) type {
                         (if (inner > 0) s.left[u] else 0);
                     const count: u32 = @intCast(@max(0, @min(some, wide)));
                     if (f.whole != 0) {
-                        warp.copy_async(to + s.to[u], if (count > 0) s.at[u] else f.data, count * 2);
+                        warp.copy_async(to + s.to[u], if (count > 0) s.at[u] else f.data, count * size);
                     } else by_element(f, along, s.at[u], to + s.to[u], count);
                     s.at[u] = moved(s.at[u], f.inner, depth);
                 }
@@ -93,36 +96,61 @@ fn Tiles(comptime dtype: abi.DType, comptime side: u32) type {
 
             inline fn by_element(f: *const args.Factor, comptime along: Along, at: u64, to: u32, count: u32) void {
                 const step = if (along == .inner) f.inner else f.outer;
-                var words: [wide / 2]u32 = @splat(0);
+                var words: [4]u32 = @splat(0);
+                const in_word = 4 / size;
                 inline for (0..wide) |i| {
                     if (i < count) {
-                        const x = @as(Pointer(u16), @ptrFromInt(moved(at, step, i)))[0];
-                        words[i / 2] |= @as(u32, x) << (i % 2 * 16);
+                        const x = @as(Pointer(Bits), @ptrFromInt(moved(at, step, i)))[0];
+                        words[i / in_word] |= @as(u32, x) << (i % in_word * 16);
                     }
                 }
                 warp.store_16(to, words);
             }
         };
 
-        /// Fragments of the left factor for 16 terms from `k` on.
+        /// Fragments of the left factor for a product's terms from `k` on: the upper and the lower 8 rows of the first
+        /// half of the terms, then of the second.
         inline fn left_fragment(comptime along: Along, base: u32, row: u32, k: u32) [4]u32 {
             const lane = thread.lane();
-            if (along == .inner) return warp.load(false, base + place(along, row + lane % 16, k + lane / 16 * 8));
+            if (along == .inner) {
+                return rounded(warp.load(false, base + place(along, row + lane % 16, k + lane / 16 * wide)));
+            }
+            if (size == 4) return scattered(base, .{ 0, 8, 0, 8 }, .{ 0, 0, 4, 4 }, row, k);
             return warp.load(true, base + place(along, row + lane / 8 % 2 * 8, k + lane % 8 + lane / 16 * 8));
         }
 
-        /// Of the right factor, for two times 8 columns.
+        /// Of the right factor, for two times 8 columns: the first half of the terms, and the second.
         inline fn right_fragment(comptime along: Along, base: u32, column: u32, k: u32) [4]u32 {
             const lane = thread.lane();
             if (along == .inner) {
-                return warp.load(false, base + place(along, column + lane % 8 + lane / 16 * 8, k + lane / 8 % 2 * 8));
+                const outer = column + lane % 8 + lane / 16 * 8;
+                return rounded(warp.load(false, base + place(along, outer, k + lane / 8 % 2 * wide)));
             }
+            if (size == 4) return scattered(base, .{ 0, 0, 8, 8 }, .{ 0, 4, 0, 4 }, column, k);
             return warp.load(true, base + place(along, column + lane / 16 * 8, k + lane % 16));
         }
 
+        /// What no load of fragments turns, element by element.
+        inline fn scattered(base: u32, outers: [4]u32, inners: [4]u32, first: u32, k: u32) [4]u32 {
+            const lane = thread.lane();
+            var r: [4]u32 = undefined;
+            inline for (&r, outers, inners) |*x, o, i| {
+                const outer = first + o + lane / 4;
+                x.* = warp.load_4(base + place(.outer, outer, k + i + lane % 4) + outer % wide * size);
+            }
+            return rounded(r);
+        }
+
+        inline fn rounded(r: [4]u32) [4]u32 {
+            if (kind != .tf32) return r;
+            var x: [4]u32 = undefined;
+            inline for (&x, r) |*to, from| to.* = warp.to_tf32(from);
+            return x;
+        }
+
         inline fn multiply(comptime la: Along, comptime lb: Along, sums: *Sums, base: u32, row: u32, column: u32) void {
-            inline for (0..depth / 16) |step| {
-                const k: u32 = step * 16;
+            inline for (0..depth / terms) |step| {
+                const k: u32 = step * terms;
                 var b: [across / 2][4]u32 = undefined;
                 inline for (&b, 0..) |*x, j| {
                     x.* = right_fragment(lb, base + slice_bytes, column + @as(u32, j) * 16, k);
@@ -131,7 +159,7 @@ fn Tiles(comptime dtype: abi.DType, comptime side: u32) type {
                     const a = left_fragment(la, base, row + @as(u32, i) * 16, k);
                     inline for (0..across) |j| {
                         const right = b[j / 2][j % 2 * 2 ..][0..2];
-                        sums[i][j] = warp.multiply_add(dtype, a, right.*, sums[i][j]);
+                        sums[i][j] = warp.multiply_add(kind, a, right.*, sums[i][j]);
                     }
                 }
             }
@@ -221,9 +249,9 @@ fn Tiles(comptime dtype: abi.DType, comptime side: u32) type {
 }
 
 pub fn exports() void {
-    for ([_]abi.DType{ .bfloat16, .float16 }) |d| {
-        const name = "tensor_core_" ++ @tagName(d);
-        export_kernel(&Tiles(d, args.tensor_sides[0]).run, name ++ "_large", Product);
-        export_kernel(&Tiles(d, args.tensor_sides[1]).run, name ++ "_small", Product);
+    for (std.enums.values(args.Kind)) |kind| {
+        const name = "tensor_core_" ++ @tagName(kind);
+        export_kernel(&Tiles(kind, args.tensor_sides[0]).run, name ++ "_large", Product);
+        export_kernel(&Tiles(kind, args.tensor_sides[1]).run, name ++ "_small", Product);
     }
 }

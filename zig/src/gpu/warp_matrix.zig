@@ -1,8 +1,7 @@
 //! What the lanes of a warp do together on GPUs from capability 8.0 on: fragments of matrices, their products, copies
 //! to shared memory that go on by themselves. All of a block's threads have to come here together: the compiler does
 //! not know that of assembly, so nothing may depend on the thread around a call.
-const abi = @import("abi");
-const Pointer = @import("element.zig").Pointer;
+const args = @import("matmul_args.zig");
 
 /// Where something is in shared memory, as these instructions take it.
 pub inline fn address(at: anytype) u32 {
@@ -27,14 +26,26 @@ pub inline fn load(comptime turned: bool, at: u32) [4]u32 {
     return .{ r0, r1, r2, r3 };
 }
 
-/// 16 by 16 times 16 by 8, added to sums in f32.
-pub inline fn multiply_add(comptime d: abi.DType, a: [4]u32, b: [2]u32, sums: [4]f32) [4]f32 {
+/// The nearest number with ten bits of a fraction, ties away from zero.
+pub inline fn to_tf32(x: u32) u32 {
+    return asm ("cvt.rna.tf32.f32 %[r], %[x];"
+        : [r] "=r" (-> u32),
+        : [x] "f" (@as(f32, @bitCast(x))),
+    );
+}
+
+/// 16 by 16 times 16 by 8, added to sums in f32; for tf32 16 by 8 times 8 by 8.
+pub inline fn multiply_add(comptime kind: args.Kind, a: [4]u32, b: [2]u32, sums: [4]f32) [4]f32 {
     var r0: f32 = undefined;
     var r1: f32 = undefined;
     var r2: f32 = undefined;
     var r3: f32 = undefined;
-    const kind = if (d == .bfloat16) "bf16" else "f16";
-    asm volatile ("mma.sync.aligned.m16n8k16.row.col.f32." ++ kind ++ "." ++ kind ++ ".f32 " ++
+    const shape, const name = switch (kind) {
+        .bfloat16 => .{ "m16n8k16", "bf16" },
+        .float16 => .{ "m16n8k16", "f16" },
+        .tf32 => .{ "m16n8k8", "tf32" },
+    };
+    asm volatile ("mma.sync.aligned." ++ shape ++ ".row.col.f32." ++ name ++ "." ++ name ++ ".f32 " ++
             "{%[r0], %[r1], %[r2], %[r3]}, {%[a0], %[a1], %[a2], %[a3]}, {%[b0], %[b1]}, " ++
             "{%[s0], %[s1], %[s2], %[s3]};"
         : [r0] "=f" (r0),
@@ -73,6 +84,14 @@ pub inline fn commit() void {
 /// Waits until at most so many groups are on their way.
 pub inline fn wait(comptime groups: u32) void {
     asm volatile ("cp.async.wait_group " ++ [_]u8{'0' + groups} ++ ";" ::: .{ .memory = true });
+}
+
+/// Four bytes of shared memory.
+pub inline fn load_4(at: u32) u32 {
+    return asm volatile ("ld.shared.b32 %[r], [%[at]];"
+        : [r] "=r" (-> u32),
+        : [at] "r" (at),
+        : .{ .memory = true });
 }
 
 /// 16 bytes to shared memory.
