@@ -62,3 +62,26 @@ test("running products of integers wrap, over vectors and what is left", () => {
     expect(found, `${n}`).toEqual(wanted);
   }
 });
+
+test("one element for a row, one row for all, both: copies and conversions", () => {
+  for (const dtype of DTYPES) {
+    for (const n of [1, 2, 15, 16, 17, 64, 130]) {
+      const x = arange(n).remainder(97).to(dtype);
+      const row = Array.from({ length: n }, (_, i) => i % 97);
+      for (const [name, seen, wanted] of [
+        ["rows", x.view(n, 1).expand(n, 20), row.map((v) => Array(20).fill(v))],
+        ["columns", x.expand(20, n), Array(20).fill(row)],
+        ["of planes", x.view(1, n, 1).expand(3, n, 17), Array(3).fill(row.map((v) => Array(17).fill(v)))],
+        ["turned", x.view(n, 1).expand(n, 20).t(), Array(20).fill(row)],
+        ["one for all", x.narrow(0, n - 1, 1).expand(18, 19), Array(18).fill(Array(19).fill(row.at(-1)))],
+      ] as const) {
+        const label = `${name} ${dtype} ${n}`;
+        expect(numbers(seen.contiguous()), label).toEqual(wanted as never);
+        if (dtype === "complex128") continue;
+        for (const other of ["float32", "int32", "uint8"]) {
+          expect(numbers(seen.to(other as DTypeLike, { copy: true }).contiguous()), label).toEqual(wanted as never);
+        }
+      }
+    }
+  }
+});

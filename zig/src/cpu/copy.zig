@@ -57,10 +57,12 @@ fn run(comptime T: type, f: *fr.Frame, space: *const iter.Space) void {
     parallel.parallel_for(total, step, Job{ .space = space, .dst = dst, .src = src, .tiled = tiled }, Job.part);
 }
 
-/// The destination runs along dimension 0, the source along dimension 1.
+/// The destination runs along dimension 0, the source along dimension 1. One element that is repeated along dimension 0
+/// needs no tiles: its row is filled.
 fn is_transposed(s: *const iter.Space) bool {
     if (s.rank < 2 or s.strides[0][0] != 1) return false;
-    return s.strides[1][1] == 1 and s.strides[1][0] != 1 and s.sizes[0] >= 16 and s.sizes[1] >= 16;
+    const next, const across = .{ s.strides[1][1], s.strides[1][0] };
+    return next == 1 and across != 1 and across != 0 and s.sizes[0] >= 16 and s.sizes[1] >= 16;
 }
 
 inline fn at(comptime T: type, base: usize, offset: isize) *align(1) T {
