@@ -36,12 +36,15 @@ export interface SweepOptions {
 
 /** How long a sample runs, by rows and columns of the operands. */
 const SAMPLE_SECONDS: Record<number, number> = { 1000: 3e-3, 32: 6e-4 };
-const ROUNDS = 6;
+/** Few for a row that is clear, twice as many for one that looks slow. */
+const ROUNDS = 3;
+/** Rows that look slow are measured again when all have been: most of them met something else that ran for a while. */
+const PASSES = 3;
 /** Until the compiler has done with a row's code, and how long an operator's first row takes it. */
 const WARM_SECONDS = 0.015;
 const FIRST_WARM_SECONDS = 0.15;
 const warmed = new Set<string>();
-/** Rows above this are measured again, twice: most of them met something else that ran. */
+/** Rows above this look slow. */
 const SUSPECT: Record<number, number> = { 1000: 1.3, 32: 0.8 };
 const SLOWEST = 40;
 
@@ -74,14 +77,16 @@ async function measure(row: Row, ours: Side, theirs: Side): Promise<void> {
     warmed.add(row.operator);
   }
   const counts = [await fill(ours, row.n), await fill(theirs, row.n)] as const;
-  for (let attempt = 0; attempt < 3; attempt++) {
+  for (let attempt = 0; attempt < 2; attempt++) {
     for (let round = 0; round < ROUNDS; round++) {
       row.ours = Math.min(row.ours, await seconds(ours, counts[0]));
       row.theirs = Math.min(row.theirs, await seconds(theirs, counts[1]));
     }
-    if (ratio(row) <= (SUSPECT[row.n] as number)) return;
+    if (!isSuspect(row)) return;
   }
 }
+
+const isSuspect = (row: Row): boolean => ratio(row) > (SUSPECT[row.n] as number);
 
 /** One kind of operands, and the operators that the options choose for it. */
 interface Group {
@@ -91,12 +96,16 @@ interface Group {
   operators: Operator[];
 }
 
+const nameOf = ({ n, dtype, layout }: Omit<Group, "operators">, [operator]: Operator): string =>
+  `${operator} ${dtype} ${layout} ${n}`;
+
 function* groups(options: SweepOptions): Generator<Group> {
   let count = 0;
   for (const n of SIZES) {
     for (const dtype of DTYPES) {
       for (const layout of LAYOUTS) {
-        const chosen = OPERATORS.filter(([name]) => `${name} ${dtype} ${layout} ${n}`.includes(options.only ?? ""));
+        const named = (operator: Operator) => nameOf({ n, dtype, layout }, operator);
+        const chosen = OPERATORS.filter((operator) => named(operator).includes(options.only ?? ""));
         const operators = chosen.filter(() => count++ % options.sample === 0);
         if (operators.length > 0) yield { n, dtype, layout, operators };
       }
@@ -111,8 +120,14 @@ function free(result: unknown): void {
   else for (const part of Object.values(result as object)) if (part instanceof Tensor) part.dispose();
 }
 
-/** A row, or null where both sides refuse the element type; a note where only one side does. */
-async function rowOf(peer: Peer, group: Group, given: Operands, operator: Operator): Promise<Row | string | null> {
+/** A row, or null where both sides refuse the element type; a note where only one side does. `known` is measured on. */
+async function rowOf(
+  peer: Peer,
+  group: Group,
+  given: Operands,
+  operator: Operator,
+  known?: Row,
+): Promise<Row | string | null> {
   const { n, dtype, layout } = group;
   const [name, body, python] = operator;
   const work = () => free(body(given));
@@ -126,7 +141,7 @@ async function rowOf(peer: Peer, group: Group, given: Operands, operator: Operat
   if (here !== null && there !== null) return null;
   if (here !== null || there !== null)
     return `${name}, ${dtype}: refused ${here ? "here" : "there"} (${here ?? there})`;
-  const row: Row = { n, operator: name, dtype, layout, ours: Infinity, theirs: Infinity };
+  const row = known ?? { n, operator: name, dtype, layout, ours: Infinity, theirs: Infinity };
   await measure(row, loop(work), theirs);
   return row;
 }
@@ -140,22 +155,49 @@ function refusal(body: () => unknown): string | null {
   }
 }
 
-export async function sweep(head: string, peer: Peer, options: SweepOptions): Promise<void> {
-  if (options.out !== undefined) writeFileSync(options.out, `${JSON.stringify({ head })}\n`);
-  const rows: Row[] = [];
-  const notes = new Set<string>();
-  for (const group of groups(options)) {
-    process.stderr.write(`sweep: ${group.dtype}, ${group.layout}, ${group.n}\n`);
-    const given = operands(group.dtype, group.layout, group.n);
-    for (const operator of group.operators) {
-      const found = await rowOf(peer, group, given, operator);
-      if (typeof found === "string") notes.add(found);
-      if (found === null || typeof found === "string") continue;
-      rows.push(found);
-      if (options.out !== undefined) appendFileSync(options.out, `${JSON.stringify(found)}\n`);
-    }
-    free(given);
+/** The rows of a group in one pass; in later ones those that looked slow. */
+async function pass(
+  peer: Peer,
+  group: Group,
+  rows: Map<string, Row>,
+  notes: Set<string>,
+  found: (row: Row) => void,
+): Promise<void> {
+  const { n, dtype, layout } = group;
+  const chosen = group.operators.filter((operator) => {
+    const row = rows.get(nameOf(group, operator));
+    return row === undefined || isSuspect(row);
+  });
+  if (chosen.length === 0) return;
+  process.stderr.write(`sweep: ${dtype}, ${layout}, ${n}\n`);
+  const given = operands(dtype, layout, n);
+  for (const operator of chosen) {
+    const row = await rowOf(peer, group, given, operator, rows.get(nameOf(group, operator)));
+    if (typeof row === "string") notes.add(row);
+    if (row === null || typeof row === "string") continue;
+    rows.set(nameOf(group, operator), row);
+    found(row);
   }
+  free(given);
+}
+
+export async function sweep(head: string, peer: Peer, options: SweepOptions): Promise<void> {
+  const { out } = options;
+  const line = (x: object) => (out === undefined ? undefined : appendFileSync(out, `${JSON.stringify(x)}\n`));
+  const measured = new Map<string, Row>();
+  const notes = new Set<string>();
+  if (out !== undefined) writeFileSync(out, "");
+  line({ head });
+  let left = [...groups(options)];
+  for (let turn = 0; turn < PASSES; turn++) {
+    for (const group of left) await pass(peer, group, measured, notes, line);
+    // What both sides refuse has no row, and is not asked for again.
+    left = left.map((group) => ({
+      ...group,
+      operators: group.operators.filter((operator) => measured.has(nameOf(group, operator))),
+    }));
+  }
+  const rows = [...measured.values()];
   const date = new Date().toISOString().slice(0, 10);
   const sampled = options.sample > 1 ? ` Every ${options.sample}th row.` : "";
   const text = `${head}. ${date}.${sampled}\n\n${tables(rows, [...notes])}`;
