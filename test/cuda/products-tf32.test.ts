@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { buildStandin } from "../../scripts/standin.ts";
 import * as z from "../../src/index.ts";
 import { evaluate } from "../ffi/child.ts";
+import { LAYOUTS } from "./layouts.ts";
 import { available } from "./standin-driver.ts";
 
 // The driver is opened at the first use, once in a process.
@@ -28,14 +29,6 @@ function check(made: z.Tensor, a: z.Tensor, b: z.Tensor): void {
   // Few terms may be exact in both.
   expect([close(wanted(a, b)), close(a.matmul(b))]).toEqual([true, false]);
 }
-
-const LAYOUTS: Record<string, (t: z.Tensor) => z.Tensor> = {
-  rows: (t) => t,
-  columns: (t) => t.mT.contiguous().mT,
-  "every other row": (t) => z.stack([t, t], -2).flatten(-3, -2).slice(-2, 0, null, 2),
-  "every other column": (t) => z.stack([t, t], -1).flatten(-2, -1).slice(-1, 0, null, 2),
-  unaligned: (t) => z.cat([t.narrow(-1, 0, 1), t], -1).narrow(-1, 1, t.shape.at(-1) as number),
-};
 
 describe("the precision of float32 products", () => {
   afterEach(() => z.setFloat32MatmulPrecision("highest"));

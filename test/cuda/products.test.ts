@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { buildStandin } from "../../scripts/standin.ts";
 import * as z from "../../src/index.ts";
 import { evaluate } from "../ffi/child.ts";
+import { LAYOUTS } from "./layouts.ts";
 import { available } from "./standin-driver.ts";
 
 // The driver is opened at the first use, once in a process.
@@ -45,15 +46,6 @@ function same(dtype: Name, k: number, made: z.Tensor, wanted: z.Tensor): void {
 }
 
 const on = (t: z.Tensor): z.Tensor => t.to("cuda");
-
-/** The same numbers with other strides. */
-const LAYOUTS: Record<string, (t: z.Tensor) => z.Tensor> = {
-  rows: (t) => t,
-  columns: (t) => t.mT.contiguous().mT,
-  "every other row": (t) => z.stack([t, t], -2).flatten(-3, -2).slice(-2, 0, null, 2),
-  "every other column": (t) => z.stack([t, t], -1).flatten(-2, -1).slice(-1, 0, null, 2),
-  unaligned: (t) => z.cat([t.narrow(-1, 0, 1), t], -1).narrow(-1, 1, t.shape.at(-1) as number),
-};
 
 describe.if(available)("products of matrices", () => {
   // Tiles have 16, 32, 64 or 128 rows and take 8 or 16 terms at a time.
