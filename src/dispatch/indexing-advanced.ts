@@ -53,7 +53,8 @@ function expandMasks(self: Tensor, indices: Indices): (Tensor | null)[] {
   return out;
 }
 
-function commonShape(given: readonly Tensor[]): readonly number[] {
+/** The shape that indices broadcast to. */
+export function commonShape(given: readonly Tensor[]): readonly number[] {
   let shape: readonly number[] = (given[0] as Tensor)._shape;
   for (let k = 1; k < given.length; k++) {
     try {

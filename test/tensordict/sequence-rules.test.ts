@@ -1,6 +1,18 @@
 // Rules that random sequences beside Python's tensordict brought up, one by one.
 import { expect, test } from "bun:test";
-import { arange, lazyStack, ones, stack, Tensor, TensorDict, tensor, tensorclass, zeros } from "../../src/index.ts";
+import {
+  arange,
+  cat,
+  lazyStack,
+  maybeDenseStack,
+  ones,
+  stack,
+  Tensor,
+  TensorDict,
+  tensor,
+  tensorclass,
+  zeros,
+} from "../../src/index.ts";
 import type { Any } from "../conformance/adapter.ts";
 import { thrown } from "../thrown.ts";
 
@@ -258,4 +270,165 @@ test("keys of a locked collection are flattened in place where there is nothing 
   expect(empty.unflattenKeys(".", { inplace: true })).toBe(empty);
   expect(stacked.unflattenKeys(".", { inplace: true })).toBe(stacked);
   expect(thrown(() => stacked.flattenKeys(".", { inplace: true }))).toContain("Cannot modify locked TensorDict");
+});
+
+test("a tensor beside a collection under one key is compared with each of its entries", () => {
+  const nested = td({ a: td({ b: arange(2).float(), c: td({}, [2]) }, [2]) }, [2]);
+  const flat = td({ a: ones(2) }, [2]);
+  expect(nested.eq(flat).get(["a", "b"]).tolist()).toEqual([false, true]);
+  expect(flat.eq(nested).get(["a", "b"]).tolist()).toEqual([false, true]);
+  expect(nested.lt(flat).get(["a", "b"]).tolist()).toEqual([true, false]);
+  expect(flat.gt(nested).get(["a", "b"]).tolist()).toEqual([true, false]);
+  const lazy = lazyStack([td({ a: tensor(1) }, []), td({ a: tensor(2) }, [])], 0) as Any;
+  expect(
+    lazy
+      .eq(td({ a: tensor(2) }, []))
+      .get("a")
+      .tolist(),
+  ).toEqual([false, true]);
+});
+
+test("a part of a locked stack is a locked stack, and a member what it is", () => {
+  const member = vector().lock_();
+  const lazy = lazyStack([member, member], 1) as Any;
+  expect([lazy.at(0).isLocked, lazy.at([[1, 0]]).isLocked, lazy.at(null).isLocked]).toEqual([true, true, true]);
+  expect(lazy.at(":", 0)).toBe(member);
+  expect(lazy.at(0, 0).isLocked).toBe(false);
+});
+
+test("stacks of objects of a class are joined member by member", () => {
+  const point = (n: number): Any => new Sequenced({ a: zeros(n), n: td({}, [n]) } as Any, { batchSize: [n] });
+  const stack = lazyStack([point(2), point(2)], 0) as Any;
+  const shown = (x: Any) => [x instanceof Sequenced, kinds(x._shown())];
+  expect(shown(maybeDenseStack([stack, stack]))).toEqual([true, "1[tensordict]"]);
+  expect(shown(cat([stack, stack] as Any))).toEqual([true, "0[tensordict]"]);
+  expect(shown(cat([point(2).expand(2, 2), stack] as Any))).toEqual([true, "0[tensordict]"]);
+  expect(thrown(() => stack.set("b", zeros(2, 2)))).toContain("has no field 'b'");
+  for (const add of [
+    () => stack.update({ b: zeros(2, 2) }),
+    () => stack.setAt(0, td({ b: zeros(2) }, [2])),
+    () => stack.renameKey_("a", "b"),
+    () => stack.createNested("b"),
+    () => stack.setdefault("b", zeros(2, 2)),
+    () => stack.replace({ b: zeros(2, 2) }),
+    () => stack.setNonTensor("b", 1),
+    () => stack.stackTensors("a", { outKey: "b" }),
+  ])
+    expect(thrown(add)).toContain("has no field 'b'");
+  expect(thrown(() => (stack.batchSize = []))).toContain("Modifying the batch size of a lazy representation");
+});
+
+test("an entry that some members of a stack have is removed from those", () => {
+  const free = vector();
+  const locked = td({ b: zeros(2) }, [2]).lock_();
+  const lazy = lazyStack([free, locked], 0) as Any;
+  expect(thrown(() => lazy.del_("c"))).toContain("KeyError");
+  expect(thrown(() => lazy.del_("b"))).toContain("Cannot modify locked");
+  lazy.del_("a");
+  expect([...free.keys()]).toEqual([]);
+  const deep = lazyStack([td({ n: vector() }, [2]), td({ n: td({ b: zeros(2) }, [2]) }, [2])], 0) as Any;
+  deep.exclude(["n", "b"], { inplace: true });
+  expect(deep.members.map((member: Any) => [...member.get("n").keys()])).toEqual([["a"], []]);
+  const ragged = lazyStack([vector(2), td({ a: zeros(2, 3) }, [2])], 0) as Any;
+  expect([...ragged.exclude("a", { inplace: true }).members[1].keys()]).toEqual([]);
+  const point = new Sequenced({ a: zeros(2), n: td({}, [2]) } as Any, { batchSize: [2] }) as Any;
+  point.del_("a").del_("a");
+  expect(thrown(() => point.del_("z"))).toContain("KeyError");
+});
+
+test("a condition of one element takes a member as it is", () => {
+  const numbers = lazyStack([td({ a: tensor(0).long() }, []), td({ a: tensor(50).long() }, [])], 0) as Any;
+  const floats = lazyStack([td({ a: tensor(1) }, []), td({ a: tensor(2), b: tensor(3) }, [])], 0) as Any;
+  const chosen = floats.where(tensor([true, false]), numbers, { pad: -1 });
+  expect(chosen.members.map((member: Any) => member.get("a").dtype.name)).toEqual(["float32", "int64"]);
+  expect(chosen.members[1].get("b").item()).toBe(-1);
+  const nested = td({ a: td({ b: ones(2) }, [2]) }, [2]);
+  const flat = vector();
+  expect(
+    flat
+      .where(tensor([true, false]), nested)
+      .get(["a", "b"])
+      .tolist(),
+  ).toEqual([0, 1]);
+  expect(
+    nested
+      .where(tensor([true, false]), flat)
+      .get(["a", "b"])
+      .tolist(),
+  ).toEqual([1, 1]);
+});
+
+test("a number is not written where elements share their memory", () => {
+  const wide = td({ a: zeros(2, 1), n: td({ a: zeros(2, 1) }, [2, 1]) }, [2, 1]).expand(2, 3);
+  for (const write of [() => wide.setAt([0], 1), () => wide.setAt([":"], true), () => wide.setAt_("a", 1, 0)])
+    expect(thrown(write)).toContain("more than one element of the written-to tensor");
+  expect(wide.get("a").sum().item()).toBe(0);
+  wide.setAt([0, 1], 1);
+  expect(wide.get("a").sum().item()).toBe(3);
+});
+
+test("what the members of a stack have in common is what a dense one has", () => {
+  const lazy = lazyStack([td({ a: ones(2), b: ones(2) }, [2]), td({ a: ones(2), n: vector() }, [2])], 0) as Any;
+  for (const dense of [lazy.sum(0), lazy.contiguous(), lazy.all(0), lazy.flip(0), lazy.repeat(2, 1), lazy.reshape(-1)])
+    expect([...dense.keys()]).toEqual(["a"]);
+  const soft = lazy.softmax(0);
+  expect(soft.members.map((member: Any) => [...member.keys()])).toEqual([
+    ["a", "b"],
+    ["a", "n"],
+  ]);
+  expect(soft.get("a").tolist()).toEqual([
+    [0.5, 0.5],
+    [0.5, 0.5],
+  ]);
+});
+
+test("updates in place are about leaves, and a stack is written part by part", () => {
+  const flat = td({ a: ones(2) }, [2]);
+  flat.update_(td({ a: td({}, [2]) }, [2]));
+  flat.update_({ a: {}, z: { y: {} } });
+  expect(flat.get("a").tolist()).toEqual([1, 1]);
+  const column = td({ a: zeros(2, 1) }, [2]);
+  column.update_(lazyStack([td({ a: tensor(1) }, []), td({ a: tensor(2) }, [])], 0));
+  expect(column.get("a").tolist()).toEqual([[1], [2]]);
+  const square = td({ a: arange(4).view(2, 2) }, [2]);
+  square.updateAt_(square.at("...", 0), ["...", 0]);
+  expect(square.get("a").tolist()).toEqual([
+    [0, 1],
+    [1, 3],
+  ]);
+});
+
+test("arithmetic pairs leaves: levels without any go with nothing", () => {
+  const bare = td({ a: td({}, [2]) }, [2]);
+  const deep = td({ a: td({ b: ones(2) }, [2]) }, [2]);
+  expect(thrown(() => deep.add(vector()))).toContain("The first TD has keys {('a', 'b')}");
+  expect(thrown(() => vector().mul_(deep))).toContain("The second TD has keys {('a', 'b')}");
+  expect(thrown(() => vector().add(bare))).toContain("The first TD has keys {'a'}");
+  expect(thrown(() => (lazyStack([deep, deep], 0) as Any).add(lazyStack([vector(), vector()], 0)))).toContain(
+    "('0', 'a', 'b')",
+  );
+  const both = td({ a: ones(2), n: td({}, [2]), s: "text" }, [2]);
+  expect(
+    both
+      .add(td({ a: ones(2) }, [2]))
+      .get("a")
+      .tolist(),
+  ).toEqual([2, 2]);
+  expect(
+    td({ a: ones(2) }, [2])
+      .add(both)
+      .get("a")
+      .tolist(),
+  ).toEqual([2, 2]);
+});
+
+test("keys move into levels of their own names, and out of levels that others have", () => {
+  const moved = vector().renameKey_("a", ["a", "b", "c"]);
+  expect(moved.get(["a", "b", "c"]).tolist()).toEqual([0, 1]);
+  const nested = td({ n: vector() }, [2]).renameKey_("n", ["n", "a"], { safe: true });
+  expect(nested.get(["n", "a", "a"]).tolist()).toEqual([0, 1]);
+  const inner = vector();
+  const outer = td({ n: inner, b: zeros(2) }, [2]).flattenKeys(".", { inplace: true });
+  expect([...outer.keys()]).toEqual(["b", "n.a"]);
+  expect([...inner.keys()]).toEqual([]);
 });

@@ -34,7 +34,7 @@ import { lastUndo, rememberLock } from "../core/undo.ts";
 import type { LoadOptions } from "../disk/memmap-load.ts";
 import { findEntry, listEntries, listing, requireEntry, tensorsOf } from "../ops/access.ts";
 import { type GatherOptions, gatherTd } from "../ops/gathering.ts";
-import { requireKnown, writeIndex, writePart } from "../ops/index-writes.ts";
+import { updateAt, writeIndex, writePart } from "../ops/index-writes.ts";
 import { indexTd, isKey, isSlice } from "../ops/indexing.ts";
 import { type EmptyOptions, emptyTd, withOptions } from "../ops/key-ops.ts";
 import { type ModuleLike, type ToModuleOptions, toModule } from "../ops/module.ts";
@@ -45,6 +45,7 @@ import { isRagged, type RaggedOptions, raggedEntry } from "../ops/ragged.ts";
 import { repeatTd } from "../ops/rearranging.ts";
 import { inPlace } from "../ops/rebinding.ts";
 import * as shape from "../ops/shape.ts";
+import * as splitting from "../ops/splitting.ts";
 import { updateBy } from "../ops/update-resizing.ts";
 import {
   selectedPart,
@@ -276,9 +277,7 @@ export abstract class TensorDictBase<in out S extends Schema = Schema> extends K
   }
   /** Writes into part of existing entries. @torch TensorDict.update_at_ */
   updateAt_(source: UpdateSource, index: IndexPart, options: Omit<UpdateOptions, "inplace"> = {}): this {
-    const part = selectedPart(source, options.keysToUpdate);
-    requireKnown(this, part);
-    writeIndex(this, index, part);
+    updateAt(this, index, selectedPart(source, options.keysToUpdate));
     return this;
   }
   /** Writes the entries of another into these. Same keys, shapes that broadcast. @torch TensorDict.copy_ */
@@ -374,13 +373,13 @@ export abstract class TensorDictBase<in out S extends Schema = Schema> extends K
   }
   /** Parts of a size, or of given sizes. @torch TensorDict.split */
   split(size: number | readonly number[], dim = 0): this[] {
-    return shape.splitTd(this, size, dim) as this[];
+    return splitting.splitTd(this, size, dim) as this[];
   }
   /** That many parts, or fewer. @torch TensorDict.chunk */ chunk(chunks: number, dim = 0): this[] {
-    return shape.chunkTd(this, chunks, dim) as this[];
+    return splitting.chunkTd(this, chunks, dim) as this[];
   }
   /** The parts along a batch dimension. @torch TensorDict.unbind */ unbind(dim = 0): this[] {
-    return shape.unbindTd(this, dim) as this[];
+    return splitting.unbindTd(this, dim) as this[];
   }
   /** The batch elements at the places of `index`. @torch TensorDict.gather */
   gather(dim: number, index: Tensor, options: GatherOptions = {}): this {

@@ -1,6 +1,17 @@
 // Objects of tensorclasses around lazy stacks: what is called on them happens to the stack, whose members stay apart.
+import { isSource, sourceEntries } from "../core/convert.ts";
+import { keyPath } from "../core/keys.ts";
 import { METHODS } from "../core/signatures.ts";
-import { type ClassTd, isClassTd, isTensorCollection, stackOf, type Td } from "../core/state.ts";
+import {
+  type ClassTd,
+  isClassTd,
+  isNonTensor,
+  isTensorCollection,
+  requireFields,
+  stackOf,
+  type Td,
+} from "../core/state.ts";
+import type { NestedKey } from "../core/types.ts";
 import { isKey, isSlice } from "../ops/indexing.ts";
 import { TensorDictBase } from "./base.ts";
 import { MATH } from "./math-methods.ts";
@@ -48,15 +59,52 @@ function dressed(self: ClassTd, source: Td, result: unknown): unknown {
 const givesEntry = (name: string, [first]: readonly unknown[]): boolean =>
   ENTRIES.has(name) || (name === "at" && isKey(first) && !isSlice(first));
 
+/** The keys that a call may add: the members of the stack, which are no objects of the class, would take any. */
+const ADDS: Readonly<Record<string, (args: readonly unknown[]) => Iterable<unknown>>> = {
+  set: ([key]) => [key],
+  setNonTensor: ([key]) => [key],
+  setdefault: ([key]) => [key],
+  createNested: ([key]) => [key],
+  renameKey_: ([, key]) => [key],
+  update: ([source]) => keysOf(source),
+  replace: ([source]) => keysOf(source),
+  setAt: ([, value]) => keysOf(value),
+  stackTensors: (args) => outKeys(args.at(-1)),
+  catTensors: (args) => outKeys(args.at(-1)),
+};
+
+function keysOf(source: unknown): Iterable<unknown> {
+  if (isTensorCollection(source)) return isNonTensor(source) ? [] : source._keys();
+  return isSource(source) ? sourceEntries(source).map(([key]) => key) : [];
+}
+
+const outKeys = (options: unknown): unknown[] => (isSource(options) && "outKey" in options ? [options.outKey] : []);
+
+/** Refuses keys that the class has no field for. */
+function requireKeys(self: ClassTd, keys: Iterable<unknown>): void {
+  for (const key of keys) if (isKey(key)) requireFields(self, [keyPath(key as NestedKey)[0] as string]);
+}
+
+/** Two objects are compared without their classes: fields that one of them lacks are missing keys. */
+const COMPARISONS = new Set(["eq", "ne", "lt", "le", "gt", "ge"]);
+
+/** An argument as the stack takes it. */
+function bare(name: string, value: unknown): unknown {
+  const compared = COMPARISONS.has(name) && isTensorCollection(value) && isClassTd(value);
+  return compared ? value._shown() : (shown(value) ?? value);
+}
+
 /** A method of an object that works on the stack. */
 function delegated(name: string): Method {
+  const added = ADDS[name];
   const value: Method = function (...args) {
     const self = this as ClassTd;
     const source = shown(self) as Td;
+    if (added !== undefined) requireKeys(self, added(args));
     const own = Reflect.get(source, name) as Method;
     const result = own.apply(
       source,
-      args.map((one) => shown(one) ?? one),
+      args.map((one) => bare(name, one)),
     );
     return givesEntry(name, args) ? result : dressed(self, source, result);
   };

@@ -2,12 +2,12 @@
 import type { Scalar } from "../../tensor/complex.ts";
 import type { DTypeLike } from "../../tensor/dtype.ts";
 import { RuntimeError, ValueError } from "../../tensor/errors.ts";
-import type { Tensor } from "../../tensor/tensor.ts";
+import { Tensor } from "../../tensor/tensor.ts";
 import { Extremes } from "../core/extremes.ts";
 import { isLazy, isTensorCollection, make, type Td, wrapBatchDim } from "../core/state.ts";
 import type { Schema } from "../core/types.ts";
 import { once, onlyTensors } from "../ops/accumulating.ts";
-import { applyLeaves, elementwiseTd, type ManyFunction, type Operand } from "../ops/pointwise.ts";
+import { applyLeaves, elementwiseTd, type LeafFunction, type ManyFunction, type Operand } from "../ops/pointwise.ts";
 import {
   dense,
   type ReduceDim,
@@ -290,9 +290,16 @@ function softmaxTd(td: Td, dim: number, dtype: DTypeLike | null): Td {
       op: "softmax",
     });
   }
-  if (!isLazy(td)) return applyLeaves(td, (t) => t.softmax(at, dtype === null ? {} : { dtype }));
+  const softmax = (t: Tensor) => t.softmax(at, dtype === null ? {} : { dtype });
+  if (!isLazy(td)) return applyLeaves(td, softmax);
   const { stackDim } = td;
-  if (at === stackDim) return make.lazy(softmaxTd(td._densify(), at, dtype).unbind(at), at, td.stackDimName);
+  if (at === stackDim) {
+    const parts = softmaxTd(td._densify(), at, dtype).unbind(at) as readonly Td[];
+    // What only some members have is no part of the stack: it is taken by itself.
+    const own: LeafFunction = (t, _, [value]) => (value instanceof Tensor ? value.clone() : softmax(t));
+    const members = td.members.map((member, i) => applyLeaves(member, own, { default: undefined }, [parts[i] as Td]));
+    return make.lazy(members, at, td.stackDimName);
+  }
   const members = td.members.map((member) => softmaxTd(member, at < stackDim ? at : at - 1, dtype));
   return make.lazy(members, stackDim, td.stackDimName);
 }

@@ -30,7 +30,7 @@ import type { Entry, NestedKey, Schema, SizeLike } from "../core/types.ts";
 import { isUnbatched, ofBatch } from "../core/unbatched.ts";
 import { type IntoOptions, type LazyStackOptions, lazyStackOrInto, maybeDenseStackOrInto } from "../ops/join-out.ts";
 import { padded } from "../ops/ragged.ts";
-import { failedToStack, firstUnbatched, lazyStackTds, stackDensely } from "../ops/stacking.ts";
+import { failedToStack, firstUnbatched, lazyStackTds, sharedParts, stackDensely } from "../ops/stacking.ts";
 import { allOrNothing, planSet } from "../ops/writes.ts";
 import { TensorDictBase } from "./base.ts";
 
@@ -266,11 +266,11 @@ export class LazyStackedTensorDict<in out S extends Schema = Schema> extends Ten
     return make.tensordict(entries, state);
   }
 
-  /** @internal One dense TensorDict; all members must agree in keys and shapes. */
+  /** @internal One dense TensorDict of the entries that all members have, in one shape. */
   _densify(): Td {
     if (this._members.length === 0) return make.tensordict(new Map(), stateOf(this)) as Td;
     const members = this._members.map((td) => (isLazy(td) ? td._densify() : td));
-    const made = stackDensely(members, this.stackDim, failedToStack);
+    const made = stackDensely(sharedParts(members), this.stackDim, failedToStack);
     if (this.stackDimName !== null) made.names = made.names.with(this.stackDim, this.stackDimName);
     return made;
   }

@@ -35,7 +35,8 @@ import {
   tileTd,
 } from "../ops/rearranging.ts";
 import { inPlace } from "../ops/rebinding.ts";
-import { expandTd, type InplaceOptions, narrowTd, transposeTd } from "../ops/shape.ts";
+import { expandTd, type InplaceOptions, transposeTd } from "../ops/shape.ts";
+import { narrowTd } from "../ops/splitting.ts";
 import { EntryMethods } from "./entry-methods.ts";
 
 /** Options of `newZeros` and its like. */

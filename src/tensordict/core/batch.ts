@@ -83,7 +83,7 @@ function applyBatch(td: Collection, batchSize: Size): void {
 /** Gives a collection another batch size, and nested ones that have fewer dimensions. */
 export function setBatch(td: Collection, batchSize: Size): void {
   if (sameSizes(td._batchSize, batchSize)) return;
-  if (td._kind === "lazy" || td._kind === "nonTensorStack") {
+  if (stackOf(td) !== null || td._kind === "nonTensorStack") {
     throw new RuntimeError(
       `Received a new batch size [${batchSize.join(", ")}] with an existing batch_size ${td._batchSize} in a lazy ` +
         "TD. Modifying the batch size of a lazy representation of a tensordict is not permitted. Consider " +

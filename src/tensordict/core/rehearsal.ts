@@ -55,12 +55,19 @@ export function rehearse(
   if (!t.isMeta) change(oneElement(t) as Tensor, operands.map(oneElement));
 }
 
+/** A source as it is when it is written: what repeats has no part of its own that could overlap. */
+function grown(source: Tensor, t: Tensor): Tensor {
+  const rank = t.ndim - source.ndim;
+  const fits = rank >= 0 && source._shape.every((n, dim) => n === 1 || n === t._shape[rank + dim]);
+  return fits && !sameShape(t, source) ? source.expand([...t._shape]) : source;
+}
+
 /** Throws what `t.copy_(source)` would throw. */
 export function rehearseCopy(t: Tensor, source: Tensor): void {
   checkInplace(t, [source]);
   // What is written where it lies stays as it is, whatever overlaps.
   if (sameElements(t, source)) return;
-  requireNoPartialOverlap(t, source, "copy_");
+  requireNoPartialOverlap(t, grown(source, t), "copy_");
   if (sameShape(t, source) && t.isContiguous()) return;
   standIn(t).copy_(operandFor(source) as Tensor);
 }
@@ -77,7 +84,7 @@ export function rehearseSetAt(t: Tensor, index: unknown, value: unknown): void {
   if (value instanceof Tensor && value._storage === t._storage && isBasic(index)) {
     const part = t.at(...((Array.isArray(index) ? index : [index]) as IndexPart[]));
     if (sameElements(part, value)) return;
-    requireNoPartialOverlap(part, value, "copy_");
+    requireNoPartialOverlap(part, grown(value, part), "copy_");
   }
   standIn(t).setAt(index as number, operandFor(value) as Tensor);
 }

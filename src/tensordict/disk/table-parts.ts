@@ -14,7 +14,7 @@ import { toDType } from "../../tensor/dtype.ts";
 import { TypeError, ValueError } from "../../tensor/errors.ts";
 import { FUNCTIONS } from "../core/signatures.ts";
 import { isTensorCollection, type Td } from "../core/state.ts";
-import { splitTd } from "../ops/shape.ts";
+import { splitTd } from "../ops/splitting.ts";
 import { columnsOfBatch, type FromArrowOptions, requireNulls, tdOfArrow } from "./arrow-tables.ts";
 import { columnsOfTd, type FromTableOptions, type ToTableOptions, tdOfColumns } from "./tables.ts";
 

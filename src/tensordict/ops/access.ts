@@ -5,6 +5,7 @@ import { keyPath, keyText, missingKey } from "../core/keys.ts";
 import {
   entriesOf,
   isBranch,
+  isClassTd,
   isLazy,
   isNested,
   isNonTensor,
@@ -13,6 +14,7 @@ import {
   outlineOf,
   outlinesOf,
   requireUnlocked,
+  stackOf,
   type Td,
 } from "../core/state.ts";
 import type { Entry, IterationOptions, ListingArguments, NestedKey } from "../core/types.ts";
@@ -45,19 +47,44 @@ export function requireOpen(td: Td): void {
   if (isLazy(td)) for (const member of td.members) requireOpen(member);
 }
 
-/** Removes an entry. */
+/** Who has the entry that a path leads to; in a stack the members that have it, which need not be all. */
+function holdersOf(td: Td, path: readonly string[], into: Set<Td> = new Set()): Set<Td> {
+  const stack = stackOf(td);
+  if (stack !== null) for (const member of stack.members) holdersOf(member, path, into);
+  else {
+    const [key, ...rest] = path as [string, ...string[]];
+    const entry = outlineOf(td, key);
+    if (rest.length === 0 && entry !== undefined) into.add(td);
+    else if (isBranch(entry)) holdersOf(entry, rest, into);
+  }
+  return into;
+}
+
+/** Whether something could be removed: in a stack one of its members has it. */
+export const hasEntry = (td: Td, key: NestedKey): boolean => holdersOf(td, keyPath(key)).size > 0;
+
+/** Removes an entry: of a stack from the members that have it. */
 export function deleteEntry(td: Td, key: NestedKey): void {
-  const [holder, last] = resolvePath(td, keyPath(key));
-  requireOpen(holder);
-  if (outlineOf(holder, last) === undefined) throw missingKey(last, holder._className, holder._keys());
-  holder._drop(last);
+  const path = keyPath(key);
+  const holders = holdersOf(td, path);
+  const last = path[path.length - 1] as string;
+  if (holders.size === 0) {
+    const [holder] = resolvePath(td, path);
+    // A field without a value is one that was removed.
+    if (isClassTd(holder) && holder._fieldNames().includes(last)) return;
+    requireUnlocked(holder);
+    throw missingKey(last, holder._className, holder._keys());
+  }
+  requireUnlocked(td);
+  for (const holder of holders) requireUnlocked(holder);
+  for (const holder of holders) holder._drop(last);
 }
 
 /** Renames an entry, which moves to the end. */
 export function renameKey(td: Td, before: NestedKey, after: NestedKey, safe: boolean): void {
   if (isLazy(td) && td.members.length > 0) {
     // Every member is asked before one of them is changed.
-    const members = new Set(td.members);
+    const members = innermost(td);
     for (const member of members) checkRename(member, before, after, safe);
     requireUnlocked(td);
     for (const member of members) renameKey(member, before, after, safe);
@@ -66,10 +93,27 @@ export function renameKey(td: Td, before: NestedKey, after: NestedKey, safe: boo
   checkRename(td, before, after, safe);
   if (keyText(keyPath(before)) === keyText(keyPath(after))) return;
   const entry = requireEntry(td, before);
+  if (isBelow(keyPath(after), keyPath(before))) {
+    // It makes way for a level of its name that it goes into.
+    deleteEntry(td, before);
+    setEntry(td, after, entry);
+    return;
+  }
   setEntry(td, after, entry);
   // In the place of what held it, it is where it should be already.
   const [from, to] = [keyPath(before), keyPath(after)];
-  if (!(to.length < from.length && to.every((part, i) => part === from[i]))) deleteEntry(td, before);
+  if (!isBelow(from, to)) deleteEntry(td, before);
+}
+
+/** Whether a path leads into what another one leads to. */
+const isBelow = (path: readonly string[], other: readonly string[]): boolean =>
+  path.length > other.length && other.every((part, i) => part === path[i]);
+
+/** What is at the bottom of stacks of stacks, each once, however often it stands there. */
+function innermost(td: Td, into: Set<Td> = new Set()): Set<Td> {
+  if (!isLazy(td)) into.add(td);
+  else for (const member of td.members) innermost(member, into);
+  return into;
 }
 
 /** Throws for a key that cannot be renamed. */
@@ -77,7 +121,8 @@ function checkRename(td: Td, before: NestedKey, after: NestedKey, safe: boolean)
   if (isLazy(td)) for (const member of td.members) checkRename(member, before, after, safe);
   else requireEntry(td, before);
   const same = keyText(keyPath(before)) === keyText(keyPath(after));
-  if (safe && !same && findEntry(td, after) !== undefined) {
+  const inside = isBelow(keyPath(after), keyPath(before));
+  if (safe && !same && !inside && findEntry(td, after) !== undefined) {
     throw new KeyError(`key ${keyText(keyPath(after))} already present in TensorDict.`);
   }
   requireUnlocked(td);

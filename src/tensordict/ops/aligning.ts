@@ -1,7 +1,9 @@
 // Two trees whose keys differ, made alike before they are paired.
 import type { Scalar } from "../../tensor/complex.ts";
+import { KeyError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import { isBranch, make, stateOf, type Td } from "../core/state.ts";
+import { keyTuple, pythonString } from "../core/keys.ts";
+import { isBranch, isLazy, isNested, make, outlineOf, outlinesOf, stackOf, stateOf, type Td } from "../core/state.ts";
 import { tensor } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
 
@@ -36,4 +38,65 @@ export function alignTds(a: Td, b: Td, fallback: Fallback): [Td, Td] {
     }
   }
   return [make.tensordict(left, stateOf(a)) as Td, make.tensordict(right, stateOf(b)) as Td];
+}
+
+/** Refuses two levels of different keys. */
+export function requireSameKeys(a: Td, b: Td): void {
+  const text = (key: string) => `'${key}'`;
+  requireNone(
+    [...a._keys()].filter((key) => b._own(key) === undefined).map(text),
+    [...b._keys()].filter((key) => a._own(key) === undefined).map(text),
+  );
+}
+
+function requireNone(onlyFirst: readonly string[], onlySecond: readonly string[]): void {
+  if (onlyFirst.length === 0 && onlySecond.length === 0) return;
+  const parts = ["keys in tensordicts mismatch."];
+  if (onlyFirst.length > 0)
+    parts.push(`The first TD has keys {${onlyFirst.join(", ")}} that the second does not have.`);
+  if (onlySecond.length > 0)
+    parts.push(`The second TD has keys {${onlySecond.join(", ")}} that the first does not have.`);
+  throw new KeyError(parts.join(" "));
+}
+
+/** Refuses two trees that have tensors under different paths; dense ones without any go with every other. */
+export function requireSameLeaves(a: Td, b: Td): void {
+  if (haveSameLeaves(a, b)) return;
+  const [first, second] = [leafPaths(a), leafPaths(b)];
+  if (first.size === 0 && !isLazy(a) && !isLazy(b)) return;
+  const only = (own: Set<string>, others: Set<string>) => [...own].filter((path) => !others.has(path));
+  requireNone(only(first, second), only(second, first));
+}
+
+/** Whether two levels have the same leaves by name; a quick answer for trees that are alike. */
+function haveSameLeaves(a: Td, b: Td): boolean {
+  const [left, right] = [stackOf(a), stackOf(b)];
+  if (left !== null && right !== null && left.members.length === right.members.length)
+    return left.members.every((member, i) => haveSameLeaves(member, right.members[i] as Td));
+  let count = 0;
+  for (const [key, entry] of outlinesOf(a)) {
+    const other = outlineOf(b, key);
+    if (other === undefined) return false;
+    const inner = isLevel(entry);
+    if (inner !== isLevel(other) || (inner && !haveSameLeaves(entry as Td, other as Td))) return false;
+    count++;
+  }
+  return count === b._count;
+}
+
+const isLevel = (entry: Entry): boolean => isBranch(entry);
+
+/** The paths of all leaves, as Python prints them; in stacks with the numbers of members before them. */
+function leafPaths(td: Td, prefix: readonly string[] = [], into: Set<string> = new Set()): Set<string> {
+  const stack = stackOf(td);
+  if (stack !== null)
+    for (const [i, member] of stack.members.entries()) leafPaths(member, [...prefix, String(i)], into);
+  else
+    for (const [key, entry] of outlinesOf(td)) {
+      const path = [...prefix, key];
+      if (isLevel(entry)) leafPaths(entry as Td, path, into);
+      else if (entry instanceof Tensor || isNested(entry))
+        into.add(path.length === 1 ? pythonString(key) : keyTuple(path));
+    }
+  return into;
 }

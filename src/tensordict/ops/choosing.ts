@@ -1,16 +1,20 @@
 // Elements of one collection where a condition holds, and of another one elsewhere.
 import type { Scalar } from "../../tensor/complex.ts";
 import { KeyError, RuntimeError } from "../../tensor/errors.ts";
+import { sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { noNested } from "../core/nested.ts";
 import {
+  entriesOf,
   isBranch,
+  isClassTd,
   isLazy,
   isNested,
   isNonTensor,
   isTensorCollection,
   type LazyTd,
   make,
+  stackOf,
   stateOf,
   type Td,
   type ValueTd,
@@ -82,10 +86,13 @@ function chooseValues(condition: Tensor, a: ValueTd, b: ValueTd | undefined): Td
 
 function chooseEntry(key: string, condition: Tensor, a: Entry, b: Entry | undefined, pad: WhereOptions["pad"]): Entry {
   if (isNested(a) || (b !== undefined && isNested(b))) throw noNested("where", key);
-  if (a instanceof Tensor) return choose(condition, a, b instanceof Tensor ? b : padding(key, a, pad));
   if (isNonTensor(a)) return chooseValues(condition, a, b !== undefined && isNonTensor(b) ? b : undefined);
-  const other = b !== undefined && isBranch(b) ? b : emptyTd(a, false, {});
-  return chooseTds(a, condition, other, pad);
+  if (a instanceof Tensor) {
+    // A tensor beside a collection stands beside each of its entries.
+    if (isBranch(b)) return chosenTd(b, condition.logicalNot(), a, null);
+    return choose(condition, a, b instanceof Tensor ? b : padding(key, a, pad));
+  }
+  return chosenTd(a, condition, b instanceof Tensor || isBranch(b) ? b : emptyTd(a, false, {}), pad);
 }
 
 function chooseTds(td: Td, condition: Tensor, other: Td, pad: WhereOptions["pad"]): Td {
@@ -109,10 +116,44 @@ function chooseLazy(td: LazyTd, condition: Tensor, other: Alternative, pad: Wher
   const conditions = wide.unbind(stackDim);
   const split = isTensorCollection(other) || (other instanceof Tensor && other.ndim > stackDim);
   const others = split ? (other.unbind(stackDim) as readonly Alternative[]) : members.map(() => other);
-  const chosen = members.map((member, i) =>
-    whereTd(member, conditions[i] as Tensor, others[i] as Alternative, { pad: pad ?? null }),
-  );
+  const chosen = members.map((member, i) => {
+    const [condition, alternative] = [conditions[i] as Tensor, others[i] as Alternative];
+    const whole = isTensorCollection(alternative) && condition.numel() <= 1;
+    return whole ? chooseMember(member, condition, alternative, pad) : chosenTd(member, condition, alternative, pad);
+  });
   return make.lazy(chosen, stackDim, stackDimName);
+}
+
+/** A copy of one of two members, as they are: the condition has one element for both. */
+function chooseMember(member: Td, condition: Tensor, other: Td, pad: WhereOptions["pad"]): Td {
+  const first = condition.numel() === 1 && Boolean(condition.item());
+  const result = applyLeaves(first ? member : other, (t) => t.clone(), { filterEmpty: false });
+  if (pad !== null && pad !== undefined) addPadding(result, first ? other : member, pad);
+  return result;
+}
+
+/** Adds what a collection lacks and another one has, filled with `pad`. */
+function addPadding(result: Td, other: Td, pad: Scalar): void {
+  if (!sameSizes(result._batchSize, other._batchSize)) return;
+  const [stack, others] = [stackOf(result), stackOf(other)];
+  if (stack !== null) {
+    const parts = other.unbind(stack.stackDim) as readonly Td[];
+    for (const [i, member] of stack.members.entries()) addPadding(member, parts[i] as Td, pad);
+    return;
+  }
+  // A dense result cannot hold members of several shapes.
+  if (others !== null) return;
+  for (const [key, value] of entriesOf(other)) {
+    const own = result._own(key);
+    if (isClassTd(result) && !result._fieldNames().includes(key)) continue;
+    if (own !== undefined && !isBranch(own)) continue;
+    if (value instanceof Tensor && own === undefined) result._put(key, value.newFull([...value._shape], pad as number));
+    else if (isBranch(value)) {
+      const inner = isBranch(own) ? own : emptyTd(value, false, {});
+      addPadding(inner, value, pad);
+      if (own === undefined) result._put(key, inner);
+    }
+  }
 }
 
 /**

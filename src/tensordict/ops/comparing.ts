@@ -7,6 +7,7 @@ import { mismatch, startsWith } from "../core/convert.ts";
 import { mapEntries, mapMembers } from "../core/mapping.ts";
 import { noNested } from "../core/nested.ts";
 import {
+  isBranch,
   isClassTd,
   isLazy,
   isNested,
@@ -20,16 +21,8 @@ import {
 import { full, tensor } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
 import { isUnbatched, likeEntry } from "../core/unbatched.ts";
-import {
-  type BinaryFunction,
-  binaryTd,
-  broadcastBatch,
-  grow,
-  grown,
-  type Operand,
-  operand,
-  requireSameKeys,
-} from "./pointwise.ts";
+import { requireSameKeys } from "./aligning.ts";
+import { type BinaryFunction, binaryTd, broadcastBatch, grow, grown, type Operand, operand } from "./pointwise.ts";
 import { valuesOf } from "./stacking.ts";
 
 /** What `eq` and `ne` of a number give for values, as in Python: a TensorDict without entries. */
@@ -42,7 +35,8 @@ export function compareTd(td: Td, other: unknown, fn: BinaryFunction, equal: boo
   const right = operand(other as Operand, td);
   if (isTensorCollection(right)) {
     const batch = broadcastBatch(td._batchSize, right._batchSize);
-    return compareTrees(grow(td, batch), grown(right, batch), fn, equal);
+    // Members are compared one by one: each needs its part.
+    return compareTrees(grow(td, batch), (isLazy(td) ? grow : grown)(right, batch), fn, equal);
   }
   if (right instanceof Tensor || isNumber(right)) {
     return binaryTd(td, right as Operand, fn, equal === null ? {} : { values: nothingIn });
@@ -63,9 +57,13 @@ function compareTrees(left: Td, right: Td, fn: BinaryFunction, equal: boolean | 
   const compare = (_: Entry, key: string): Entry => {
     const [a, b] = [td._own(key) as Entry, other._own(key) as Entry];
     if (equal !== null && a instanceof Tensor && isNonTensor(b)) return nothingIn(b);
-    if (a instanceof Tensor) return compared(td, key, a, fn(a, b));
     if (isNested(a)) throw noNested("a comparison", key);
-    return isNonTensor(a) ? compareValues(a, b, equal) : compareTrees(a, b as Td, fn, equal);
+    if (a instanceof Tensor) {
+      // A tensor beside a collection is compared with each of its entries.
+      if (isBranch(b)) return compareTd(b, a, (x, y) => fn(y as Tensor, x as Tensor), equal) as Td;
+      return compared(td, key, a, fn(a, b));
+    }
+    return isNonTensor(a) ? compareValues(a, b, equal) : (compareTd(a, b, fn, equal) as Td);
   };
   return mapEntries(model, compare, stateOf(td));
 }

@@ -10,7 +10,7 @@ import type { NestedKey } from "../core/types.ts";
 import { nestedValues } from "../core/values.ts";
 import { findEntry } from "./access.ts";
 import { keyRepr } from "./padding.ts";
-import { splitTd } from "./shape.ts";
+import { splitTd } from "./splitting.ts";
 import { valuesOf } from "./stacking.ts";
 
 /** The rows in order of their values, how many rows have each value, and the values. */

@@ -1,10 +1,10 @@
 // Writing through an index of the batch: `td.setAt(0, value)`, and into a part of one entry.
-import { type IndexPart, Slice } from "../../api/indexing-parse.ts";
+import { Slice } from "../../api/indexing-parse.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { fromSource, isSource, mismatch, sourceEntries, startsWith, toEntry, toValues } from "../core/convert.ts";
-import { badKey, keyPath, missingKey } from "../core/keys.ts";
+import { badKey, keyPath, missingKey, pythonString } from "../core/keys.ts";
 import { noNested } from "../core/nested.ts";
 import { pythonRepr } from "../core/python-repr.ts";
 import { rehearseSetAt } from "../core/rehearsal.ts";
@@ -18,6 +18,7 @@ import {
   make,
   outlineOf,
   outlinesOf,
+  type StackTd,
   stateOf,
   type Td,
   type ValueTd,
@@ -25,8 +26,11 @@ import {
 import { tensor, zeros } from "../core/tensor-ops.ts";
 import type { Classes, Entry, NestedKey } from "../core/types.ts";
 import { isUnbatched } from "../core/unbatched.ts";
-import { indexedSize, indexTd, normalize, tensorIndex } from "./indexing.ts";
+import { tensorsOf } from "./access.ts";
+import { indexedSize, normalize, partsOfText, tensorIndex } from "./indexing.ts";
+import { type Index, splitIndex } from "./stack-index.ts";
 import { valuesOf } from "./stacking.ts";
+import type { UpdateSource } from "./update-sources.ts";
 import {
   allOrNothing,
   expandsTo,
@@ -38,11 +42,27 @@ import {
   type Writes,
 } from "./writes.ts";
 
-type Index = readonly unknown[];
-
 /** An index as a list of its parts. */
 function partsOf(index: unknown): Index {
   return Array.isArray(index) ? index : [index];
+}
+
+/**
+ * Writes a part of the entries that a source has, each as `setAt_` does: dots with parts after them are read on each
+ * tensor's own dimensions. A stack is written member by member, but with such dots.
+ */
+export function updateAt(td: Td, index: unknown, source: UpdateSource): void {
+  requireKnown(td, source);
+  const parts = partsOf(index).flatMap(partsOfText);
+  const dots = parts.indexOf("...");
+  if (isNonTensor(td) || (isLazy(td) && (dots < 0 || dots === parts.length - 1))) {
+    writeIndex(td, index, source);
+    return;
+  }
+  allOrNothing((writes) => {
+    const pairs = isBranch(source) ? entriesOf(source) : sourceEntries(source as Record<string, unknown>);
+    for (const [key, value] of pairs) planPartOf(td, key, value, parts, writes);
+  });
 }
 
 /** Python's `td[index] = value`. */
@@ -53,11 +73,6 @@ export function writeIndex(td: Td, index: unknown, value: unknown): void {
 function planIndex(td: Td, index: Index, value: unknown, writes: Writes, fromArray = false): void {
   const parts = normalize(index, td._batchSize.length, fromArray);
   if (isBranch(value) && !isNonTensor(td)) value = requireIndexed(td, index, parts, value);
-  if (isLazy(td) && isBranch(value) && parts.length === 1 && (parts[0] === null || parts[0] === true)) {
-    const pieces = indexTd(value, [0]).unbind(td.stackDim) as Td[];
-    for (const [i, member] of td.members.entries()) planIndex(member, parts, pieces[i], writes);
-    return;
-  }
   if (isLazy(td) && (isBranch(value) || isSource(value)) && planParts(td, parts, value, writes)) return;
   if (isNonTensor(td)) planOwnValues(td, parts, value, writes);
   else if (isBranch(value)) planEntries(td, parts, entriesOf(value), writes);
@@ -97,69 +112,106 @@ function requireIndexed(td: Td, index: Index, parts: Index, value: Td): Td {
   );
 }
 
-/** Which members an index names by itself: numbers and slices, or a list or a mask of members beside slices. */
-function namesMembers(lazy: LazyTd, parts: Index): boolean {
-  const own = parts[lazy.stackDim];
-  const listed = own instanceof Tensor ? own.ndim === 1 : Array.isArray(own);
-  return parts.every(
-    (part, dim) => (isBasic(part) && !(listed && typeof part === "number")) || (listed && dim === lazy.stackDim),
-  );
-}
-
-/** Plans writing a collection member by member; false where the index or the collection is not made for it. */
+/** Plans writing a collection member by member; false for a dictionary with paths as keys. */
 function planParts(
   td: LazyTd,
   parts: Index,
   value: Td | Record<string, unknown> | ReadonlyMap<string, unknown>,
   writes: Writes,
 ): boolean {
-  if (!namesMembers(td, parts)) return false;
   const size = Size.fromList(indexedSize(td._batchSize, parts));
   if (isSource(value) && sourceEntries(value).some(([key]) => typeof key !== "string")) return false;
   const whole = isSource(value) ? fromSource(value, stateOf(td, { batchSize: size, names: null })) : value;
-  const { picked, one, inner, dim } = splitIndex(td, parts);
-  let pieces: readonly Td[];
-  if (one && sameSizes(whole._batchSize, size)) pieces = [whole];
-  else if (!one && whole._batchSize[dim] === picked.length && whole._batchSize.length > dim)
-    pieces = whole.unbind(dim) as Td[];
-  else return false;
-  for (const [i, at] of picked.entries()) {
-    const member = td.members[at] as Td;
-    if (inner.every(isAll)) planUpdateInPlace(member, pieces[i] as Td, { only: null, add: true }, writes);
-    else planIndex(member, inner, pieces[i], writes);
+  for (const { member, index, piece } of piecesAt(td, parts, whole)) {
+    const own = td.members[member] as Td;
+    if (index === null) planUpdateInPlace(own, piece, { only: null, add: true }, writes);
+    else planIndex(own, index, piece, writes);
   }
   return true;
 }
 
-function isAll(part: unknown): boolean {
-  if (!(part instanceof Slice)) return part === ":";
-  return part.start === null && part.stop === null && (part.step ?? 1) === 1;
+/** What of a value, which begins with the batch that an index leaves, goes where in which member. */
+function piecesAt<T extends Td | Tensor>(
+  td: StackTd,
+  parts: Index,
+  value: T,
+): { member: number; index: Index | null; piece: T }[] {
+  const split = splitIndex(td, parts);
+  // The pieces are written in turn: none of them may be what another one is written into.
+  if (split.parts.length > 1 && sharesMemory(td, split.parts, value)) value = value.clone() as T;
+  const { dim } = split.kind === "member" ? { dim: 0 } : split;
+  const line = split.kind === "stack" || (split.kind === "gather" && !split.block && split.shape.length === 1);
+  const pieces = (line ? value.unbind(dim) : []) as readonly (Td | Tensor)[] as readonly T[];
+  return split.parts.map(({ member, index, positions }, i) => {
+    if (split.kind === "member") return { member, index, piece: value };
+    if (split.kind === "stack") {
+      const piece = pieces[i] as T;
+      return { member, index, piece: split.keepdim ? (piece.unsqueeze(dim) as T) : piece };
+    }
+    // Of what is written to one place in turn, the last stays.
+    const last = positions[positions.length - 1] as number;
+    if (line) return { member, index, piece: pieces[last] as T };
+    const where = placesOf(split.block ? positions : [last], split.shape);
+    const at = [
+      ...new Array<string>(dim).fill(":"),
+      ...where.map((list) => (split.block ? tensor(list).long() : list[0])),
+    ];
+    return { member, index, piece: value.at(at as never) as T };
+  });
+}
+
+/** Where elements are that are counted in row-major order: a list for each dimension. */
+function placesOf(positions: readonly number[], shape: readonly number[]): number[][] {
+  let step = 1;
+  const lists = shape.toReversed().map((n) => {
+    const list = positions.map((at) => Math.floor(at / step) % n);
+    step *= n;
+    return list;
+  });
+  return lists.reverse();
+}
+
+/** Whether a value has memory of the members that an index reaches. */
+function sharesMemory(td: StackTd, parts: readonly { member: number }[], value: Td | Tensor): boolean {
+  const own = new Set<unknown>();
+  for (const { member } of parts) for (const [, t] of tensorsOf(td.members[member] as Td)) own.add(t._storage);
+  const given = value instanceof Tensor ? [value] : [...tensorsOf(value)].map(([, t]) => t);
+  return given.some((t) => own.has(t._storage));
 }
 
 /** Writes into part of an existing entry; the index may reach beyond the batch. */
 export function writePart(td: Td, key: NestedKey, value: unknown, index: unknown): void {
+  allOrNothing((writes) => planPartOf(td, key, value, partsOf(index), writes));
+}
+
+function planPartOf(td: Td, key: NestedKey, value: unknown, parts: Index, writes: Writes): void {
   const [holder, last] = resolvePath(td, keyPath(key));
-  const parts = partsOf(index);
-  allOrNothing((writes) => {
-    if (isLazy(holder) && planMembers(holder, last, parts, value, writes)) return;
-    const [, , entry] = requireOutline(holder, last);
-    if (entry instanceof Tensor) planPart(holder, last, entry, parts, value, writes);
-    else if (isBranch(entry)) planIndex(entry, parts, value, writes);
-    else planEntry(holder, last, entry, normalize(parts, holder._batchSize.length), value, writes);
-  });
+  if (isLazy(holder) && planMembers(holder, last, parts, value, writes)) return;
+  const [, , entry] = requireOutline(holder, last);
+  if (entry instanceof Tensor) planPart(holder, last, entry, parts, value, writes);
+  else if (isBranch(entry)) planIndex(entry, parts, value, writes);
+  else planEntry(holder, last, entry, normalize(parts, holder._batchSize.length), value, writes);
 }
 
 /** Plans writing into the part of a tensor that an index names. */
 function planPart(td: Td, key: string, own: Tensor, index: Index, value: unknown, writes: Writes): void {
   const outside = td._outside;
   if (isLazy(td)) {
-    if (!planMembers(td, key, index, value, writes)) planStacked(td, key, own, index, value, writes);
+    if (!planMembers(td, key, index, value, writes))
+      throw new RuntimeError(`the members of the stack have no common shape under the key ${pythonString(key)}`);
   } else if (outside !== undefined) {
     writes.push(() => outside.write(key, index, value));
   } else {
-    rehearseSetAt(own, tensorIndex(index), value);
-    writes.push(() => own.setAt(tensorIndex(index), value as number));
+    const given = asWritten(own, value);
+    rehearseSetAt(own, tensorIndex(index), given);
+    writes.push(() => own.setAt(tensorIndex(index), given as number));
   }
+}
+
+/** A number is written as a tensor of one element: elements that share their memory are not written to. */
+function asWritten(own: Tensor, value: unknown): unknown {
+  const repeats = own._strides.some((stride, dim) => stride === 0 && (own._shape[dim] as number) > 1);
+  return repeats && (typeof value === "number" || typeof value === "boolean") ? tensor(value).to(own.dtype) : value;
 }
 
 /** Tensors under one key in each member of a stack; null where some are none. */
@@ -168,27 +220,7 @@ function memberTensors(members: readonly Td[], key: string): Tensor[] | null {
   return own.every((entry) => entry instanceof Tensor) ? (own as Tensor[]) : null;
 }
 
-function isBasic(part: unknown): boolean {
-  return typeof part === "number" || part === ":" || part instanceof Slice;
-}
-
-/** Which members of a stack an index of numbers and slices names, and what of each. */
-function splitIndex(lazy: LazyTd, parts: Index): { picked: number[]; one: boolean; inner: Index; dim: number } {
-  const { stackDim, members } = lazy;
-  const own = parts[stackDim] ?? ":";
-  const found = tensor(Float64Array.from(members, (_, i) => i)).at([own as IndexPart]);
-  return {
-    picked: found.reshape([-1]).tolist() as number[],
-    one: typeof own === "number",
-    inner: [...parts.slice(0, stackDim), ...parts.slice(stackDim + 1)],
-    dim: stackDim - parts.slice(0, stackDim).filter((part) => typeof part === "number").length,
-  };
-}
-
-/**
- * Plans writing member by member, through numbers, slices and a list of members; false for other indices and other
- * entries.
- */
+/** Plans writing member by member; false where some members have no tensor there, or those have no common shape. */
 function planMembers(td: LazyTd, key: string, index: Index, value: unknown, writes: Writes): boolean {
   const tensors = memberTensors(td.members, key);
   const [first] = tensors ?? [];
@@ -197,42 +229,20 @@ function planMembers(td: LazyTd, key: string, index: Index, value: unknown, writ
   // Where the dots end depends on the number of dimensions.
   if (!tensors.every((t) => t.ndim === first.ndim) && index.includes("...")) return false;
   const parts = normalize(index, rank);
-  if (!namesMembers(td, parts)) return false;
-  const { picked, one, inner, dim } = splitIndex(td, parts);
-  let shared: unknown = value;
-  let each: readonly Tensor[] | null = null;
-  if (!one && (value instanceof Tensor || Array.isArray(value))) {
-    const source = tensor(value);
-    shared = source;
-    if (source.ndim > 0) {
-      // Members of different shapes have no common part: one number for all is possible only.
-      if (!tensors.every((t) => sameSizes(t._shape, first._shape))) return false;
-      const shape = [...first._shape.slice(0, td.stackDim), td.members.length, ...first._shape.slice(td.stackDim)];
-      each = source.expand([...indexedSize(shape, parts)]).unbind(dim);
-    }
+  const plan = (member: number, inner: Index | null, piece: unknown): void =>
+    planPart(td.members[member] as Td, key, tensors[member] as Tensor, inner ?? [], piece, writes);
+  const split = splitIndex(td, parts);
+  const source = value instanceof Tensor || Array.isArray(value) ? tensor(value) : null;
+  if (source === null || source.ndim === 0 || split.kind === "member") {
+    for (const { member, index: inner } of split.parts) plan(member, inner, source ?? value);
+    return true;
   }
-  for (const [i, at] of picked.entries()) {
-    planPart(td.members[at] as Td, key, tensors[at] as Tensor, inner, each === null ? shared : each[i], writes);
-  }
+  // Members of different shapes have no common part: one number for all is possible only.
+  if (!tensors.every((t) => sameSizes(t._shape, first._shape))) return false;
+  const shape = [...first._shape.slice(0, td.stackDim), td.members.length, ...first._shape.slice(td.stackDim)];
+  const wide = source.expand([...indexedSize(shape, parts)]);
+  for (const { member, index: inner, piece } of piecesAt(td, parts, wide)) plan(member, inner, piece);
   return true;
-}
-
-/**
- * What a lazy stack reads is a copy. For an index of any kind, the part is written into the copy, and the members that
- * have elements of it get theirs back.
- */
-function planStacked(td: LazyTd, key: string, own: Tensor, index: Index, value: unknown, writes: Writes): void {
-  const { stackDim, members } = td;
-  rehearseSetAt(own, tensorIndex(index), value);
-  const line = own._shape.map((n, dim) => (dim === stackDim ? n : 1));
-  const numbers = tensor(Float64Array.from(members, (_, i) => i)).reshape(line);
-  const found = numbers.expand([...own._shape]).at(index as readonly IndexPart[]);
-  const whole = own.clone();
-  writes.push(() => whole.setAt(tensorIndex(index), value as number));
-  for (const i of new Set(found.reshape([-1]).tolist() as number[])) {
-    const member = members[i] as Td;
-    planInto(member, key, member._own(key) as Entry, whole.select(stackDim, i), writes);
-  }
 }
 
 /** Keys, and those of the collections under them. */
@@ -251,10 +261,10 @@ function sharedKeys(all: readonly Td[]): KeyTree {
 
 /** One value for the part of every tensor: of a stack's members those that all have, which are the stack's own. */
 function planFill(td: Td, index: Index, value: unknown, writes: Writes, keys: KeyTree | null = null): void {
-  if (isLazy(td) && namesMembers(td, index) && (typeof value === "number" || typeof value === "boolean")) {
-    const { picked, inner } = splitIndex(td, index);
+  if (isLazy(td) && (typeof value === "number" || typeof value === "boolean")) {
     const shared = keys ?? sharedKeys(td.members);
-    for (const at of picked) planFill(td.members[at] as Td, inner, value, writes, shared);
+    for (const { member, index: inner } of splitIndex(td, index).parts)
+      planFill(td.members[member] as Td, inner ?? [], value, writes, shared);
     return;
   }
   for (const key of keys?.keys() ?? td._keys()) {
@@ -301,13 +311,16 @@ function planEntry(td: Td, key: string, own: Entry, index: Index, item: unknown,
 }
 
 /** Throws for the first key of a source that a collection lacks. */
-export function requireKnown(td: Td, source: unknown): void {
+function requireKnown(td: Td, source: unknown): void {
   if (!isBranch(source) && !isSource(source)) return;
   const pairs = isBranch(source) ? outlinesOf(source) : source instanceof Map ? source : Object.entries(source);
+  const known = new Set(td._keys());
   for (const [key, item] of pairs) {
     if (typeof key !== "string") throw badKey(key);
+    if (!known.has(key)) throw missingKey(key, td._className, known);
+    // The tensors of a stack are not read: their shapes may differ.
+    if (!isBranch(item) && !isSource(item)) continue;
     const own = outlineOf(td, key);
-    if (own === undefined) throw missingKey(key, td._className, td._keys());
     if (isBranch(own) && !isNonTensor(own)) requireKnown(own, item);
   }
 }
@@ -361,17 +374,9 @@ function planNonTensor(td: Td, key: string, own: ValueTd, index: Index, item: un
 }
 
 function planValuesOfMembers(td: LazyTd, key: string, index: Index, item: unknown, writes: Writes): void {
-  if (!index.every(isBasic)) {
-    throw new RuntimeError(
-      `the values under '${key}' of a td stack are written through numbers and slices only; densify() it first`,
-    );
-  }
-  const { picked, one, inner, dim } = splitIndex(td, index);
-  const value = valuesFor(td, index, item, key);
-  const parts = one ? [value] : value.unbind(dim);
-  for (const [i, at] of picked.entries()) {
-    const member = td.members[at] as Td;
-    planNonTensor(member, key, member._own(key) as ValueTd, inner, parts[i], writes);
+  for (const { member, index: inner, piece } of piecesAt(td, index, valuesFor(td, index, item, key) as Td)) {
+    const own = td.members[member] as Td;
+    planNonTensor(own, key, own._own(key) as ValueTd, inner ?? [], piece, writes);
   }
 }
 

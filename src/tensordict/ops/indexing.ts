@@ -3,12 +3,14 @@ import * as texts from "../../../generated/texts.ts";
 import { ELLIPSIS, type IndexPart, isTypedArray, listOfArray, parseIndex, Slice } from "../../api/indexing-parse.ts";
 import { IndexError, TypeError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import { mapLike } from "../core/locking.ts";
+import { lockTd, mapLike } from "../core/locking.ts";
 import type { NestedTensor } from "../core/nested.ts";
-import { type DimNames, isLazy, make, type StackTd, type Td } from "../core/state.ts";
+import { type DimNames, isLazy, isLockedTd, type LazyTd, make, type StackTd, type Td } from "../core/state.ts";
 import { tensor, zeros } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
 import { applyShape } from "./shape.ts";
+import { isWhole, type StackIndex, splitIndex } from "./stack-index.ts";
+import { sharedParts } from "./stacking.ts";
 
 // Slices as text: digits, colons, commas and dots, with at least one colon or an ellipsis.
 const SLICE_TEXT = /^(?=.*(?::|\.\.\.))[\s\d:,.+-]+$/;
@@ -67,7 +69,7 @@ function consumed(part: unknown): number {
 }
 
 /** "0, 1:" says two parts; typed arrays are lists of indices. */
-function partsOfText(part: unknown): readonly unknown[] {
+export function partsOfText(part: unknown): readonly unknown[] {
   if (isTypedArray(part)) return [listOfArray(part)];
   if (typeof part !== "string" || part === "...") return [part];
   return parseIndex(part).map((one) => (one === ELLIPSIS ? "..." : one));
@@ -156,84 +158,63 @@ function indexedNames(names: DimNames, index: readonly unknown[]): DimNames {
   return [...out, ...names.slice(at)];
 }
 
-function oneItem(members: readonly Td[], at: number): Td {
-  if (Number.isInteger(at) && at >= -members.length && at < members.length) return members.at(at) as Td;
-  // The error is the one that tensors give.
-  return members[Number(positionsOf(members).at(at).item())] as Td;
-}
-
-const positionsOf = (members: readonly Td[]): Tensor => tensor(members.map((_, i) => i));
-
-function slicedItems(members: readonly Td[], { start, stop, step }: Slice): Td[] {
-  const part = members.slice(start ?? 0, stop ?? members.length);
-  return step === null || step === 1 ? part : part.filter((_member, i) => i % step === 0);
-}
-
-function pickedItems(members: readonly Td[], part: unknown): Td[] {
-  const positions = positionsOf(members)
-    .at([part as IndexPart])
-    .tolist() as number[];
-  return positions.map((i) => members[i] as Td);
-}
-
+/** What an index leaves of a stack: a member, or a stack, which is locked as this one is; null where it is no stack. */
 function lazyIndex(td: StackTd, index: readonly unknown[]): Td | null {
-  const { stackDim, members } = td;
-  const [mask] = index;
-  if (index.length === 1 && mask instanceof Tensor && mask.dtype.name === "bool" && mask.ndim > stackDim) {
-    const picked = (mask.nonzero() as Tensor).tolist() as number[][];
-    return picked.length === 0
-      ? null
-      : make.stack(
-          picked.map((at) => indexTd(td as Td, at)),
-          0,
-          null,
-        );
-  }
-  const place = placeOfStack(index, stackDim);
-  if (place === null) return null;
-  const { own, rest, at } = place;
-  const inner = (member: Td) => (rest.every(isWhole) ? member : indexTd(member, [rest]));
-  if (typeof own === "number") return inner(oneItem(members, own));
-  if (own === undefined) return make.stack(members.map(inner), at, td.stackDimName);
-  const picked = (own instanceof Slice ? slicedItems(members, own) : pickedItems(members, own)).map(inner);
-  return picked.length === 0 ? null : make.stack(picked, at, td.stackDimName);
+  const split = splitIndex(td, index);
+  const take = (part: (typeof split.parts)[number]): Td => {
+    const member = td.members[part.member] as Td;
+    return part.index === null ? member : indexTd(member, [part.index]);
+  };
+  if (split.kind === "member") return take(split.parts[0]);
+  if (split.parts.length === 0) return isLazy(td) && td.members.length > 0 ? nothingOf(td, index) : null;
+  const made = split.kind === "stack" ? stackOfParts(td, split, take) : blockOfParts(td, index, split, take);
+  if (isLockedTd(td)) lockTd(made);
+  return made;
 }
 
-/** Whether a part is one list of positions, or says of each element of one dimension whether it is meant. */
-const isList = (part: unknown): boolean => {
-  if (Array.isArray(part)) return part.every((item) => typeof item === "number" || typeof item === "boolean");
-  return part instanceof Tensor && part.ndim === 1;
-};
+type Taken = (part: StackIndex["parts"][number]) => Td;
 
-interface StackPlace {
-  /** The part that is about the members; undefined where there is none. */
-  own: unknown;
-  /** What the members are indexed with. */
-  rest: unknown[];
-  /** Where the dimension of the members is afterwards. */
-  at: number;
+function stackOfParts(td: StackTd, split: Extract<StackIndex, { kind: "stack" }>, take: Taken): Td {
+  const squeezed = (item: Td) => (split.keepdim ? (item.squeeze(split.dim) as Td) : item);
+  const items = split.parts.map((part) => squeezed(take(part)));
+  return make.stack(items, split.dim, td.stackDimName);
 }
 
-/** Which part is about the dimension of the members; null where the parts do not say it one by one. */
-function placeOfStack(index: readonly unknown[], stackDim: number): StackPlace | null {
-  const lists = index.filter(isList).length;
-  const numbers = index.some((part) => typeof part === "number");
-  const plain = (part: unknown) =>
-    part === null || part === true || typeof part === "number" || typeof part === "string";
-  const picks = lists + index.filter((part) => part === true).length;
-  if (picks > 1 || (picks === 1 && numbers)) return null;
-  if (!index.every((part) => plain(part) || isSliceObject(part) || isList(part))) return null;
-  const place: StackPlace = { own: undefined, rest: [], at: -1 };
-  let [dim, out] = [0, 0];
-  for (const part of index) {
-    if (part !== null && part !== true && dim++ === stackDim) [place.own, place.at] = [part, out++];
-    else {
-      place.rest.push(part);
-      if (typeof part !== "number") out++;
-    }
+/** The elements of a block, each from the member that has it, in stacks of stacks. */
+function blockOfParts(
+  td: StackTd,
+  index: readonly unknown[],
+  split: Extract<StackIndex, { kind: "gather" }>,
+  take: Taken,
+): Td {
+  const { dim, shape } = split;
+  const items: Td[] = [];
+  for (const part of split.parts) {
+    const item = take(part);
+    const elements = split.block ? (item.unbind(dim) as Td[]) : null;
+    for (const [i, at] of part.positions.entries()) items[at] = elements === null ? item : (elements[i] as Td);
   }
-  if (dim <= stackDim) place.at = out + stackDim - dim;
-  return place;
+  const names = indexedNames(td._names, index)?.slice(dim, dim + shape.length) ?? [];
+  const stacked = (list: Td[], depth: number): Td => {
+    const name = names[depth] ?? null;
+    if (depth === shape.length - 1) return make.stack(list, dim, name);
+    const step = list.length / (shape[depth] as number);
+    const inner = Array.from({ length: shape[depth] as number }, (_, i) =>
+      stacked(list.slice(i * step, (i + 1) * step), depth + 1),
+    );
+    return make.stack(inner, dim, name);
+  };
+  return stacked(items, 0);
+}
+
+/** What an index leaves that reaches no member: nothing, of the keys, dtypes and shapes that the first member has. */
+function nothingOf(td: LazyTd, index: readonly unknown[]): Td {
+  const [first] = sharedParts(td.members) as [Td];
+  const one = first.unsqueeze(td.stackDim) as Td;
+  const shape = one._batchSize.map((n, dim) => (dim === td.stackDim ? td.members.length : n));
+  const wide = one.expand(shape) as Td;
+  if (td.stackDimName !== null) wide.names = wide.names.with(td.stackDim, td.stackDimName);
+  return indexTd(wide, [index]);
 }
 
 export function isSliceObject(part: unknown): boolean {
@@ -243,11 +224,6 @@ export function isSliceObject(part: unknown): boolean {
 // An index of no parts means everything, also for tensors.
 export function tensorIndex(index: readonly unknown[]): IndexPart {
   return (index.length === 0 ? "..." : index) as IndexPart;
-}
-
-function isWhole(part: unknown): boolean {
-  if (!(part instanceof Slice)) return part === ":";
-  return part.start === null && part.stop === null && (part.step ?? 1) === 1;
 }
 
 /** A slice that says nothing: of such parts alone, an index gives the collection itself. */
@@ -275,6 +251,7 @@ export function indexTd(td: Td, given: readonly unknown[]): Td {
   const parts = normalize(index, td._batchSize.length, index !== given) as IndexPart[];
   if (parts.every(isAll) && !isLazy(td)) return td;
   const [first] = parts;
+  const mapped = parts.every(keepsAddress);
   const found = applyShape(td, {
     tensor: parts.length === 1 && typeof first === "number" ? (t) => t.at(first) : (t) => t.at(parts),
     outside: (outside, key) => outside.read(key, parts),
@@ -282,6 +259,7 @@ export function indexTd(td: Td, given: readonly unknown[]): Td {
     size: (shape) => indexedSize(shape, parts),
     names: (names) => indexedNames(names, parts),
     lazy: (lazy) => lazyIndex(lazy, parts),
+    mapped,
   });
-  return parts.every(keepsAddress) ? mapLike(td, found) : found;
+  return mapped ? mapLike(td, found) : found;
 }

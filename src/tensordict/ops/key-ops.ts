@@ -26,7 +26,7 @@ import {
 } from "../core/state.ts";
 import type { Entry, NestedKey, SizeLike } from "../core/types.ts";
 import { remember, viewOf } from "../core/undo.ts";
-import { deleteEntry, findEntry, hasNoTensors, requireEntry } from "./access.ts";
+import { deleteEntry, findEntry, hasEntry, hasNoTensors, requireEntry } from "./access.ts";
 import { setEntry } from "./writes.ts";
 
 /** Options at the end of a list of keys. */
@@ -149,7 +149,7 @@ function replaceEntries(td: Td, entries: ReadonlyMap<string, Entry>): Td {
 export function excludeKeys(td: Td, list: readonly (NestedKey | KeyOptions)[]): Td {
   const [keys, options] = withOptions<NestedKey, KeyOptions>(list);
   if (options.inplace) {
-    for (const key of keys) if (findEntry(td, key) !== undefined) deleteEntry(td, key);
+    for (const key of keys) if (hasEntry(td, key)) deleteEntry(td, key);
     return td;
   }
   return without(td, keys.map(keyPath));
@@ -161,7 +161,7 @@ function without(td: Td, paths: readonly (readonly string[])[]): Td {
   return mapEntries(td, (entry, key) => {
     const inside = paths.filter(([first]) => first === key).map(([, ...rest]) => rest);
     if (inside.some((rest) => rest.length === 0)) return undefined;
-    const found = inside.some((rest) => isBranch(entry) && findEntry(entry, rest) !== undefined);
+    const found = inside.some((rest) => isBranch(entry) && hasEntry(entry, rest));
     return found ? without(entry as Td, inside) : entry;
   });
 }
@@ -194,8 +194,17 @@ function takeEntries(td: Td, from: Td): unknown {
   return td;
 }
 
-/** The entries of a tree under joined keys; `exact` when `unflattenKeys` gives the same tree back. */
-function flatEntries(td: Td, separator: string, isLeaf: IsLeaf | null): { flat: Map<string, Entry>; exact: boolean } {
+interface FlatEntries {
+  flat: Map<string, Entry>;
+  /** Whether `unflattenKeys` gives the same tree back. */
+  exact: boolean;
+  /** The collections that they were in. */
+  levels: readonly Td[];
+}
+
+/** The entries of a tree under joined keys. */
+function flatEntries(td: Td, separator: string, isLeaf: IsLeaf | null): FlatEntries {
+  const levels: Td[] = [];
   const flat = new Map<string, Entry>();
   const paths = new Map<string, readonly string[]>();
   let exact = true;
@@ -204,6 +213,7 @@ function flatEntries(td: Td, separator: string, isLeaf: IsLeaf | null): { flat: 
       const path = [...prefix, key];
       if (key.includes(separator)) exact = false;
       if (isBranch(entry) && !(isLeaf !== null && isLeafBy(isLeaf, entry))) {
+        levels.push(entry);
         visit(entry, path);
         continue;
       }
@@ -220,7 +230,7 @@ function flatEntries(td: Td, separator: string, isLeaf: IsLeaf | null): { flat: 
     }
   };
   visit(td, []);
-  return { flat, exact };
+  return { flat, exact, levels };
 }
 
 /** A collection of the class of another one; the fields of a class are all that its objects may have. */
@@ -245,9 +255,17 @@ export function flattenKeysTd(td: Td, separator: string, inplace: boolean, isLea
     const result = rekeyMembers(td, inplace, (member) => flattenKeysTd(member, separator, false, isLeaf));
     return viewOf(td, result, back);
   }
-  const { flat, exact } = flatEntries(td, separator, isLeaf);
+  const { flat, exact, levels } = flatEntries(td, separator, isLeaf);
   if (!inplace) return viewOf(td, rekeyed(td, flat), back);
-  replaceEntries(td, flat);
+  // As if each were renamed: those of levels below come last.
+  const moved = [...flat].filter(([key]) => td._own(key) === undefined);
+  for (const [key] of moved) flat.delete(key);
+  replaceEntries(td, new Map([...flat, ...moved]));
+  // The entries have moved: whoever else has their collections finds those empty.
+  for (const level of levels) {
+    if (level._kind !== "tensordict" || level._locked || level._outside !== undefined) continue;
+    for (const key of [...level._keys()]) level._drop(key);
+  }
   remember(td, exact ? () => unflattenKeysTd(td, separator, true) : null);
   return td;
 }

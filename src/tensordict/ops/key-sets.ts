@@ -3,7 +3,7 @@ import { KeyError, RuntimeError, TypeError, ValueError } from "../../tensor/erro
 import { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { setBatch } from "../core/batch.ts";
-import { keyPath, keyTuple, missingKey } from "../core/keys.ts";
+import { keyPath, keyText, keyTuple, missingKey } from "../core/keys.ts";
 import {
   entriesOf,
   isBranch,
@@ -45,6 +45,11 @@ export interface SplitKeysOptions {
   reproduceStruct?: boolean;
 }
 
+/** Each key once. */
+function uniqueKeys(keys: readonly NestedKey[]): NestedKey[] {
+  return [...new Map(keys.map((key) => [keyText(keyPath(key)), key])).values()];
+}
+
 /** Pairs of a key and its name in the part. */
 function pairsOf(set: KeySet, td: Td): [NestedKey, NestedKey][] {
   if (typeof set === "function") {
@@ -52,7 +57,7 @@ function pairsOf(set: KeySet, td: Td): [NestedKey, NestedKey][] {
     return all.filter(([path, entry]) => set(path, entry)).map(([path]) => [path, path]);
   }
   if (set instanceof Map) return [...set];
-  if (Array.isArray(set)) return set.map((key) => [key, key]);
+  if (Array.isArray(set)) return uniqueKeys(set).map((key) => [key, key]);
   return Object.entries(set as Record<string, NestedKey>);
 }
 
@@ -61,16 +66,14 @@ export function splitKeysTd(td: Td, sets: readonly KeySet[], options: SplitKeysO
   const { inplace = false, strict = true, reproduceStruct = false } = options;
   if (inplace) requireUnlocked(td);
   const rest = td._outside === undefined ? td.copy() : td.toTensordict();
-  // A key in several sets is in several parts.
-  const source = rest.copy();
   const taken: NestedKey[] = [];
   const parts = sets.map((set) => {
     const part = withoutLeaves(emptyTd(td, reproduceStruct, {}));
     for (const [key, name] of pairsOf(set, rest)) {
-      const entry = findEntry(source, key);
+      const entry = findEntry(rest, key);
       if (entry === undefined && strict) requireEntry(rest, key);
       const value = entry ?? options.default ?? null;
-      if (findEntry(rest, key) !== undefined) {
+      if (entry !== undefined) {
         deleteEntry(rest, key);
         taken.push(key);
       }

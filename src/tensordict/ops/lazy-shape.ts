@@ -57,16 +57,18 @@ export function repeatLazy(lazy: StackTd, repeats: readonly number[]): Td | null
   return make.stack(all, stackDim, lazy.stackDimName);
 }
 
-/** Which dimensions of `before` became one of `after`; null when more than that was done. */
+/**
+ * The dimensions of `before` that are one of `after`, first and last, as Python finds them: the sizes before and behind
+ * are the same, and where they leave two readings, neither is taken. None of them (the last is before the first) where
+ * a dimension of one has come in between others.
+ */
 function flattened(after: readonly number[], before: readonly number[]): readonly [number, number] | null {
-  const shorter = Math.min(after.length, before.length);
-  if (shorter === 0 || before.length < after.length || numelOf(after) !== numelOf(before)) return null;
+  const last = Math.min(after.length, before.length) - 1;
+  if (last < 0 || numelOf(after) !== numelOf(before)) return null;
   let head = 0;
-  while (head < shorter - 1 && after[head] === before[head]) head++;
+  while (head < last && after[head] === before[head]) head++;
   let tail = 0;
-  while (tail < shorter - 1 && after.at(-1 - tail) === before.at(-1 - tail)) tail++;
-  // One size more on both sides: two readings, of which Python takes the one that begins later.
-  if (head + tail === after.length) tail--;
+  while (tail < last && after.at(-1 - tail) === before.at(-1 - tail)) tail++;
   return head === after.length - tail - 1 ? [head, before.length - tail - 1] : null;
 }
 
@@ -77,21 +79,19 @@ export function flattenLazy(td: Td, start: number, end: number): Td {
   return make.stack(parts, start, null);
 }
 
-/** The dimension `start` as those of `shape` from there to `end`: stacks of stacks. */
-function unflattenLazy(td: Td, shape: readonly number[], start: number, end: number): Td {
+/**
+ * The dimension `start` as those of `shape` from there to `end`: stacks of stacks; null for a piece without elements.
+ * Dimensions of one that are gone from there are taken out.
+ */
+function unflattenLazy(td: Td, shape: readonly number[], start: number, end: number): Td | null {
+  if (shape.slice(start, end).includes(0)) return null;
   let result = td;
   for (let dim = start; dim < end; dim++) {
-    const parts = shape[dim] === 1 ? [result] : (result.chunk(shape[dim] as number, dim) as Td[]);
-    result = make.stack(parts, dim, null);
+    result = make.stack(result.chunk(shape[dim] as number, dim) as Td[], dim, null);
   }
-  for (let extra = td._batchSize.length - shape.length; extra > 0; extra--) result = result.unbind(start)[0] as Td;
+  const gone = td._batchSize.slice(start, start + Math.max(0, td._batchSize.length - shape.length));
+  if (gone.every((n) => n === 1)) for (const _ of gone) result = result.unbind(start)[0] as Td;
   return result;
-}
-
-/** Whether stacks of stacks stand for it: sizes before one that stays are a single 1, and none is 0. */
-function unflattens(batch: readonly number[], shape: readonly number[], start: number, end: number): boolean {
-  if (shape.slice(start, end).includes(0)) return false;
-  return start === 0 || batch[start] !== shape[end] || (end - start === 1 && shape[start] === 1);
 }
 
 /**
@@ -102,10 +102,10 @@ export function regroup(lazy: StackTd, shape: readonly number[]): Td | null {
   const batch = lazy._batchSize;
   if (sameSizes(shape, batch)) return lazy;
   const flat = flattened(shape, batch);
-  if (flat !== null) return numelOf(batch) === 0 ? null : flattenLazy(lazy, ...flat);
-  const unflat = flattened(batch, shape);
-  if (unflat === null || !unflattens(batch, shape, ...unflat)) return null;
-  const result = unflattenLazy(lazy, shape, ...unflat);
+  if (flat !== null && flat[0] <= flat[1] && numelOf(batch) === 0) return null;
+  const unflat = flat === null ? flattened(batch, shape) : null;
+  const regrouped = unflat === null ? null : unflattenLazy(lazy, shape, ...unflat);
+  const result = flat === null ? regrouped : flattenLazy(lazy, ...flat);
   return result !== null && sameSizes(result._batchSize, shape) ? result : null;
 }
 

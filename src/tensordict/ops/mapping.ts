@@ -7,7 +7,7 @@ import { typeName } from "../../tensor/type-name.ts";
 import { isTensorCollection, type Td } from "../core/state.ts";
 import { catTensors } from "../core/tensor-ops.ts";
 import { indexTd } from "./indexing.ts";
-import { chunkTd, splitTd, unbindTd } from "./shape.ts";
+import { chunkTd, splitTd, unbindTd } from "./splitting.ts";
 import { catTds, maybeDenseStackTds } from "./stacking.ts";
 import { updateInPlace } from "./writes.ts";
 

@@ -24,7 +24,7 @@ import type { Entry, NestedKey } from "../core/types.ts";
 import { isUnbatched, ofBatch } from "../core/unbatched.ts";
 import { findEntry } from "./access.ts";
 import { excludeKeys, shallowTree } from "./key-ops.ts";
-import { narrowTd } from "./shape.ts";
+import { narrowTd } from "./splitting.ts";
 import { stackOfValues, valuesOf } from "./stacking.ts";
 import { setEntry, updateTd } from "./writes.ts";
 

@@ -1,7 +1,9 @@
 // What each member of a lazy stack gets of a source.
 import { RuntimeError, ValueError } from "../../tensor/errors.ts";
+import { Tensor } from "../../tensor/tensor.ts";
 import { fromSource, sourceEntries } from "../core/convert.ts";
-import { Collection, isLazy, type LazyTd, stateOf, type Td } from "../core/state.ts";
+import { Collection, isBranch, isLazy, type LazyTd, outlinesOf, stackOf, stateOf, type Td } from "../core/state.ts";
+import { isUnbatched } from "../core/unbatched.ts";
 
 /** A source of entries: a collection, or a dictionary. */
 type Source = Td | Record<string, unknown> | ReadonlyMap<string, unknown>;
@@ -49,4 +51,23 @@ export function requiredPieces(lazy: LazyTd, source: Source): readonly Td[] | nu
     if (!(error instanceof RuntimeError)) throw error;
     throw new ValueError("cannot update stacked tensordicts with different shapes.");
   }
+}
+
+/** Parts of a dense tree of tensors, and the members of a stack that are written into them; null for anything else. */
+export function partsForMembers(td: Td, source: Source): readonly [Td, Td][] | null {
+  if (!(source instanceof Collection) || isLazy(td) || td._outside !== undefined || !holdsTensors(td)) return null;
+  const stack = stackOf(source);
+  if (stack === null || !isSplit(stack, td)) return null;
+  const parts = td.unbind(stack.stackDim) as Td[];
+  return stack.members.map((member, i) => [parts[i] as Td, member]);
+}
+
+/** Whether a tree holds nothing but tensors of the batch, in memory: its parts are views. */
+function holdsTensors(td: Td): boolean {
+  for (const [, entry] of outlinesOf(td)) {
+    if (entry instanceof Tensor) {
+      if (isUnbatched(entry)) return false;
+    } else if (!isBranch(entry) || stackOf(entry) !== null || !holdsTensors(entry)) return false;
+  }
+  return true;
 }

@@ -13,6 +13,7 @@ import { type NestedTensor, noNested } from "../core/nested.ts";
 import { rehearse, rehearseCopy } from "../core/rehearsal.ts";
 import {
   entriesOf,
+  isBranch,
   isLazy,
   isLockedTd,
   isNested,
@@ -21,6 +22,7 @@ import {
   type LazyTd,
   make,
   type NewState,
+  stackOf,
   stateOf,
   type Td,
   toDeviceOrNull,
@@ -29,8 +31,9 @@ import {
 import type { Entry } from "../core/types.ts";
 import { isUnbatched, likeEntry } from "../core/unbatched.ts";
 import { hasNoTensors, tensorsOf } from "./access.ts";
-import { alignTds, type Fallback } from "./aligning.ts";
+import { alignTds, type Fallback, requireSameLeaves } from "./aligning.ts";
 import { planResults } from "./apply-out.ts";
+import { isBare } from "./update-sources.ts";
 import { misfit, type Writes } from "./writes.ts";
 
 /** Called with a tensor and the path to it. */
@@ -239,7 +242,10 @@ function otherEntry(other: Other, key: string, options: ApplyOptions, own: Entry
   if (other instanceof Tensor) return own instanceof Tensor ? widen(other, own.ndim) : other;
   const entry = other._own(key);
   if (entry !== undefined) return entry;
-  if ("default" in options) return options.default;
+  const level = isBranch(own);
+  if ("default" in options) return level ? emptied(own, options) : options.default;
+  // Arithmetic is about tensors: levels without any, and values, need no partner.
+  if (level ? isBare(own) : isTensorCollection(own) && isNonTensor(own)) return own;
   throw new KeyError(
     `key "${key}" not found in ${other._className} with keys [${[...other._keys()].map((k) => `'${k}'`).join(", ")}]`,
   );
@@ -296,20 +302,6 @@ function unbindLike(other: Other, lazy: LazyTd): readonly Other[] {
 /** The other operand of an operation: a tree, or one value for every tensor. */
 export type Operand = Td | Tensor | Scalar | Record<string, unknown>;
 
-/** Shared with comparisons. */
-export function requireSameKeys(a: Td, b: Td): void {
-  const first = new Set(a._keys());
-  const second = new Set(b._keys());
-  const onlyFirst = [...first].filter((key) => !second.has(key));
-  const onlySecond = [...second].filter((key) => !first.has(key));
-  if (onlyFirst.length === 0 && onlySecond.length === 0) return;
-  const text = (keys: string[]) => `{${keys.map((key) => `'${key}'`).join(", ")}}`;
-  const parts = ["keys in tensordicts mismatch."];
-  if (onlyFirst.length > 0) parts.push(`The first TD has keys ${text(onlyFirst)} that the second does not have.`);
-  if (onlySecond.length > 0) parts.push(`The second TD has keys ${text(onlySecond)} that the first does not have.`);
-  throw new KeyError(parts.join(" "));
-}
-
 /** What is done to two tensors. */
 export type BinaryFunction = (a: Tensor, b: unknown) => Tensor;
 
@@ -359,10 +351,16 @@ function alignAll(td: Td, others: Other[], fallback: Fallback | null): Td {
   let left = td;
   for (const [i, side] of others.entries()) {
     if (side instanceof Tensor) continue;
-    if (fallback === null) requireSameKeys(left, side);
+    if (fallback === null) requireSameLeaves(left, side);
     else [left, others[i]] = alignTds(left, side, fallback);
   }
   return left;
+}
+
+/** Whether stacks stand beside dense trees: their levels are then paired one by one, those without tensors too. */
+function mixesStacks(td: Td, others: readonly Other[]): boolean {
+  const stacked = stackOf(td) !== null;
+  return others.some((side) => isTensorCollection(side) && (stackOf(side) !== null) !== stacked);
 }
 
 /** What is done to a tensor and its operands. */
@@ -390,7 +388,9 @@ export function elementwiseTd(
     return fn(t, sides.length === 0 ? given : places.map((at, i) => (at < 0 ? given[i] : items[at])));
   };
   if (options.inplace) rehearseAll(left, call, others, options.arithmetic === true, values);
-  const result = applyLeaves(left, call, options, others);
+  const how =
+    options.filterEmpty === true && mixesStacks(left, others) ? { ...options, filterEmpty: undefined } : options;
+  const result = applyLeaves(left, call, how, others);
   return options.inplace ? td : lockLike(td, result, options);
 }
 

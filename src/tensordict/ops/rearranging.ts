@@ -24,7 +24,8 @@ import { isUnbatched, ofBatch } from "../core/unbatched.ts";
 import { tensorsOf } from "./access.ts";
 import { emptyTd } from "./key-ops.ts";
 import { repeatLazy } from "./lazy-shape.ts";
-import { applyShape, narrowTd, permuteTd, requireBatchDim, unsqueezeTd } from "./shape.ts";
+import { applyShape, permuteTd, requireBatchDim, unsqueezeTd } from "./shape.ts";
+import { narrowTd } from "./splitting.ts";
 
 const same = (names: DimNames) => names;
 

@@ -15,7 +15,6 @@ import {
   isLazy,
   isNested,
   isNonTensor,
-  isStack,
   make,
   type Outside,
   outlinesOf,
@@ -30,16 +29,7 @@ import { flatNumbers, tensor } from "../core/tensor-ops.ts";
 import type { Entry, SizeLike } from "../core/types.ts";
 import { isUnbatched, ofBatch } from "../core/unbatched.ts";
 import { viewOf } from "../core/undo.ts";
-import {
-  flattenLazy,
-  noLazyView,
-  permuteLazy,
-  regroup,
-  restack,
-  squeezeLazy,
-  unbindLazy,
-  unsqueezeLazy,
-} from "./lazy-shape.ts";
+import { flattenLazy, noLazyView, permuteLazy, regroup, squeezeLazy, unsqueezeLazy } from "./lazy-shape.ts";
 import { applyLeaves } from "./pointwise.ts";
 import { catTds, lazyStackTds, maybeDenseStackTds, stackOfValues } from "./stacking.ts";
 
@@ -53,6 +43,8 @@ export interface ShapeOp {
   outside?(outside: Outside, key: string): Tensor;
   /** What it makes of a nested tensor; null, or leaving it out, where that is not possible. */
   nested?(entry: NestedTensor): Entry | null;
+  /** Whether levels that are mapped to files stay so. */
+  mapped?: boolean;
   /** A shortcut for lazy stacks; null falls back on the dense stack. */
   lazy?(td: StackTd): Td | null;
   /** What it makes of one value for all elements; without it, the same value for another batch. */
@@ -75,11 +67,16 @@ export function applyShape(td: Td, op: ShapeOp): Td {
   const outside = op.outside === undefined ? undefined : td._outside;
   for (const [key, entry] of outside === undefined ? entriesOf(td) : outlinesOf(td)) {
     if (!(entry instanceof Tensor)) {
-      entries.set(key, isNested(entry) ? applyNested(entry, op, key) : applyShape(entry, op));
+      entries.set(key, isNested(entry) ? applyNested(entry, op, key) : applyInner(entry, op));
     } else if (isUnbatched(entry)) entries.set(key, ofBatch(entry, state.batchSize));
     else entries.set(key, outside === undefined ? op.tensor(entry) : (op.outside?.(outside, key) as Tensor));
   }
   return td._like(entries, state);
+}
+
+function applyInner(entry: Td, op: ShapeOp): Td {
+  const made = applyShape(entry, op);
+  return op.mapped === true && entry._disk !== null ? mapLike(entry, made) : made;
 }
 
 function applyNested(entry: NestedTensor, op: ShapeOp, key: string): Entry {
@@ -398,93 +395,4 @@ export function requireBatchDim(td: Collection, dim: number): number {
   const at = wrapBatchDim(dim, td._batchSize.length);
   if (at === null) throw new IndexError(`Incompatible dim ${dim} for tensordict with shape ${td._batchSize}.`);
   return at;
-}
-
-/** A part of one batch dimension. @torch TensorDict.narrow */
-export function narrowTd(td: Td, dim: number, start: number, length: number): Td {
-  const at = requireBatchDim(td, dim);
-  const part = applyShape(td, {
-    tensor: (t) => t.narrow(at, start, length),
-    size: (shape) => shape.map((n, i) => (i === at ? length : n)),
-    names: (names) => names,
-    lazy: (lazy) => {
-      const { stackDim, members, stackDimName } = lazy;
-      if (at !== stackDim) {
-        return restack(lazy, stackDim, (member) => narrowTd(member, at < stackDim ? at : at - 1, start, length));
-      }
-      return length > 0 ? make.stack(members.slice(start, start + length), at, stackDimName) : null;
-    },
-  });
-  return mapLike(td, lockLike(td, part));
-}
-
-/** @torch TensorDict.split */
-export function splitTd(td: Td, sizes: number | readonly number[], dim: number): Td[] {
-  const at = requireBatchDim(td, dim);
-  const total = td._batchSize[at] as number;
-  if (typeof sizes === "number") {
-    if (!Number.isSafeInteger(sizes) || sizes <= 0) {
-      throw new ValueError(`TensorDict.split: split_size must be positive, got ${sizes}.`);
-    }
-    // Of nothing there is one part, as of tensors.
-    const count = Math.max(1, Math.ceil(total / sizes));
-    return Array.from({ length: count }, (_, i) => {
-      return narrowTd(td, at, i * sizes, Math.min(sizes, total - i * sizes));
-    });
-  }
-  if (sizes.reduce((a, b) => a + b, 0) !== total || sizes.some((n) => !Number.isSafeInteger(n) || n < 0)) {
-    throw new RuntimeError(
-      `Split method expects split_size to sum exactly to ${total}, but got sum([${sizes.join(", ")}]) = ` +
-        sizes.reduce((a, b) => a + b, 0),
-    );
-  }
-  let start = 0;
-  return sizes.map((n) => {
-    start += n;
-    if (n === 0 && isLazy(td) && td.stackDim === at) {
-      return make.lazy([], at, td.stackDimName, {
-        batchSize: td._batchSize.filter((_, i) => i !== at),
-        device: td._device,
-      });
-    }
-    return narrowTd(td, at, start - n, n);
-  });
-}
-
-/** @torch TensorDict.chunk */
-export function chunkTd(td: Td, chunks: number, dim: number): Td[] {
-  if (!Number.isSafeInteger(chunks) || chunks < 1) {
-    throw new ValueError(`chunks must be a strictly positive integer, got ${chunks}.`);
-  }
-  const total = td._batchSize[requireBatchDim(td, dim)] as number;
-  if (total === 0) return splitTd(td, new Array<number>(chunks).fill(0), dim);
-  return splitTd(td, Math.ceil(total / chunks), dim);
-}
-
-/** @torch TensorDict.unbind */
-export function unbindTd(td: Td, dim: number): Td[] {
-  const at = requireBatchDim(td, dim);
-  if (isStack(td)) return unbindLazy(td, at);
-  const without = <T>(list: readonly T[]) => list.filter((_item, d) => d !== at);
-  const names = td._names === null ? null : without(td._names);
-  const batch = plainSizes(td._batchSize);
-  const state = stateOf(td, { batchSize: Size.fromList(without(batch)), names });
-  const count = batch[at] as number;
-  if (isNonTensor(td)) return Array.from({ length: count }, () => td._like(new Map(), state));
-  const parts = Array.from({ length: count }, () => new Map<string, Entry>());
-  for (const [key, entry] of entriesOf(td)) {
-    const pieces = unbindEntry(entry, at, count, state.batchSize, key);
-    for (let i = 0; i < count; i++) (parts[i] as Map<string, Entry>).set(key, pieces[i] as Entry);
-  }
-  return parts.map((entries) => mapLike(td, td._like(entries, state)));
-}
-
-function unbindEntry(entry: Entry, at: number, count: number, batchSize: Size, key: string): readonly Entry[] {
-  if (isNested(entry)) {
-    if (at > 0) throw noNested("this indexing or change of shape", key);
-    return Array.from({ length: count }, (_, i) => entry.at(i));
-  }
-  if (!(entry instanceof Tensor)) return unbindTd(entry, at);
-  if (isUnbatched(entry)) return new Array<Entry>(count).fill(ofBatch(entry, batchSize));
-  return entry.unbind(at);
 }

@@ -174,6 +174,25 @@ export function stackDensely(list: readonly Td[], dim: number, misfit: Misfit = 
   return stackLevel(list, dim, { misfit, maybe: false });
 }
 
+/** Of each collection what all have, at every level: what a stack of them has. */
+export function sharedParts(list: readonly Td[]): readonly Td[] {
+  const [first] = list;
+  if (first === undefined || list.some(isNonTensor)) return list;
+  const shared = sameKeys(list) ?? [...first._keys()].filter((key) => list.every((td) => td._own(key) !== undefined));
+  const changed = new Map<string, readonly Td[]>();
+  for (const key of shared) {
+    const entries = list.map((td) => outlineOf(td, key) as Entry);
+    if (!entries.every((entry) => entry instanceof Collection && !isNested(entry))) continue;
+    const parts = sharedParts(entries as Td[]);
+    if (parts !== entries) changed.set(key, parts);
+  }
+  if (changed.size === 0 && list.every((td) => td._count === shared.length)) return list;
+  return list.map((td, i) => {
+    const entries = shared.map((key): [string, Entry] => [key, changed.get(key)?.[i] ?? (td._own(key) as Entry)]);
+    return td._like(new Map(entries), stateOf(td));
+  });
+}
+
 /** A lazy stack where no dense one is possible and none has to be. */
 function orLazy(list: readonly Td[], dim: number, how: Stacking, error: () => Error): Td {
   if (how.maybe) return lazyStackTds(list, dim);
@@ -325,6 +344,10 @@ export function lazyStackTds(list: readonly Td[], dim: number): Td {
   return make.lazy([...list], at, null);
 }
 
+/** Whether all are objects of classes around stacks. */
+const aroundStacks = (list: readonly Td[]): boolean =>
+  list.length > 0 && list.every((td) => isClassTd(td) && stackOf(td) !== null);
+
 /** Of objects of one class: what becomes of the collections that they show, as an object of the class. */
 function ofSources(list: readonly Td[], fn: (sources: readonly Td[]) => Td): Td | null {
   const [first] = list;
@@ -336,15 +359,14 @@ function ofSources(list: readonly Td[], fn: (sources: readonly Td[]) => Td): Td 
 /** Dense where keys and shapes agree, lazy where they do not. @torch tensordict.maybe_dense_stack */
 export function maybeDenseStackTds(list: readonly Td[], dim: number): Td {
   if (list.length === 0) throw new RuntimeError("list_of_tensordicts cannot be empty");
-  return stackLevel(list, dim, { misfit: incompatible, maybe: true });
+  const shown = aroundStacks(list) ? ofSources(list, (sources) => maybeDenseStackTds(sources, dim)) : null;
+  return shown ?? stackLevel(list, dim, { misfit: incompatible, maybe: true });
 }
 
 /** Stacks as the settings say. @torch torch.stack of TensorDicts */
 export function stackTds(list: readonly Td[], dim = 0): Td {
-  if (list.length > 0 && list.every((td) => isClassTd(td) && stackOf(td) !== null)) {
-    const shown = ofSources(list, (sources) => stackTds(sources, dim));
-    if (shown !== null) return shown;
-  }
+  const shown = aroundStacks(list) ? ofSources(list, (sources) => stackTds(sources, dim)) : null;
+  if (shown !== null) return shown;
   if (list.length > 0 && settings.lazyLegacy) return lazyStackTds(list, dim);
   return denseStack(list, dim);
 }
@@ -420,6 +442,9 @@ export function catTds(list: readonly Td[], dim = 0): Td {
   if (list.every((td) => isNonTensor(td))) return catValues(list, at);
   const lazy = list.find((td): td is LazyTd => isLazy(td));
   if (lazy !== undefined) return catLazily(list, lazy, at);
+  const stacks = isClassTd(first) && list.some((td) => stackOf(td) !== null);
+  const shown = stacks ? ofSources(list, (sources) => catTds(sources, at)) : null;
+  if (shown !== null) return shown;
   const keys = [...first._keys()];
   for (const [i, td] of list.entries()) {
     const own = [...td._keys()];

@@ -1,8 +1,9 @@
 // What updates read: their sources, and the parts of them that were asked for.
 import { KeyError } from "../../tensor/errors.ts";
+import { Tensor } from "../../tensor/tensor.ts";
 import { badSource, isSource, sourceEntries } from "../core/convert.ts";
 import { keyPath, keyText } from "../core/keys.ts";
-import { Collection, entriesOf, isBranch, type Td } from "../core/state.ts";
+import { Collection, entriesOf, isBranch, outlinesOf, stackOf, type Td } from "../core/state.ts";
 import type { NestedKey } from "../core/types.ts";
 
 /** What `update` takes. */
@@ -69,4 +70,15 @@ export function partOf(
     part.set(path[0] as string, inner === null ? value : partOf(value as UpdateSource, inner));
   }
   return part;
+}
+
+/** Whether a level of a source has neither tensors nor values, on any level below. */
+export function isBare(value: unknown): boolean {
+  if (value instanceof Tensor) return false;
+  if (isSource(value)) return sourceEntries(value).every(([, item]) => isBare(item));
+  if (!isBranch(value)) return false;
+  const stack = stackOf(value);
+  if (stack !== null) return stack.members.every(isBare);
+  for (const [, entry] of outlinesOf(value)) if (!isBare(entry)) return false;
+  return true;
 }

@@ -3,7 +3,8 @@ import type { CollectionKind } from "../../func/collections.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { lockTd } from "../core/locking.ts";
 import { isLazy, isTensorCollection, make, type Td } from "../core/state.ts";
-import { applyShape, narrowTd } from "./shape.ts";
+import { applyShape } from "./shape.ts";
+import { narrowTd } from "./splitting.ts";
 import { catTds } from "./stacking.ts";
 
 function entered(td: Td, dim: number, each: (t: Tensor, dim: number) => Tensor): Td {

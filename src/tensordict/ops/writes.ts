@@ -42,9 +42,17 @@ import {
 import { tensor } from "../core/tensor-ops.ts";
 import type { Entry, NestedKey } from "../core/types.ts";
 import { isUnbatched } from "../core/unbatched.ts";
-import { piecesFor, requiredPieces } from "./pieces.ts";
+import { partsForMembers, piecesFor, requiredPieces } from "./pieces.ts";
 import { valuesOf } from "./stacking.ts";
-import { pairsOf, partOf, requireApart, requireSource, type Selection, type UpdateSource } from "./update-sources.ts";
+import {
+  isBare,
+  pairsOf,
+  partOf,
+  requireApart,
+  requireSource,
+  type Selection,
+  type UpdateSource,
+} from "./update-sources.ts";
 
 export type { Selection, UpdateSource } from "./update-sources.ts";
 
@@ -355,6 +363,11 @@ export function planUpdateInPlace(td: Td, source: UpdateSource, select: Selectio
     return;
   }
   requireSource(source);
+  const halves = select.add ? null : partsForMembers(td, source);
+  if (halves !== null) {
+    for (const [part, member] of halves) planUpdateInPlace(part, member, select, writes);
+    return;
+  }
   const pieces = isLazy(td) && td.members.length > 0 ? piecesFor(td, source) : null;
   if (pieces !== null) {
     for (const [i, member] of (td as LazyTd).members.entries()) {
@@ -365,6 +378,8 @@ export function planUpdateInPlace(td: Td, source: UpdateSource, select: Selectio
   const pairs = [...pairsOf(source, select.only)];
   requireApart(pairs);
   for (const [path, value, inner] of pairs) {
+    // A level without entries brings nothing that could be written.
+    if (!select.add && isBare(value)) continue;
     const own = findOutline(td, path);
     const whole = [...(select.at ?? []), ...path];
     if (own === undefined) {

@@ -51,6 +51,8 @@ const THEIR_OWN = [
   "missing 1 required",
   "there are exclusive keys",
   "zip() argument",
+  "cat lazy stacked tds must have same stack dim",
+  "has no attribute '_from_tensordict'",
 ];
 
 /** What is refused here alone: parts of locked trees stay locked, and fields that a class has not are none. */

@@ -162,10 +162,7 @@ export function someIndex(d: Draw, seen: Seen): Part[] {
     const isList = part !== null && typeof part === "object" && ("i" in part || "m" in part);
     if (part === "..." && dots) continue;
     if ((isList || typeof part === "boolean") && lists++ > 0 && d.plain) continue;
-    if (seen.c === "lazy" && typeof part === "boolean") continue;
     if (d.plain && (typeof part === "boolean" || (seen.c === "lazy" && (part === null || part === "...")))) continue;
-    // A list beside a number makes a dense collection of a lazy stack here, and at times there.
-    if (seen.c === "lazy" && parts.length > 0 && (isList || parts.some((one) => typeof one !== "number"))) break;
     parts.push(part);
     if (part === "...") dots = true;
     else if (part !== null && typeof part !== "boolean") dim++;
@@ -237,6 +234,33 @@ const alike: Maker = (d, vars, on, seen) => {
   return String(vars[value.v]?.bs) === String(seen.bs) ? { value } : { value: { v: on } };
 };
 
+/** What two shapes broadcast to, or null. */
+function broadcast(a: readonly number[], b: readonly number[]): number[] | null {
+  const rank = Math.max(a.length, b.length);
+  const sizes = Array.from(
+    { length: rank },
+    (_, i) => [a[a.length - rank + i] ?? 1, b[b.length - rank + i] ?? 1] as const,
+  );
+  return sizes.some(([m, n]) => m !== n && m !== 1 && n !== 1) ? null : sizes.map(([m, n]) => (m === 1 ? n : m));
+}
+
+/** A twin whose leaves give leaves that begin with the batch: with others Python makes a collection that is none. */
+const fittingTwin: Maker = (d, vars, on, seen) => {
+  const { value } = twin(d, vars, on, seen) as { value: { v: number } };
+  const other = vars[value.v] as Seen;
+  const bs = broadcast(seen.bs, other.bs);
+  const grown = (one: Seen, path: Path) => {
+    const shape = shapeAt(one, path);
+    return shape === null || bs === null ? null : [...bs, ...shape.slice(one.bs.length)];
+  };
+  const fits = pathsOf(seen).every((path) => {
+    const [a, b] = [grown(seen, path), grown(other, path)];
+    const made = a === null || b === null ? null : broadcast(a, b);
+    return made === null || bs === null || bs.every((n, i) => made[i] === n);
+  });
+  return d.plain || fits ? { value } : { value: { v: on } };
+};
+
 /** How each operation is drawn; how often it stands here is how often it comes. */
 export const MAKERS: [op: string, maker: Maker][] = [
   [
@@ -278,7 +302,7 @@ export const MAKERS: [op: string, maker: Maker][] = [
   ["select", (d, _, __, seen) => ({ paths: fewPaths(d, seen), flag: d.rare(3), keep: d.rare(3) ? 0 : 1 })],
   ["exclude", (d, _, __, seen) => ({ paths: fewPaths(d, seen), flag: d.rare(3) })],
   ["update", (d, vars, on, seen) => (d.rare(2) ? other(d, vars, on, seen) : { value: d.tree(seen.bs, 1) })],
-  ["update_", (d, vars, on, seen) => (seen.c === "lazy" ? null : twin(d, vars, on, seen))],
+  ["update_", (d, vars, on, seen) => (seen.c === "lazy" ? null : (d.plain ? twin : alike)(d, vars, on, seen))],
   ["at", (d, _, __, seen) => ({ index: someIndex(d, seen) })],
   ["at", (d, _, __, seen) => ({ index: someIndex(d, seen) })],
   ["setAtNumber", (d, _, __, seen) => ({ index: someIndex(d, seen), value: d.below(5) })],
@@ -302,7 +326,7 @@ export const MAKERS: [op: string, maker: Maker][] = [
   ],
   ["addNumber", (d) => ({ value: 1 + d.below(3) })],
   ["mulNumber_", (d) => ({ value: d.below(3) })],
-  ["addTd", twin],
+  ["addTd", fittingTwin],
   ["neg", nothing],
   ["zero_", nothing],
   ["applyPlus", nothing],
@@ -329,7 +353,14 @@ export const MORE: [op: string, maker: Maker][] = [
   ["repeat", (d, _, __, seen) => ({ dims: seen.bs.map(() => 1 + d.below(2)) })],
   ["chunk", (d, _, __, seen) => ({ list: [1 + d.below(3)], dims: [someDim(d, seen.bs.length)], keep: 2 })],
   ["contiguous", nothing],
-  ["replace", other],
+  // Python takes a stack for empty whose members have nothing in common, and says that it will not do so.
+  [
+    "replace",
+    (d, vars, on, seen) => {
+      const made = other(d, vars, on, seen) as { value: { v: number } };
+      return isBare(vars[made.value.v] as Seen) ? null : made;
+    },
+  ],
   ["createNested", (d) => ({ path: freshPath(d) })],
   ["empty", (d) => ({ flag: d.rare(2) })],
   ["splitKeys", (d, _, __, seen) => ({ paths: fewPaths(d, seen), keep: 2 })],
@@ -358,10 +389,14 @@ export const MORE: [op: string, maker: Maker][] = [
     "setAtLeaf",
     (d, _, __, seen) => {
       const at = somePath(d, seen);
-      return { path: at, index: someIndex(d, seen), value: d.below(4) };
+      const index = someIndex(d, seen);
+      // Python's True alone takes another dtype, and does not in a tuple.
+      if (index.some((one) => typeof one === "boolean")) return null;
+      return { path: at, index, value: d.below(4) };
     },
   ],
-  ["updateAt_", throughIndex],
+  // The entries of an object of a class are replaced there, whatever the index; Python says that it will not do so.
+  ["updateAt_", (d, vars, on, seen) => (hasPoint(seen) ? null : throughIndex(d, vars, on, seen))],
   ["namedApply", nothing],
   ["selectInplace", (d, _, __, seen) => ({ paths: fewPaths(d, seen), flag: d.rare(3) })],
   ["excludeInplace", (d, _, __, seen) => ({ paths: fewPaths(d, seen) })],
@@ -395,6 +430,25 @@ function hasPoint(seen: Seen): boolean {
   return seen.c === "point" || (seen.e ?? []).some(([, entry]) => !isLeaf(entry) && hasPoint(entry));
 }
 
+/** Whether a collection has no leaves that it lists: Python does not look at what is written into nothing. */
+function isBare(seen: Seen): boolean {
+  return leavesOf(seen).size === 0;
+}
+
+function leavesOf(seen: Seen): Set<string> {
+  if (seen.c === "lazy") {
+    const [first, ...others] = (seen.m ?? []).map(leavesOf);
+    return new Set([...(first ?? [])].filter((path) => others.every((one) => one.has(path))));
+  }
+  const below = (seen.e ?? []).flatMap(([key, entry]) =>
+    isLeaf(entry) ? [key] : [...leavesOf(entry)].map((path) => `${key}.${path}`),
+  );
+  return new Set(below);
+}
+
+/** Operations through an index, which is looked at where there is something. */
+const INDEXED = new Set(["at", "setAtNumber", "setAtOwn", "updateAt_"]);
+
 /** The next step from some numbers, or null where they give none. */
 export function nextStep(
   numbers: readonly number[],
@@ -409,6 +463,7 @@ export function nextStep(
   const on = vars.length - 1 - d.below(vars.length);
   const seen = vars[on] as Seen;
   if (OF_PLAIN.has(op) && hasPoint(seen)) return null;
+  if (!plain && INDEXED.has(op) && isBare(seen)) return null;
   const made = maker(d, vars, on, seen);
   return made === null ? null : { op, on, ...made };
 }
