@@ -152,7 +152,11 @@ export interface ForeignResult {
 }
 
 /** Compiles the library for a place and runs test files there. */
-export async function runThere(name: string, files: readonly string[] = testFiles()): Promise<ForeignResult> {
+export async function runThere(
+  name: string,
+  files: readonly string[] = testFiles(),
+  settings: Readonly<Record<string, string>> = {},
+): Promise<ForeignResult> {
   const place = PLACES[name] as Place;
   let words: string[];
   try {
@@ -165,7 +169,7 @@ export async function runThere(name: string, files: readonly string[] = testFile
     return { passed: 0, failed: 0, output: "", absent: String(error) };
   }
   const library = crossBuild(PLATFORMS.find((p) => p.name === place.package) as (typeof PLATFORMS)[number]);
-  const env = toolEnv({ ...place.env, ZENSOR_LIBRARY: library, CI: "true", NO_COLOR: "1" });
+  const env = toolEnv({ ...place.env, ...settings, ZENSOR_LIBRARY: library, CI: "true", NO_COLOR: "1" });
   const report = join(root, "build", "logs", `foreign-${name}.xml`);
   mkdirSync(join(root, "build", "logs"), { recursive: true });
   rmSync(report, { force: true });

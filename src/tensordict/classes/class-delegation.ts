@@ -12,6 +12,7 @@ import {
   type Td,
 } from "../core/state.ts";
 import type { NestedKey } from "../core/types.ts";
+import { hasEntry } from "../ops/access.ts";
 import { isKey, isSlice } from "../ops/indexing.ts";
 import { TensorDictBase } from "./base.ts";
 import { MATH } from "./math-methods.ts";
@@ -85,6 +86,13 @@ function requireKeys(self: ClassTd, keys: Iterable<unknown>): void {
   for (const key of keys) if (isKey(key)) requireFields(self, [keyPath(key as NestedKey)[0] as string]);
 }
 
+/** Whether a key is a field that no member has: it is removed already. */
+function isGone(self: ClassTd, source: Td, key: unknown): boolean {
+  if (!isKey(key)) return false;
+  const [field, ...rest] = keyPath(key as NestedKey);
+  return rest.length === 0 && self._fieldNames().includes(field as string) && !hasEntry(source, field as string);
+}
+
 /** Two objects are compared without their classes: fields that one of them lacks are missing keys. */
 const COMPARISONS = new Set(["eq", "ne", "lt", "le", "gt", "ge"]);
 
@@ -101,6 +109,7 @@ function delegated(name: string): Method {
     const self = this as ClassTd;
     const source = shown(self) as Td;
     if (added !== undefined) requireKeys(self, added(args));
+    if (name === "del_" && isGone(self, source, args[0])) return self;
     const own = Reflect.get(source, name) as Method;
     const result = own.apply(
       source,

@@ -7,6 +7,7 @@ import { startsWith } from "./convert.ts";
 import { fitNames } from "./names.ts";
 import {
   type Collection,
+  deviceOf,
   isBranch,
   isNested,
   isNonTensor,
@@ -27,8 +28,8 @@ export function memberBatch(members: readonly Collection[], strict = false): Siz
   if (first === undefined) return Size.fromList([]);
   let common: readonly number[] = first._batchSize;
   for (const td of members) {
-    if (td._batchSize === common && td._device === first._device) continue;
-    const [own, given] = [first._device, td._device];
+    const [own, given] = [deviceOf(first), deviceOf(td)];
+    if (td._batchSize === common && own === given) continue;
     if (own === null ? given !== null : !(given !== null && own.equals(given))) {
       throw new RuntimeError(`devices differ, got ${own ?? "None"} and ${given ?? "None"}`);
     }

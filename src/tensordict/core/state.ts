@@ -241,8 +241,13 @@ export function stateOf(td: Collection, change?: Partial<NewState>): NewState {
 
 /** The device that all of these have, null when they differ or have none. */
 export function commonDevice(list: readonly Collection[]): Device | null {
-  const first = list[0]?._device ?? null;
-  return first !== null && list.every((td) => td._device?.equals(first) ?? false) ? first : null;
+  const first = list[0] === undefined ? null : deviceOf(list[0]);
+  return first !== null && list.every((td) => deviceOf(td)?.equals(first) ?? false) ? first : null;
+}
+
+/** The device of a collection; of a stack that of its members, which may have changed since it was made. */
+export function deviceOf(td: Collection): Device | null {
+  return isLazy(td) && td._members.length > 0 ? commonDevice(td._members) : td._device;
 }
 
 /** Reads a size from a list or a number. */

@@ -33,6 +33,11 @@ function nothingIn(entry: Td): Td {
 /** Comparison of a tree; wrapped values compare as a whole. */
 export function compareTd(td: Td, other: unknown, fn: BinaryFunction, equal: boolean | null): Td | boolean {
   const right = operand(other as Operand, td);
+  if (isLazy(td) && isTensorCollection(right) && isClassTd(right)) {
+    // As for dense trees, the object decides what the result is.
+    const swapped: BinaryFunction = (a, b) => fn(b as Tensor, a);
+    return right._around(compareTd(right._shown(), withoutEmptyFields(td, right), swapped, equal) as Td);
+  }
   if (isTensorCollection(right)) {
     const batch = broadcastBatch(td._batchSize, right._batchSize);
     // Members are compared one by one: each needs its part.

@@ -167,9 +167,16 @@ function lazyIndex(td: StackTd, index: readonly unknown[]): Td | null {
   };
   if (split.kind === "member") return take(split.parts[0]);
   if (split.parts.length === 0) return isLazy(td) && td.members.length > 0 ? nothingOf(td, index) : null;
-  const made = split.kind === "stack" ? stackOfParts(td, split, take) : blockOfParts(td, index, split, take);
-  if (isLockedTd(td)) lockTd(made);
-  return made;
+  return split.kind === "stack" ? stackOfParts(td, split, take) : blockOfParts(td, index, split, take);
+}
+
+/**
+ * What is made of a locked stack is locked: its own members are already, and do not count on what has them besides,
+ * which may be gone by then.
+ */
+function lockItems(td: StackTd, items: readonly Td[]): void {
+  if (!isLockedTd(td)) return;
+  for (const item of items) if (!item._locked) lockTd(item);
 }
 
 type Taken = (part: StackIndex["parts"][number]) => Td;
@@ -177,6 +184,7 @@ type Taken = (part: StackIndex["parts"][number]) => Td;
 function stackOfParts(td: StackTd, split: Extract<StackIndex, { kind: "stack" }>, take: Taken): Td {
   const squeezed = (item: Td) => (split.keepdim ? (item.squeeze(split.dim) as Td) : item);
   const items = split.parts.map((part) => squeezed(take(part)));
+  lockItems(td, items);
   return make.stack(items, split.dim, td.stackDimName);
 }
 
@@ -194,6 +202,7 @@ function blockOfParts(
     const elements = split.block ? (item.unbind(dim) as Td[]) : null;
     for (const [i, at] of part.positions.entries()) items[at] = elements === null ? item : (elements[i] as Td);
   }
+  lockItems(td, items);
   const names = indexedNames(td._names, index)?.slice(dim, dim + shape.length) ?? [];
   const stacked = (list: Td[], depth: number): Td => {
     const name = names[depth] ?? null;

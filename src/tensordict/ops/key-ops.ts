@@ -258,12 +258,13 @@ export function flattenKeysTd(td: Td, separator: string, inplace: boolean, isLea
   const { flat, exact, levels } = flatEntries(td, separator, isLeaf);
   if (!inplace) return viewOf(td, rekeyed(td, flat), back);
   // As if each were renamed: those of levels below come last.
+  for (const level of levels) if (level._count > 0) requireUnlocked(level);
   const moved = [...flat].filter(([key]) => td._own(key) === undefined);
   for (const [key] of moved) flat.delete(key);
   replaceEntries(td, new Map([...flat, ...moved]));
   // The entries have moved: whoever else has their collections finds those empty.
   for (const level of levels) {
-    if (level._kind !== "tensordict" || level._locked || level._outside !== undefined) continue;
+    if (level._kind !== "tensordict" || level._outside !== undefined) continue;
     for (const key of [...level._keys()]) level._drop(key);
   }
   remember(td, exact ? () => unflattenKeysTd(td, separator, true) : null);

@@ -13,6 +13,7 @@ import {
   isNonTensor,
   isParams,
   isTensorCollection,
+  type LazyTd,
   make,
   outlinesOf,
   requireUnlocked,
@@ -22,7 +23,7 @@ import {
 } from "../core/state.ts";
 import type { Entry, NestedKey } from "../core/types.ts";
 import { isUnbatched } from "../core/unbatched.ts";
-import { deleteEntry, findEntry, hasNoTensors, listEntries, requireEntry } from "./access.ts";
+import { deleteEntry, findEntry, hasEntry, hasNoTensors, listEntries, requireEntry } from "./access.ts";
 import { emptyTd, excludeKeys, shallowTree } from "./key-ops.ts";
 import { allOrNothing, planSet, resolvePath, setEntry, type Writes } from "./writes.ts";
 
@@ -65,6 +66,11 @@ function pairsOf(set: KeySet, td: Td): [NestedKey, NestedKey][] {
 export function splitKeysTd(td: Td, sets: readonly KeySet[], options: SplitKeysOptions): Td[] {
   const { inplace = false, strict = true, reproduceStruct = false } = options;
   if (inplace) requireUnlocked(td);
+  if (isLazy(td) && strict) {
+    const keys = sets.flatMap((set) => pairsOf(set, td)).map(([key]) => key);
+    const partly = (key: NestedKey) => !td.members.every((member) => hasEntry(member, key));
+    if (keys.some(partly) && keys.every((key) => hasEntry(td, key))) return splitMembers(td, sets, options);
+  }
   const rest = td._outside === undefined ? td.copy() : td.toTensordict();
   const taken: NestedKey[] = [];
   const parts = sets.map((set) => {
@@ -85,6 +91,22 @@ export function splitKeysTd(td: Td, sets: readonly KeySet[], options: SplitKeysO
   if (inplace) for (const key of taken) deleteEntry(td, key);
   if (!reproduceStruct) filterEmptyTd(last);
   return [...parts, last];
+}
+
+/** Each member by itself, since some of the keys are in some members only. */
+function splitMembers(td: LazyTd, sets: readonly KeySet[], options: SplitKeysOptions): Td[] {
+  const parts = td.members.map((member) => {
+    const own = sets.map((set) => new Map(pairsOf(set, td).filter(([key]) => hasEntry(member, key))));
+    return splitKeysTd(member, own, { ...options, strict: false });
+  });
+  const stacks = Array.from({ length: sets.length + 1 }, (_, i) =>
+    make.lazy(
+      parts.map((part) => part[i] as Td),
+      td.stackDim,
+      null,
+    ),
+  );
+  return options.inplace === true ? stacks.with(-1, td) : stacks;
 }
 
 /** Without the values that `empty` keeps. */

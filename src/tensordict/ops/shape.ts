@@ -351,7 +351,7 @@ export function flattenTd(td: Td, startDim: number, endDim: number): Td {
     return [...shape.slice(0, start), merged, ...shape.slice(end + 1)];
   };
   const result = applyShape(td, {
-    tensor: (t) => t.reshape([...size(t._shape)]),
+    tensor: (t) => t.flatten(start, end),
     size,
     names: (names) => names && [...names.slice(0, start), null, ...names.slice(end + 1)],
     lazy: (lazy) => {

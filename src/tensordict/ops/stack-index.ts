@@ -113,23 +113,49 @@ export function isWhole(part: unknown): boolean {
   return part.start === null && part.stop === null && (part.step ?? 1) === 1;
 }
 
-/** Which members a slice means. */
-function slicedMembers(count: number, part: unknown): number[] {
-  const all = Array.from({ length: count }, (_, i) => i);
-  if (!(part instanceof Slice)) return all;
-  const step = part.step ?? 1;
-  return all.slice(part.start ?? 0, part.stop ?? count).filter((_, i) => i % step === 0);
+const NONE: readonly number[] = [];
+
+/** The members that a slice means, with what is taken of each. */
+function slicedMembers(count: number, part: unknown, index: Index | null): MemberPart[] {
+  const { start, stop, step } = part instanceof Slice ? part : { start: null, stop: null, step: null };
+  const end = stop === null ? count : stop < 0 ? stop + count : Math.min(stop, count);
+  const members: MemberPart[] = [];
+  const first = start === null ? 0 : start < 0 ? Math.max(0, start + count) : start;
+  for (let member = first; member < end; member += step ?? 1) members.push({ member, index, positions: NONE });
+  return members;
 }
+
+/** `splitIndex` of numbers, slices and new dimensions. */
+function splitBasic(td: StackTd, index: Index): StackIndex {
+  const rest: unknown[] = [];
+  let [dim, out, at] = [0, 0, -1];
+  let own: unknown = ":";
+  for (const part of index) {
+    if (part !== null && dim++ === td.stackDim) {
+      own = part;
+      at = out;
+    } else rest.push(part);
+    if (typeof part !== "number") out++;
+  }
+  const inner = wholeOr(rest);
+  if (typeof own === "number")
+    return { kind: "member", parts: [{ member: memberAt(td, own), index: inner, positions: NONE }] };
+  const place = at < 0 ? out + td.stackDim - dim : at;
+  return { kind: "stack", dim: place, keepdim: false, parts: slicedMembers(td.members.length, own, inner) };
+}
+
+const isBasic = (part: unknown): boolean =>
+  typeof part === "number" || part === null || part === ":" || part instanceof Slice;
 
 /** Reads an index, whose dots are replaced and which is not longer than the batch, as indices of the members. */
 export function splitIndex(td: StackTd, index: Index): StackIndex {
+  if (index.every(isBasic)) return splitBasic(td, index);
   const { parts, own } = readParts(td, index);
   const part = parts[own] as Part;
-  const others = (filter: (one: Part) => boolean): Index =>
-    parts.filter((one, i) => i !== own && filter(one)).map((one) => one.value);
+  const others = parts.filter((_, i) => i !== own).map((one) => one.value);
   if (part.kind === "number") {
     const member = memberAt(td, part.value as number);
-    return { kind: "member", parts: [{ member, index: wholeOr(others(() => true)), positions: [] }] };
+    return { kind: "member", parts: [{ member, index: wholeOr(others), positions: NONE }] };
   }
   const listed = parts.flatMap((one, i) => (isListed(one) ? [i] : []));
   const [first, last] = [listed[0] ?? -1, listed.at(-1) ?? -1];
@@ -141,8 +167,7 @@ export function splitIndex(td: StackTd, index: Index): StackIndex {
   values.splice(own, 1, ...(keepdim ? [null] : []));
   const dims = first >= 0 && (apart || first < own) ? Math.max(...listed.map((i) => blockRank(parts[i] as Part))) : 0;
   const inner = wholeOr(values);
-  const members = slicedMembers(td.members.length, part.value);
-  const reached = members.map((member) => ({ member, index: inner, positions: [] }));
+  const reached = slicedMembers(td.members.length, part.value, inner);
   return { kind: "stack", dim: before(own) + dims, keepdim, parts: reached };
 }
 

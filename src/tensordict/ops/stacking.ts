@@ -462,5 +462,5 @@ export function catTds(list: readonly Td[], dim = 0): Td {
     const parts = list.map((td) => td._own(key) as Entry);
     entries.set(key, entryOf(catEntries(parts, key, at), batchSize));
   }
-  return first._like(entries, stateOf(first, { batchSize }));
+  return first._like(entries, stateOf(first, { batchSize, device: commonDevice(list) }));
 }

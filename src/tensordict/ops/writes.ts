@@ -264,7 +264,7 @@ function planTensor(
 function planMembers(
   holder: LazyTd,
   key: string,
-  entry: Entry,
+  entry: Entry | null,
   value: unknown,
   writes: Writes,
   path: readonly string[] | null,
@@ -276,8 +276,14 @@ function planMembers(
     : toEntry(value, stateOf(holder), key);
   const parts = (source as Td).unbind(stackDim) as readonly Entry[];
   for (const [i, member] of members.entries()) {
-    planInto(member, key, member._own(key) as Entry, parts[i], writes, path);
+    if (isLazy(member) && path === null) planMembers(member, key, null, parts[i], writes, path);
+    else planInto(member, key, member._own(key) as Entry, parts[i], writes, path);
   }
+}
+
+/** Whether a collection has a key: a stack, if all of its members have it. */
+function hasEntryOf(td: Td, key: string): boolean {
+  return isLazy(td) ? td.members.every((member) => hasEntryOf(member, key)) : outlineOf(td, key) !== undefined;
 }
 
 /** Writes into the storage of an existing entry. */
@@ -287,8 +293,13 @@ export function setInPlace(td: Td, key: NestedKey, value: unknown): void {
 
 export function planInPlace(td: Td, key: NestedKey, value: unknown, writes: Writes): void {
   const [holder, last] = resolvePath(td, keyPath(key));
+  if (isLazy(holder)) {
+    // The entries are not read: their shapes may differ.
+    if (!holder.members.every((member) => hasEntryOf(member, last))) throw new KeyError(NOT_IN_ALL);
+    planMembers(holder, last, null, value, writes, null);
+    return;
+  }
   const entry = outlineOf(holder, last);
-  if (entry === undefined && isLazy(holder)) throw new KeyError(NOT_IN_ALL);
   if (entry === undefined) throw missingKey(last, holder._className, holder._keys());
   planInto(holder, last, entry, value, writes);
 }

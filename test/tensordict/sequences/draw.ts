@@ -244,10 +244,17 @@ function broadcast(a: readonly number[], b: readonly number[]): number[] | null 
   return sizes.some(([m, n]) => m !== n && m !== 1 && n !== 1) ? null : sizes.map(([m, n]) => (m === 1 ? n : m));
 }
 
+/** Along which dimensions a collection is stacked, the outermost first. */
+function stackDims(seen: Seen): number[] {
+  return seen.c !== "lazy" ? [] : [seen.sd as number, ...(seen.m?.[0] === undefined ? [] : stackDims(seen.m[0]))];
+}
+
 /** A twin whose leaves give leaves that begin with the batch: with others Python makes a collection that is none. */
 const fittingTwin: Maker = (d, vars, on, seen) => {
   const { value } = twin(d, vars, on, seen) as { value: { v: number } };
   const other = vars[value.v] as Seen;
+  // Leaves of stacks along other dimensions are paired by the numbers of their members there.
+  if (!d.plain && String(stackDims(seen)) !== String(stackDims(other))) return { value: { v: on } };
   const bs = broadcast(seen.bs, other.bs);
   const grown = (one: Seen, path: Path) => {
     const shape = shapeAt(one, path);
@@ -259,6 +266,14 @@ const fittingTwin: Maker = (d, vars, on, seen) => {
     return made === null || bs === null || bs.every((n, i) => made[i] === n);
   });
   return d.plain || fits ? { value } : { value: { v: on } };
+};
+
+/** Not into a level of a longer batch than what is moved: Python does not look at that. */
+const renamed: Maker = (d, _, __, seen) => {
+  const [path, to, flag] = [somePath(d, seen), freshPath(d), d.rare(3)];
+  const level = to.length > 1 ? entryAt(seen, to.slice(0, -1)) : undefined;
+  if (!d.plain && level !== undefined && !isLeaf(level) && level.bs.length > seen.bs.length) return null;
+  return { path, to, flag };
 };
 
 /** How each operation is drawn; how often it stands here is how often it comes. */
@@ -297,8 +312,8 @@ export const MAKERS: [op: string, maker: Maker][] = [
   ],
   ["del", path],
   ["pop", path],
-  ["rename", (d, _, __, seen) => ({ path: somePath(d, seen), to: freshPath(d), flag: d.rare(3) })],
-  ["rename", (d, _, __, seen) => ({ path: somePath(d, seen), to: freshPath(d), flag: d.rare(3) })],
+  ["rename", renamed],
+  ["rename", renamed],
   ["select", (d, _, __, seen) => ({ paths: fewPaths(d, seen), flag: d.rare(3), keep: d.rare(3) ? 0 : 1 })],
   ["exclude", (d, _, __, seen) => ({ paths: fewPaths(d, seen), flag: d.rare(3) })],
   ["update", (d, vars, on, seen) => (d.rare(2) ? other(d, vars, on, seen) : { value: d.tree(seen.bs, 1) })],
@@ -396,7 +411,16 @@ export const MORE: [op: string, maker: Maker][] = [
     },
   ],
   // The entries of an object of a class are replaced there, whatever the index; Python says that it will not do so.
-  ["updateAt_", (d, vars, on, seen) => (hasPoint(seen) ? null : throughIndex(d, vars, on, seen))],
+  // Of a stack, Python passes over keys that it lacks, where others are there.
+  [
+    "updateAt_",
+    (d, vars, on, seen) => {
+      const made = hasPoint(seen) ? null : (throughIndex(d, vars, on, seen) as Required<Step> | null);
+      if (made === null || made.index.some((one) => typeof one === "boolean")) return null;
+      const own = leavesOf(seen);
+      return [...leavesOf(vars[made.list[1] as number] as Seen)].every((path) => own.has(path)) ? made : null;
+    },
+  ],
   ["namedApply", nothing],
   ["selectInplace", (d, _, __, seen) => ({ paths: fewPaths(d, seen), flag: d.rare(3) })],
   ["excludeInplace", (d, _, __, seen) => ({ paths: fewPaths(d, seen) })],

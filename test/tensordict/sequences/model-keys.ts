@@ -13,6 +13,7 @@ import {
   unsure,
 } from "./model-tree.ts";
 import type { Path } from "./steps.ts";
+import { FIELDS } from "./steps.ts";
 
 const sameShape = (a: readonly number[], b: readonly number[]) => String(a) === String(b);
 
@@ -167,7 +168,32 @@ export function drop(node: Node, key: string): void {
   else for (const m of node.members) drop(m, key);
 }
 
-/** Takes an entry out. */
+/** The levels at the bottom of stacks. */
+const bottoms = (node: Node): Dict[] => (node instanceof Dict ? [node] : node.members.flatMap(bottoms));
+
+/** The levels that have the entry at a path; in stacks those of the members that have it. */
+function holdersOf(node: Node, [key, ...rest]: Path): Dict[] {
+  return bottoms(node).flatMap((level) => {
+    const entry = level.entries.get(key as string);
+    if (rest.length === 0) return entry === undefined ? [] : [level];
+    return entry !== undefined && isNode(entry) ? holdersOf(entry, rest) : [];
+  });
+}
+
+/** Takes an entry out where it is; a field of a class without a value is out already. */
+export function discard(node: Node, path: Path): void {
+  const holders = new Set(holdersOf(node, path));
+  if (holders.size === 0) {
+    const levels = bottoms(holderOf(node, path));
+    if (levels.length > 0 && levels.every((level) => level.c === "point" && FIELDS.includes(last(path)))) return;
+    refuse("missing");
+  }
+  requireOpen(node);
+  for (const holder of holders) requireOpen(holder);
+  for (const holder of holders) holder.entries.delete(last(path));
+}
+
+/** Takes an entry out that all have. */
 export function remove(node: Node, path: Path): Entry {
   const holder = holderOf(node, path);
   const entry = own(holder, last(path));
@@ -179,9 +205,9 @@ export function remove(node: Node, path: Path): Entry {
 
 export function rename(node: Node, before: Path, after: Path, safe: boolean): void {
   if (node instanceof Lazy) {
-    for (const m of new Set(node.members)) checkRename(m, before, after, safe);
+    for (const m of new Set(bottoms(node))) checkRename(m, before, after, safe);
     requireAllOpen(node);
-    for (const m of new Set(node.members)) rename(m, before, after, safe);
+    for (const m of new Set(bottoms(node))) rename(m, before, after, safe);
     return;
   }
   checkRename(node, before, after, safe);
@@ -197,7 +223,8 @@ const startsWithPath = (path: Path, start: Path) => start.every((key, i) => path
 
 function checkRename(node: Node, before: Path, after: Path, safe: boolean): void {
   if (find(node, before) === undefined) refuse("missing");
-  if (safe && String(before) !== String(after) && find(node, after) !== undefined) refuse("there already");
+  const inside = after.length > before.length && startsWithPath(after, before);
+  if (safe && !inside && String(before) !== String(after) && find(node, after) !== undefined) refuse("there already");
   requireAllOpen(node);
   requireAllOpen(holderOf(node, before));
 }
@@ -218,16 +245,20 @@ export function select(node: Node, paths: readonly Path[], strict: boolean): Nod
   const made = like(node, node.bs);
   for (const path of paths) {
     const entry = find(node, path);
-    if (entry === undefined) continue;
     let [from, to] = [node as Dict, made];
+    let there = true;
     for (const key of path.slice(0, -1)) {
-      from = dense(from.entries.get(key) as Node);
+      const inner = from.entries.get(key);
+      there &&= inner !== undefined && isNode(inner);
+      if (!there) break;
+      from = dense(inner as Node);
       const next = to.entries.get(key);
       const level = next === undefined ? like(from, from.bs) : dense(next as Node);
       to.entries.set(key, level);
       to = level;
     }
-    to.entries.set(last(path), entry);
+    // Levels on the way to what is missing are there, empty.
+    if (there && entry !== undefined) to.entries.set(last(path), entry);
   }
   return made;
 }

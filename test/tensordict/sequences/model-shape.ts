@@ -42,9 +42,22 @@ export function mapLike(node: Node, made: Node): Node {
   return made;
 }
 
-/** Locked like its source. */
+/** Locked where its source is locked as a whole. */
+export function lockWhole(node: Node, made: Node): Node {
+  if (made !== node && isLocked(node) && !isLocked(made)) lock(made);
+  return made;
+}
+
+/** Locked like its source, level by level. */
 export function lockLike(node: Node, made: Node): Node {
-  if (made !== node && isLocked(node)) lock(made);
+  if (made === node) return made;
+  if (isLocked(node)) lockWhole(node, made);
+  else if (node instanceof Dict && made instanceof Dict) {
+    for (const [key, entry] of node.entries) {
+      const inner = made.entries.get(key);
+      if (isNode(entry) && inner !== undefined && isNode(inner)) lockLike(entry, inner);
+    }
+  }
   return made;
 }
 
@@ -256,14 +269,28 @@ const isAll = (p: Part): boolean => p !== null && typeof p === "object" && "s" i
 export function at(node: Node, index: readonly Part[]): Node {
   if (index.length === 1 && index[0] === "...") return node;
   const parts = spelled(index, node.bs.length);
-  if (node instanceof Lazy) return atLazy(node, parts);
+  if (node instanceof Lazy) {
+    const found = atLazy(node, parts);
+    // A stack of a locked one is locked, too.
+    if (found instanceof Lazy && isLocked(node)) for (const m of found.members) if (!isLocked(m)) lock(m);
+    return found;
+  }
   if (parts.every(isAll)) return node;
   const size = (sh: readonly number[]) =>
     indexLeaf(Leaf.of("i64", sh, new Array<number>(product(sh)).fill(0)), parts).sh;
   const made = reshaped(node, size, (x) => indexLeaf(x, parts));
   const keeps = (p: Part) =>
     p === null || typeof p === "number" || (typeof p === "object" && "s" in p && (p.s[0] === null || p.s[0] === 0));
-  return parts.every(keeps) ? mapLike(node, made) : made;
+  return parts.every(keeps) ? mapLevels(node, made) : made;
+}
+
+/** What is mapped stays so, level by level. */
+function mapLevels(node: Node, made: Node): Node {
+  mapLike(node, made);
+  if (node instanceof Dict && made instanceof Dict) {
+    for (const [key, entry] of node.entries) if (isNode(entry)) mapLevels(entry, made.entries.get(key) as Node);
+  }
+  return made;
 }
 
 /** One part, about the members or about what is in them. */

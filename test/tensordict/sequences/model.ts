@@ -2,6 +2,7 @@
 import {
   copyInto,
   deviceOf,
+  discard,
   exclude,
   find,
   flattened,
@@ -139,10 +140,13 @@ function fill(node: Node, index: NonNullable<Step["index"]>, n: number): void {
     if (leavesOf(node).length === 0) unsure("nothing to write");
     const part = shape.at(node, index);
     if (index.some((p) => p !== null && typeof p === "object" && !("s" in p))) unsure("a list of members");
+    for (const x of leavesOf(part)) if (x.overlaps()) refuse("several elements in one place");
     for (const x of leavesOf(part)) x.write(x.read().map(() => n));
     return;
   }
   const parts = shape.spelled(index, node.bs.length);
+  if (parts.every((p) => p === null || typeof p !== "object" || "s" in p))
+    for (const x of leavesOf(node)) if (shape.indexLeaf(x, parts).overlaps()) refuse("several elements in one place");
   for (const [, entry] of node.entries) {
     if (isNode(entry)) fill(entry, parts, n);
     else assign(entry, parts, () => n);
@@ -177,6 +181,8 @@ function assignOwn(node: Node, source: Node, index: NonNullable<Step["index"]>):
   for (const [mine, entry, theirs] of pairs) {
     if (mine.memory.v === theirs.memory.v && String(mine.places()) !== String(theirs.places())) unsure("overlap");
     if (mine.overlaps()) unsure("several elements in one place");
+    const isList = parts.some((p) => p !== null && typeof p === "object" && !("s" in p));
+    if (isList && mine.dt !== entry.dt) unsure("a list and another dtype");
     const v = entry.read();
     assign(mine, parts, (i) => v[i] as number);
   }
@@ -203,7 +209,7 @@ function updateInPlace(node: Node, value: Node): void {
 
 /** What arithmetic gives: where there is no tensor an unlocked copy, empty levels too. */
 function computed(node: Node, made: Node): Node {
-  return leavesOf(node).length === 0 ? shallow(node) : shape.lockLike(node, made);
+  return leavesOf(node).length === 0 ? shallow(node) : shape.lockWhole(node, made);
 }
 
 const ORDER = ["bool", "i64", "f32"];
@@ -329,7 +335,7 @@ const RUNS: Record<string, Run> = {
     }
     return one(own(holderOf(node, s.path), last(s.path)) ?? refuse("missing"));
   },
-  del: (node, s) => void remove(node, s.path),
+  del: (node, s) => void discard(node, s.path),
   pop: (node, s) => one(remove(node, s.path)),
   rename: (node, s) => void rename(node, s.path, s.to, s.flag),
   select: (node, s) => [select(node, s.paths, s.keep === 1)],
