@@ -13,7 +13,7 @@ import { applyNames, refineNames } from "../core/names.ts";
 import { plainTree } from "../core/plain.ts";
 import { settings } from "../core/settings.ts";
 import { NAMED_APPLY, UNWRAPPED } from "../core/signatures.ts";
-import { entriesOf, isLockedTd, isNonTensor, loader, outlinesOf, type Td, toSize } from "../core/state.ts";
+import { deviceOf, entriesOf, isLockedTd, isNonTensor, loader, outlinesOf, type Td, toSize } from "../core/state.ts";
 import type {
   AnyPath,
   CollectionOptions,
@@ -111,7 +111,7 @@ export abstract class TensorDictBase<in out S extends Schema = Schema> extends K
     return this._batchSize[0] ?? 0;
   }
   /** Device of all entries, null when they may differ. @torch TensorDict.device */ get device(): Device | null {
-    return this._device;
+    return deviceOf(this);
   }
   /** Names of the batch dimensions. @torch TensorDict.names */ get names(): (string | null)[] {
     return [...(this._names ?? new Array<null>(this._batchSize.length).fill(null))];

@@ -1,7 +1,7 @@
 // A stack that keeps its members apart: entries are stacked when they are read, and may differ in shape.
 
 import { checkedArguments } from "../../tensor/checks.ts";
-import type { Device, DeviceLike } from "../../tensor/device.ts";
+import type { DeviceLike } from "../../tensor/device.ts";
 import { RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
 import { plainSizes, Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
@@ -12,7 +12,6 @@ import { noNested } from "../core/nested.ts";
 import type { LazyOf } from "../core/path-types.ts";
 import { CONSTRUCTORS } from "../core/signatures.ts";
 import {
-  deviceOf,
   isLazy,
   isNested,
   isTensorCollection,
@@ -208,11 +207,6 @@ export class LazyStackedTensorDict<in out S extends Schema = Schema> extends Ten
   /** The stacked collections. @torch LazyStackedTensorDict.tensordicts */
   get tensordicts(): readonly Td[] {
     return this._members;
-  }
-
-  /** The device of its members, which may have changed since. */
-  override get device(): Device | null {
-    return deviceOf(this);
   }
 
   *_keys(): Iterable<string> {
