@@ -174,7 +174,11 @@ function placesOf(positions: readonly number[], shape: readonly number[]): numbe
 /** Whether a value has memory of the members that an index reaches. */
 function sharesMemory(td: StackTd, parts: readonly { member: number }[], value: Td | Tensor): boolean {
   const own = new Set<unknown>();
-  for (const { member } of parts) for (const [, t] of tensorsOf(td.members[member] as Td)) own.add(t._storage);
+  for (const { member } of parts) {
+    const item = td.members[member] as Td;
+    // What is outside of memory is read afresh: nobody has it.
+    if (item._outside === undefined) for (const [, t] of tensorsOf(item)) own.add(t._storage);
+  }
   const given = value instanceof Tensor ? [value] : [...tensorsOf(value)].map(([, t]) => t);
   return given.some((t) => own.has(t._storage));
 }

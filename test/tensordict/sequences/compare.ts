@@ -5,9 +5,12 @@ import { isLeaf } from "./steps.ts";
 /** Which parts of a leaf are compared: a plain model knows no strides. */
 const LEAF = ["dt", "sh", "s", "v", "st", "off"] as const;
 
+/** Strides, but for dimensions of one: what Python copies of a collection with a device has others there. */
+const steps = (leaf: SeenLeaf) => leaf.st?.filter((_, dim) => leaf.sh[dim] !== 1);
+
 function leafDifference(ours: SeenLeaf, theirs: SeenLeaf, at: string): string | null {
   for (const part of LEAF) {
-    const [a, b] = [ours[part], theirs[part]];
+    const [a, b] = part === "st" ? [steps(ours), steps(theirs)] : [ours[part], theirs[part]];
     if (a === undefined || b === undefined || ((part === "st" || part === "off") && ours.v.length === 0)) continue;
     if (JSON.stringify(a) !== JSON.stringify(b)) {
       return `${at} ${part}: ${JSON.stringify(a)} here, ${JSON.stringify(b)} expected`;

@@ -379,7 +379,12 @@ export const MORE: [op: string, maker: Maker][] = [
   ["createNested", (d) => ({ path: freshPath(d) })],
   ["empty", (d) => ({ flag: d.rare(2) })],
   ["splitKeys", (d, _, __, seen) => ({ paths: fewPaths(d, seen), keep: 2 })],
-  ["batchSize", (d, _, __, seen) => ({ dims: d.pick([seen.bs.slice(0, -1), [], [...seen.bs, 2], seen.bs]) })],
+  // Not beside stacks, whose member it may be: they keep the batch that they had.
+  [
+    "batchSize",
+    (d, vars, _, seen) =>
+      vars.some((v) => v.c === "lazy") ? null : { dims: d.pick([seen.bs.slice(0, -1), [], [...seen.bs, 2], seen.bs]) },
+  ],
   ["gather", (d, _, __, seen) => ({ dims: [someDim(d, seen.bs.length)] })],
   ["maskedFill", (d) => ({ value: d.below(4) })],
   ["filterEmpty_", nothing],
