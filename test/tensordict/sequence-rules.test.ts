@@ -422,6 +422,16 @@ test("arithmetic pairs leaves: levels without any go with nothing", () => {
   ).toEqual([2, 2]);
 });
 
+test("a level that only some members of a stack have keeps its entries", () => {
+  const [with_, without] = [td({ n: vector() }, [2]), td({}, [2])];
+  (lazyStack([with_, without], 0) as Any).set(["n", "b"], arange(4).view(2, 2));
+  expect(with_.get(["n", "a"]).tolist()).toEqual([0, 1]);
+  expect([with_.get(["n", "b"]).tolist(), without.get(["n", "b"]).tolist()]).toEqual([
+    [0, 1],
+    [2, 3],
+  ]);
+});
+
 test("keys move into levels of their own names, and out of levels that others have", () => {
   const moved = vector().renameKey_("a", ["a", "b", "c"]);
   expect(moved.get(["a", "b", "c"]).tolist()).toEqual([0, 1]);

@@ -150,6 +150,10 @@ export function planSet(td: Td, path: readonly string[], value: unknown, writes:
       at._put(last, entry);
       adoptNames(at, entry);
     });
+  } else if (isLazy(at) && !isUnbatched(entry)) {
+    // Members may have the level, with other entries, where the stack does not.
+    const parts = (entry as Td).unbind(at.stackDim) as readonly Entry[];
+    for (const [i, member] of at.members.entries()) planSet(member, path.slice(depth), parts[i], writes);
   } else writes.push(() => putEntry(at, path.slice(depth), entry));
 }
 

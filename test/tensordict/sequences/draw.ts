@@ -1,6 +1,6 @@
 // Draws the next step of a sequence from numbers, so that smaller numbers and fewer of them are simpler sequences.
 import type { LeafData, Part, Path, Seen, SeenLeaf, Step, TreeData, Value } from "./steps.ts";
-import { isLeaf, product } from "./steps.ts";
+import { broadcast, isLeaf, product } from "./steps.ts";
 
 const KEYS = ["a", "b", "c", "n"];
 
@@ -210,10 +210,14 @@ const dim: Maker = (d, _, __, seen) => ({ dims: [someDim(d, seen.bs.length)] });
 const throughIndex: Maker = (d, vars, on, seen) =>
   seen.c === "point" && seen.bs.length === 0 ? null : { index: someIndex(d, seen), list: joined(d, vars, on, seen) };
 /** A dimension that is there: Python takes others for those of the leaves, and says that it will refuse them. */
-const join: Maker = (d, vars, on, seen) => ({
-  list: joined(d, vars, on, seen),
-  dims: [d.below(seen.bs.length + 1)],
-});
+const join: Maker = (d, vars, on, seen) => {
+  const list = joined(d, vars, on, seen);
+  // Python joins the members of stacks along other dimensions as if those were the same.
+  const other = vars[list[1] as number] as Seen;
+  const unlike =
+    !d.plain && seen.c === "lazy" && other.c === "lazy" && String(stackDims(other)) !== String(stackDims(seen));
+  return { list: unlike ? [on, on] : list, dims: [d.below(seen.bs.length + 1)] };
+};
 /** Not of what is locked: of what is mapped, Python takes the result for mapped, too. */
 const ofUnlocked =
   (maker: Maker): Maker =>
@@ -233,16 +237,6 @@ const alike: Maker = (d, vars, on, seen) => {
   const { value } = twin(d, vars, on, seen) as { value: { v: number } };
   return String(vars[value.v]?.bs) === String(seen.bs) ? { value } : { value: { v: on } };
 };
-
-/** What two shapes broadcast to, or null. */
-function broadcast(a: readonly number[], b: readonly number[]): number[] | null {
-  const rank = Math.max(a.length, b.length);
-  const sizes = Array.from(
-    { length: rank },
-    (_, i) => [a[a.length - rank + i] ?? 1, b[b.length - rank + i] ?? 1] as const,
-  );
-  return sizes.some(([m, n]) => m !== n && m !== 1 && n !== 1) ? null : sizes.map(([m, n]) => (m === 1 ? n : m));
-}
 
 /** Along which dimensions a collection is stacked, the outermost first. */
 function stackDims(seen: Seen): number[] {

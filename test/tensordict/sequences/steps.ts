@@ -84,3 +84,13 @@ export const product = (list: readonly number[]): number => list.reduce((a, b) =
 
 /** The fields of the tensorclass of the sequences, `Point`. */
 export const FIELDS = ["a", "b", "n"];
+
+/** What two shapes broadcast to, or null. */
+export function broadcast(a: readonly number[], b: readonly number[]): number[] | null {
+  const rank = Math.max(a.length, b.length);
+  const sizes = Array.from(
+    { length: rank },
+    (_, i) => [a[a.length - rank + i] ?? 1, b[b.length - rank + i] ?? 1] as const,
+  );
+  return sizes.some(([m, n]) => m !== n && m !== 1 && n !== 1) ? null : sizes.map(([m, n]) => (m === 1 ? n : m));
+}
