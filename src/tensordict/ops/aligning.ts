@@ -42,12 +42,14 @@ export function alignTds(a: Td, b: Td, fallback: Fallback): [Td, Td] {
 
 /** Refuses two levels of different keys. */
 export function requireSameKeys(a: Td, b: Td): void {
-  const text = (key: string) => `'${key}'`;
-  requireNone(
-    [...a._keys()].filter((key) => b._own(key) === undefined).map(text),
-    [...b._keys()].filter((key) => a._own(key) === undefined).map(text),
-  );
+  const names = (td: Td): Names => new Set([...td._keys()].map((key) => `'${key}'`));
+  const [first, second] = [names(a), names(b)];
+  requireNone(onlyIn(first, second), onlyIn(second, first));
 }
+
+type Names = ReadonlySet<string>;
+
+const onlyIn = (own: Names, others: Names): string[] => [...own].filter((name) => !others.has(name));
 
 function requireNone(onlyFirst: readonly string[], onlySecond: readonly string[]): void {
   if (onlyFirst.length === 0 && onlySecond.length === 0) return;
@@ -64,8 +66,7 @@ export function requireSameLeaves(a: Td, b: Td): void {
   if (haveSameLeaves(a, b)) return;
   const [first, second] = [leafPaths(a), leafPaths(b)];
   if (first.size === 0 && !isLazy(a) && !isLazy(b)) return;
-  const only = (own: Set<string>, others: Set<string>) => [...own].filter((path) => !others.has(path));
-  requireNone(only(first, second), only(second, first));
+  requireNone(onlyIn(first, second), onlyIn(second, first));
 }
 
 /** Whether two levels have the same leaves by name; a quick answer for trees that are alike. */
@@ -77,14 +78,12 @@ function haveSameLeaves(a: Td, b: Td): boolean {
   for (const [key, entry] of outlinesOf(a)) {
     const other = outlineOf(b, key);
     if (other === undefined) return false;
-    const inner = isLevel(entry);
-    if (inner !== isLevel(other) || (inner && !haveSameLeaves(entry as Td, other as Td))) return false;
+    if (isBranch(entry) !== isBranch(other)) return false;
+    if (isBranch(entry) && !haveSameLeaves(entry, other as Td)) return false;
     count++;
   }
   return count === b._count;
 }
-
-const isLevel = (entry: Entry): boolean => isBranch(entry);
 
 /** The paths of all leaves, as Python prints them; in stacks with the numbers of members before them. */
 function leafPaths(td: Td, prefix: readonly string[] = [], into: Set<string> = new Set()): Set<string> {
@@ -94,7 +93,7 @@ function leafPaths(td: Td, prefix: readonly string[] = [], into: Set<string> = n
   else
     for (const [key, entry] of outlinesOf(td)) {
       const path = [...prefix, key];
-      if (isLevel(entry)) leafPaths(entry as Td, path, into);
+      if (isBranch(entry)) leafPaths(entry, path, into);
       else if (entry instanceof Tensor || isNested(entry))
         into.add(path.length === 1 ? pythonString(key) : keyTuple(path));
     }

@@ -55,9 +55,9 @@ export function requiredPieces(lazy: LazyTd, source: Source): readonly Td[] | nu
 
 /** Parts of a dense tree of tensors, and the members of a stack that are written into them; null for anything else. */
 export function partsForMembers(td: Td, source: Source): readonly [Td, Td][] | null {
-  if (!(source instanceof Collection) || isLazy(td) || td._outside !== undefined || !holdsTensors(td)) return null;
-  const stack = stackOf(source);
-  if (stack === null || !isSplit(stack, td)) return null;
+  const stack = source instanceof Collection ? stackOf(source) : null;
+  if (stack === null || isLazy(td) || td._outside !== undefined) return null;
+  if (!isSplit(stack, td) || !holdsTensors(td)) return null;
   const parts = td.unbind(stack.stackDim) as Td[];
   return stack.members.map((member, i) => [parts[i] as Td, member]);
 }
