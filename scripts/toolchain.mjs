@@ -293,6 +293,27 @@ function requireOwnCache() {
 }
 
 /**
+ * Starts a build of the library. All of them are started alike: Zig finds what an earlier one left, also for another
+ * platform, by the words and the places.
+ * @param {string} zig
+ * @param {string} prefix where it installs
+ * @param {readonly string[]} flags
+ * @param {"inherit" | "pipe"} stdio
+ */
+export function zigBuild(zig, prefix, flags, stdio) {
+  requireOwnCache();
+  // Left to itself it has one step at a time under way on two cores.
+  const jobs = `-j${availableParallelism() + 1}`;
+  const where = ["--build-file", join(root, "zig", "build.zig"), "--prefix", prefix, "--cache-dir", zigCache];
+  return spawnSync(zig, ["build", jobs, ...where, "-Doptimize=ReleaseFast", ...flags], {
+    cwd: root,
+    env: toolEnv(),
+    stdio,
+    encoding: "utf8",
+  });
+}
+
+/**
  * Builds the native library when its sources changed since the last build.
  * @param {{ force?: boolean, scope?: Scope }} [options]
  * @returns {{ built: boolean, seconds: number, megabytes: number, file: string }}
@@ -301,19 +322,12 @@ export function buildLibrary({ force = false, scope = "all" } = {}) {
   const zig = findZig();
   if (zig === undefined) throw new ToolError("zig is not installed: run `npm install` or `bun install`");
   const file = libraryFile();
-  requireOwnCache();
   if (!force && libraryIsCurrent({ scope }))
     return { built: false, seconds: 0, megabytes: statSync(file).size / 1e6, file };
   // Taken before the build: what changes meanwhile is built the next time.
   const stamp = stampOf(sourceDigest(), scope);
-  const flags = zigFlags(scope);
-  // Left to itself it has one step at a time under way on two cores.
-  const jobs = `-j${availableParallelism() + 1}`;
-  const args = ["build", jobs, "--build-file", join(root, "zig", "build.zig"), "--prefix", join(root, "build")];
   const start = performance.now();
-  const status = run([zig, ...args, "--cache-dir", zigCache, "-Doptimize=ReleaseFast", ...flags], {
-    env: toolEnv(),
-  });
+  const { status } = zigBuild(zig, join(root, "build"), zigFlags(scope), "inherit");
   const seconds = (performance.now() - start) / 1000;
   if (status !== 0) throw new ToolError("the native library does not build (see above)");
   if (!existsSync(file)) throw new ToolError(`zig build succeeded but made no ${relative(root, file)}`);

@@ -1,9 +1,8 @@
 // The platforms that zensor is built for, from any of them.
-import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SYMBOLS } from "../../generated/symbols.ts";
-import { findZig, root, ToolError, toolEnv } from "../toolchain.mjs";
+import { findZig, root, ToolError, zigBuild } from "../toolchain.mjs";
 import { readBinary } from "./binary.ts";
 
 export interface Platform {
@@ -97,16 +96,11 @@ export function hostPlatform(): Platform {
 }
 
 /** Compiles the library for a platform; gives the file. */
-export function crossBuild(platform: Platform): string {
+export function crossBuild(platform: Platform, flags: readonly string[] = []): string {
   const zig = findZig();
   if (zig === undefined) throw new ToolError("zig is not installed");
   const prefix = join(root, "build", "cross", platform.triple);
-  const options = ["--prefix", prefix, "--cache-dir", join(root, ".zig-cache"), "-Doptimize=ReleaseFast"];
-  const { status, stderr } = spawnSync(zig, ["build", `-Dtarget=${platform.triple}`, ...options], {
-    cwd: join(root, "zig"),
-    env: toolEnv(),
-    encoding: "utf8",
-  });
+  const { status, stderr } = zigBuild(zig, prefix, [`-Dtarget=${platform.triple}`, ...flags], "pipe");
   if (status !== 0) throw new ToolError(`the library for ${platform.triple} does not build:\n${stderr}`);
   const file = join(prefix, platform.built);
   const wrong = objections(platform, file);
