@@ -303,3 +303,25 @@ test("a TensorDict cannot contain itself", () => {
     expect(content(td)).toBe(before);
   }
 });
+
+test("nor does a stack or an object of a class, by any way in", () => {
+  const dense = (entries: object) => new T.TensorDict(entries, [2]) as unknown as Td;
+  const pair = new Pair({ a: ones(2, 3), s: "x" }, { batchSize: [2] }) as unknown as Td & { a: unknown };
+  const stack = T.lazyStack([dense({ a: ones(2) }), dense({ a: ones(2) })]) as unknown as Td & Z.LazyStackedTensorDict;
+  const twice = T.lazyStack([stack, stack] as never) as unknown as Td;
+  const around = dense({ a: ones(2), stack });
+  for (const [one, run] of [
+    [pair, () => pair.set("a", T.lazyStack([pair, pair]))],
+    [pair, () => (pair.a = T.lazyStack([pair, pair]))],
+    [pair, () => (pair.a = dense({ pair }))],
+    [stack, () => stack.append(around)],
+    [stack, () => stack.insert(0, around)],
+    [stack, () => stack.extend([dense({ a: ones(2) }), around])],
+    [twice, () => twice.set("b", T.lazyStack([twice, twice] as never))],
+    [around, () => around.setNonTensor("around", around)],
+  ] as [Td, () => unknown][]) {
+    const before = content(one);
+    expect(run).toThrow("cannot contain itself");
+    expect(content(one)).toBe(before);
+  }
+});

@@ -1,12 +1,50 @@
 // Methods that sort, join, replace and choose entries: what they give, and what is left as it was when they fail.
 import { describe, expect, test } from "bun:test";
 import { arange, lazyStack, NonTensorData, ones, type Tensor, TensorDict, tensor, zeros } from "../../src/index.ts";
+import type { Any } from "../conformance/adapter.ts";
 
 const leaves = { includeNested: true };
 const sample = () => new TensorDict({ a: ones(2), b: { c: zeros(2), d: "text" }, e: arange(2).float() }, [2]);
 const list = (t: unknown) => (t as Tensor).tolist();
 
 describe("splitKeys", () => {
+  test("keys that some members of a stack have are split member by member, below and in stacks of stacks too", () => {
+    const vector = (...keys: string[]) => new TensorDict(Object.fromEntries(keys.map((key) => [key, ones(2)])), [2]);
+    const ragged = () => lazyStack([vector("a", "b"), vector("a")], 0) as Any;
+    const keysOf = (td: Any): unknown => (td.members === undefined ? [...td.keys()] : td.members.map(keysOf));
+    expect(ragged().splitKeys(["b"]).map(keysOf)).toEqual([
+      [["b"], []],
+      [["a"], ["a"]],
+    ]);
+    const twice = lazyStack([ragged(), ragged()], 1) as Any;
+    expect(twice.splitKeys(["b"]).map(keysOf)[0]).toEqual([
+      [["b"], []],
+      [["b"], []],
+    ]);
+    for (const inplace of [false, true]) {
+      const td = new TensorDict({ n: ragged(), c: ones(2, 2) }, [2, 2]) as Any;
+      expect(() => td.splitKeys(["c", ["n", "z"]], { inplace })).toThrow("not found");
+      expect(() => td.splitKeys(["c"], new Map([[["n", "b"], "q"]]), { inplace })).toThrow("outside that stack");
+      expect([keysOf(td), keysOf(td.get("n"))]).toEqual([
+        ["n", "c"],
+        [["a", "b"], ["a"]],
+      ]);
+      const [first, second, rest] = td.splitKeys(
+        new Map([
+          [
+            ["n", "b"],
+            ["n", "q"],
+          ],
+        ]),
+        ["n"],
+        { inplace },
+      );
+      expect(keysOf(first.get("n"))).toEqual([["q"], []]);
+      expect(keysOf(second.get("n"))).toEqual([["a"], ["a"]]);
+      expect([keysOf(rest), rest === td]).toEqual([["c"], inplace]);
+    }
+  });
+
   test("by lists, new names and tests", () => {
     const td = sample();
     const [byList, renamed, tested, rest] = td.splitKeys(

@@ -1,5 +1,8 @@
 // Rules that random sequences beside Python's tensordict brought up, one by one.
-import { expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import {
   arange,
   cat,
@@ -15,6 +18,9 @@ import {
 } from "../../src/index.ts";
 import type { Any } from "../conformance/adapter.ts";
 import { thrown } from "../thrown.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "zensor-rules-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const td = (entries: Any, batch: number[]): Any => new TensorDict(entries, batch);
 const vector = (n = 2): Any => td({ a: arange(n).float() }, [n]);
@@ -231,24 +237,6 @@ test("flattened and unflattened, an object stays one of its class, or is refused
   expect([...nested.keys()]).toEqual(["a", "n"]);
 });
 
-test("a number written into a stack's part goes to the entries that all members have", () => {
-  const member = (...keys: string[]) => td(Object.fromEntries(keys.map((key) => [key, ones(1, 2)])), [1, 2]);
-  const inner = (key: string) => td({ n: td({ x: ones(1, 2), [key]: ones(1, 2) }, [1, 2]) }, [1, 2]);
-  const indices = [[0], [[1, 0]], [":"], [":", 0], [tensor([true, false])], ["..."], [null], [], [":", [0]], [0, 0]];
-  for (const index of indices) {
-    const mixed: Any = lazyStack([member("a", "n"), member("a", "b")], 0);
-    mixed.setAt(index, 0);
-    expect([index, mixed.members[0].get("a").sum().item() < 2]).toEqual([index, true]);
-    expect(mixed.members[0].get("n").tolist()).toEqual([[1, 1]]);
-    expect(mixed.members[1].get("b").tolist()).toEqual([[1, 1]]);
-    const nested: Any = lazyStack([inner("y"), inner("z")], 0);
-    nested.setAt(index, 0);
-    expect([index, nested.members[0].get(["n", "x"]).sum().item() < 2]).toEqual([index, true]);
-    expect(nested.members[0].get(["n", "y"]).tolist()).toEqual([[1, 1]]);
-    expect(nested.members[1].get(["n", "z"]).tolist()).toEqual([[1, 1]]);
-  }
-});
-
 test("of a key and a longer one that begins with it, the longer selects", () => {
   const names = (x: Any) => x.keys({ includeNested: true });
   const tree = td({ a: zeros(2), n: td({ a: zeros(2), m: td({ b: zeros(2) }, [2]) }, [2]) }, [2]);
@@ -358,15 +346,6 @@ test("a condition of one element takes a member as it is", () => {
   ).toEqual([1, 1]);
 });
 
-test("a number is not written where elements share their memory", () => {
-  const wide = td({ a: zeros(2, 1), n: td({ a: zeros(2, 1) }, [2, 1]) }, [2, 1]).expand(2, 3);
-  for (const write of [() => wide.setAt([0], 1), () => wide.setAt([":"], true), () => wide.setAt_("a", 1, 0)])
-    expect(thrown(write)).toContain("more than one element of the written-to tensor");
-  expect(wide.get("a").sum().item()).toBe(0);
-  wide.setAt([0, 1], 1);
-  expect(wide.get("a").sum().item()).toBe(3);
-});
-
 test("what the members of a stack have in common is what a dense one has", () => {
   const lazy = lazyStack([td({ a: ones(2), b: ones(2) }, [2]), td({ a: ones(2), n: vector() }, [2])], 0) as Any;
   for (const dense of [lazy.sum(0), lazy.contiguous(), lazy.all(0), lazy.flip(0), lazy.repeat(2, 1), lazy.reshape(-1)])
@@ -441,4 +420,53 @@ test("keys move into levels of their own names, and out of levels that others ha
   const outer = td({ n: inner, b: zeros(2) }, [2]).flattenKeys(".", { inplace: true });
   expect([...outer.keys()]).toEqual(["b", "n.a"]);
   expect([...inner.keys()]).toEqual([]);
+  const members = [td({ n: vector(), b: zeros(2) }, [2]), td({ n: vector(), b: zeros(2) }, [2])];
+  const stacked = lazyStack(members, 0) as Any;
+  const level = stacked.get("n");
+  stacked.flattenKeys(".", { inplace: true });
+  expect(members.map((member) => [...member.keys()])).toEqual([
+    ["b", "n.a"],
+    ["b", "n.a"],
+  ]);
+  expect([...level.keys()]).toEqual([]);
+});
+
+test("a level that excluded keys lead into is another one, also where there are none of them", () => {
+  const locked = td({ n: vector(), m: vector() }, [2]).lock_();
+  const left = locked.exclude(["n", "c"]);
+  expect([left.isLocked, left.get("n").isLocked, left.get("m").isLocked]).toEqual([false, false, true]);
+  left.set(["n", "b"], zeros(2));
+  expect([...locked.get("n").keys()]).toEqual(["a"]);
+});
+
+test("collections without the dimension are not joined along it", () => {
+  for (const [first, second] of [
+    [td({}, [1]), td({}, [])],
+    [td({ a: ones(1, 2) }, [1]), td({ a: ones(1, 2) }, [])],
+  ])
+    expect(thrown(() => cat([first, second], 0))).toContain("IndexError: tuple index out of range");
+});
+
+test("parts of mapped collections are locked; what is made of pieces of stacks is as free as they are", () => {
+  const mapped = () => vector().memmap(mkdtempSync(join(folder, "mapped-")));
+  const locks = (stack: Any) => [stack.isLocked, ...(stack.members ?? []).map((member: Any) => member.isLocked)];
+  const half = lazyStack([mapped().flattenKeys(), mapped()], 1) as Any;
+  expect(locks(half.at(0))).toEqual([false, false, true]);
+  expect(locks(half.reshape(4))).toEqual([false, false, false, false, false]);
+  expect(half.unbind(0).map(locks)).toEqual([
+    [false, false, false],
+    [false, false, false],
+  ]);
+  const whole = lazyStack([mapped(), mapped()], 1) as Any;
+  expect(whole.unbind(0).map(locks)).toEqual([
+    [true, true, true],
+    [true, true, true],
+  ]);
+  const locked = lazyStack([vector(), vector()], 0).lock_() as Any;
+  expect([locked.expand(3, 2, 2).isLocked, td({ n: locked }, [2]).expand(3, 2).get("n").isLocked]).toEqual([
+    false,
+    false,
+  ]);
+  expect(td({ n: vector().lock_() }, [2]).expand(3, 2).get("n").isLocked).toBe(true);
+  expect([locked.add(1).isLocked, locked.add(td({ a: ones(3, 2, 2) }, [3, 2, 2])).isLocked]).toEqual([true, false]);
 });

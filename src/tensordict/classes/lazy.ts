@@ -31,7 +31,7 @@ import { isUnbatched, ofBatch } from "../core/unbatched.ts";
 import { type IntoOptions, type LazyStackOptions, lazyStackOrInto, maybeDenseStackOrInto } from "../ops/join-out.ts";
 import { padded } from "../ops/ragged.ts";
 import { failedToStack, firstUnbatched, lazyStackTds, sharedParts, stackDensely } from "../ops/stacking.ts";
-import { allOrNothing, planSet } from "../ops/writes.ts";
+import { allOrNothing, planSet, requireOutside } from "../ops/writes.ts";
 import { TensorDictBase } from "./base.ts";
 
 function insertAt<T>(list: readonly T[], at: number, value: T): T[] {
@@ -115,6 +115,7 @@ function requireMember(lazy: LazyTd, td: unknown): asserts td is Td {
     const name = td instanceof Tensor ? "torch.Tensor" : typeName(td);
     throw new TypeError(`Expected new value to be TensorDictBase instance but got <class '${name}'> instead.`);
   }
+  requireOutside([lazy], td);
   const [first] = lazy._members;
   if (first === undefined) return;
   const [own, given] = [first._device, td._device];
@@ -282,7 +283,8 @@ export class LazyStackedTensorDict<in out S extends Schema = Schema> extends Ten
 
   /**
    * Adds a member.
-   * @throws TypeError for what is no collection, ValueError for a batch size or a device that does not fit
+   * @throws TypeError for what is no collection, ValueError for a batch size or a device that does not fit, and for a
+   * collection that holds this one
    */
   insert(index: number, td: Td): void {
     requireUnlocked(this);
@@ -294,7 +296,8 @@ export class LazyStackedTensorDict<in out S extends Schema = Schema> extends Ten
   /**
    * Adds members at the end: all of them, or none if one does not fit.
    * @param tensordict a list, or a collection, whose elements are added
-   * @throws TypeError for what is no collection, ValueError for a batch size or a device that does not fit
+   * @throws TypeError for what is no collection, ValueError for a batch size or a device that does not fit, and for a
+   * collection that holds this one
    */
   extend(tensordict: Iterable<Td>): void {
     requireUnlocked(this);

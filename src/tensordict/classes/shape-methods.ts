@@ -7,6 +7,7 @@ import { keyPath } from "../core/keys.ts";
 import { settings } from "../core/settings.ts";
 import { isSharedTd } from "../core/shared.ts";
 import {
+  Collection,
   entriesOf,
   isClassTd,
   isLazy,
@@ -37,6 +38,7 @@ import {
 import { inPlace } from "../ops/rebinding.ts";
 import { expandTd, type InplaceOptions, transposeTd } from "../ops/shape.ts";
 import { narrowTd } from "../ops/splitting.ts";
+import { requireOutside } from "../ops/writes.ts";
 import { EntryMethods } from "./entry-methods.ts";
 
 /** Options of `newZeros` and its like. */
@@ -437,6 +439,7 @@ export abstract class ShapeMethods<in out S = Schema> extends EntryMethods<S> {
    */
   setNonTensor(key: NestedKey, value: unknown): this {
     const path = keyPath(key);
+    if (value instanceof Collection) requireOutside([this._td], value);
     const wrapped = make.nonTensor(value, stateOf(this._td, { names: null }));
     this._td.set(path.length === 1 ? (path[0] as string) : path, wrapped);
     return this;

@@ -29,6 +29,7 @@ import {
 import type { CollectionOptions, Entry, NumberArray, NumberLike, Schema, Stored } from "../core/types.ts";
 import type { LoadOptions } from "../disk/memmap-load.ts";
 import { type DictSource, type FromListOptions, fromDictTd, fromListTd, type MakeOptions } from "../ops/making.ts";
+import { requireOutside } from "../ops/writes.ts";
 import { TensorDictBase } from "./base.ts";
 import { stackPrototype } from "./class-delegation.ts";
 
@@ -247,6 +248,7 @@ function writeField(self: Td, key: string, value: unknown, type: FieldType): voi
     expected === null && typeof value === "object" && !(value instanceof Tensor || value instanceof Collection);
   // A field of any type keeps objects and arrays as they are.
   const state = stateOf(self);
+  if (value instanceof Collection) requireOutside([self], value);
   const entry = wrap ? make.nonTensor(value, { ...state, names: null }) : toEntry(value, state, key);
   self._put(key, entry);
   adoptNames(self, entry);

@@ -88,14 +88,15 @@ export function lockTd(td: Collection): void {
   if (!isLockedTd(td)) lockUnder(td, []);
 }
 
-/** Another shape of a collection is locked where its source is, each level by itself. */
-export function lockLike(td: Td, result: Td): Td {
+/** Another shape of a collection is locked where its source is, each level by itself; of stacks if `stacks` says so. */
+export function lockLike(td: Td, result: Td, stacks = true): Td {
+  if (!stacks && isLazy(td)) return result;
   if (result === td || isLazy(td) !== isLazy(result)) return lockWhole(td, result);
   if (isLockedTd(td)) lockTd(result);
   else if (!isLazy(td) && !isNonTensor(td)) {
     for (const [key, entry] of outlinesOf(td)) {
       const made = isBranch(entry) ? result._own(key) : undefined;
-      if (isBranch(entry) && isBranch(made)) lockLike(entry, made);
+      if (isBranch(entry) && isBranch(made)) lockLike(entry, made, stacks);
     }
   }
   return result;

@@ -17,7 +17,6 @@ import {
   type LazyTd,
   make,
   outlineOf,
-  outlinesOf,
   type StackTd,
   stateOf,
   type Td,
@@ -87,6 +86,20 @@ function partText(part: unknown): string {
   return part instanceof Tensor ? String(part) : pythonRepr(part);
 }
 
+/** A collection grown to the left to a batch that ends like its own, or with that batch where its tensors have it. */
+function fromShorter(value: Td, size: Size): Td | null {
+  const { length } = value._batchSize;
+  if (length > 0 && sameSizes(size.slice(-length), value._batchSize)) return value.expand(size) as Td;
+  const copy = value.copy() as Td;
+  try {
+    copy.batchSize = size;
+  } catch (error) {
+    if (error instanceof RuntimeError) return null;
+    throw error;
+  }
+  return copy;
+}
+
 /**
  * The collection that is written into a part of the batch: it begins with the batch of that part, or is expanded to it
  * in a lazy stack and where the index is a new dimension alone.
@@ -103,6 +116,8 @@ function requireIndexed(td: Td, index: Index, parts: Index, value: Td): Td {
     );
   }
   if (fresh || (isLazy(td) && expandsTo(value._batchSize, size))) return value.expand(size) as Td;
+  const shorter = isLazy(td) ? null : fromShorter(value, size);
+  if (shorter !== null) return shorter;
   const text = parts.map(partText);
   const where = text.length === 1 && !Array.isArray(parts[0]) ? text[0] : `(${text.join(", ")}${text[1] ? "" : ","})`;
   throw new RuntimeError(
@@ -317,16 +332,27 @@ function planEntry(td: Td, key: string, own: Entry, index: Index, item: unknown,
 /** Throws for the first key of a source that a collection lacks. */
 function requireKnown(td: Td, source: unknown): void {
   if (!isBranch(source) && !isSource(source)) return;
-  const pairs = isBranch(source) ? outlinesOf(source) : source instanceof Map ? source : Object.entries(source);
+  const pairs = isBranch(source) ? levelsOf(source) : source instanceof Map ? source : Object.entries(source);
   const known = new Set(td._keys());
   for (const [key, item] of pairs) {
     if (typeof key !== "string") throw badKey(key);
     if (!known.has(key)) throw missingKey(key, td._className, known);
-    // The tensors of a stack are not read: their shapes may differ.
-    if (!isBranch(item) && !isSource(item)) continue;
-    const own = outlineOf(td, key);
-    if (isBranch(own) && !isNonTensor(own)) requireKnown(own, item);
+    const own = isBranch(item) || isSource(item) ? levelAt(td, key) : null;
+    if (own !== null && !isNonTensor(own)) requireKnown(own, item);
   }
+}
+
+/** The collection under a key. The tensors of a stack are not read: their shapes may differ. */
+function levelAt(td: Td, key: string): Td | null {
+  let first = td;
+  while (isLazy(first) && first.members[0] !== undefined) first = first.members[0];
+  if (first !== td && !isBranch(outlineOf(first, key))) return null;
+  const entry = outlineOf(td, key);
+  return isBranch(entry) ? entry : null;
+}
+
+function levelsOf(td: Td): [string, Td | null][] {
+  return [...td._keys()].map((key) => [key, levelAt(td, key)]);
 }
 
 /** A key that only the source has is made, zero outside of the index. */

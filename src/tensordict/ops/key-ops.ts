@@ -155,14 +155,13 @@ export function excludeKeys(td: Td, list: readonly (NestedKey | KeyOptions)[]): 
   return without(td, keys.map(keyPath));
 }
 
-/** A collection without these paths; what none of them leads into is shared. */
+/** A collection without these paths; levels that none of them leads into are shared. */
 function without(td: Td, paths: readonly (readonly string[])[]): Td {
   if (isLazy(td)) return mapMembers(td, (member) => without(member, paths));
   return mapEntries(td, (entry, key) => {
     const inside = paths.filter(([first]) => first === key).map(([, ...rest]) => rest);
     if (inside.some((rest) => rest.length === 0)) return undefined;
-    const found = inside.some((rest) => isBranch(entry) && hasEntry(entry, rest));
-    return found ? without(entry as Td, inside) : entry;
+    return inside.length > 0 && isBranch(entry) && !isNonTensor(entry) ? without(entry, inside) : entry;
   });
 }
 
@@ -246,27 +245,45 @@ function rekeyed(td: Td, entries: Map<string, Entry>): Td {
   );
 }
 
+/** As if each entry were renamed: those that were in levels below come last. */
+function movedLast(td: Td, flat: Map<string, Entry>): Map<string, Entry> {
+  const moved = [...flat].filter(([key]) => td._own(key) === undefined);
+  for (const [key] of moved) flat.delete(key);
+  return new Map([...flat, ...moved]);
+}
+
+/** The entries have moved: whoever else has their collections finds those empty. */
+function emptyLevels(levels: readonly Td[]): void {
+  for (const level of levels) {
+    if (level._kind !== "tensordict" || level._outside !== undefined) continue;
+    for (const key of [...level._keys()]) level._drop(key);
+  }
+}
+
 /** @torch TensorDict.flatten_keys */
 export function flattenKeysTd(td: Td, separator: string, inplace: boolean, isLeaf: IsLeaf | null = null): Td {
   const back = (view: Td) => unflattenKeysTd(view, separator, false);
   // What has nothing to flatten may be locked, as in Python.
   if (inplace && td._count === 0) return td;
   if (isLazy(td)) {
-    const result = rekeyMembers(td, inplace, (member) => flattenKeysTd(member, separator, false, isLeaf));
+    const left: Td[] = [];
+    const flatten = (member: Td): Td => {
+      if (!inplace) return flattenKeysTd(member, separator, false, isLeaf);
+      if (isLazy(member)) return mapMembers(member, flatten);
+      const { flat, levels } = flatEntries(member, separator, isLeaf);
+      for (const level of levels) if (level._count > 0) requireUnlocked(level);
+      left.push(...levels);
+      return rekeyed(member, movedLast(member, flat));
+    };
+    const result = rekeyMembers(td, inplace, flatten);
+    emptyLevels(left);
     return viewOf(td, result, back);
   }
   const { flat, exact, levels } = flatEntries(td, separator, isLeaf);
   if (!inplace) return viewOf(td, rekeyed(td, flat), back);
-  // As if each were renamed: those of levels below come last.
   for (const level of levels) if (level._count > 0) requireUnlocked(level);
-  const moved = [...flat].filter(([key]) => td._own(key) === undefined);
-  for (const [key] of moved) flat.delete(key);
-  replaceEntries(td, new Map([...flat, ...moved]));
-  // The entries have moved: whoever else has their collections finds those empty.
-  for (const level of levels) {
-    if (level._kind !== "tensordict" || level._outside !== undefined) continue;
-    for (const key of [...level._keys()]) level._drop(key);
-  }
+  replaceEntries(td, movedLast(td, flat));
+  emptyLevels(levels);
   remember(td, exact ? () => unflattenKeysTd(td, separator, true) : null);
   return td;
 }

@@ -13,11 +13,12 @@ import {
   isNonTensor,
   isParams,
   isTensorCollection,
-  type LazyTd,
   make,
+  outlineOf,
   outlinesOf,
   requireUnlocked,
   shapeOf,
+  stackOf,
   stateOf,
   type Td,
 } from "../core/state.ts";
@@ -66,10 +67,14 @@ function pairsOf(set: KeySet, td: Td): [NestedKey, NestedKey][] {
 export function splitKeysTd(td: Td, sets: readonly KeySet[], options: SplitKeysOptions): Td[] {
   const { inplace = false, strict = true, reproduceStruct = false } = options;
   if (inplace) requireUnlocked(td);
-  if (isLazy(td) && strict) {
-    const keys = sets.flatMap((set) => pairsOf(set, td)).map(([key]) => key);
-    const partly = (key: NestedKey) => !td.members.every((member) => hasEntry(member, key));
-    if (keys.some(partly) && keys.every((key) => hasEntry(td, key))) return splitMembers(td, sets, options);
+  if (strict && holdsStack(td)) {
+    const paths = sets.map((set) => pairsOf(set, td).map(([key, name]): Renaming => [keyPath(key), keyPath(name)]));
+    const keys = paths.flat().map(([key]) => key);
+    if (!keys.every((key) => hasInAll(td, key)) && keys.every((key) => hasEntry(td, key))) {
+      // What cannot be done fails on a copy.
+      const parts = splitByMember(td, paths, { reproduceStruct });
+      return inplace ? splitByMember(td, paths, { inplace, reproduceStruct }) : parts;
+    }
   }
   const rest = td._outside === undefined ? td.copy() : td.toTensordict();
   const taken: NestedKey[] = [];
@@ -93,20 +98,79 @@ export function splitKeysTd(td: Td, sets: readonly KeySet[], options: SplitKeysO
   return [...parts, last];
 }
 
-/** Each member by itself, since some of the keys are in some members only. */
-function splitMembers(td: LazyTd, sets: readonly KeySet[], options: SplitKeysOptions): Td[] {
-  const parts = td.members.map((member) => {
-    const own = sets.map((set) => new Map(pairsOf(set, td).filter(([key]) => hasEntry(member, key))));
-    return splitKeysTd(member, own, { ...options, strict: false });
+/** A path and the path that its entry goes to. */
+type Renaming = [key: readonly string[], name: readonly string[]];
+
+function holdsStack(td: Td): boolean {
+  return stackOf(td) !== null || [...outlinesOf(td)].some(([, entry]) => isBranch(entry) && holdsStack(entry));
+}
+
+/** Whether an entry is there, in all members of the stacks on its way. */
+function hasInAll(td: Td, [key, ...rest]: readonly string[]): boolean {
+  const stack = stackOf(td);
+  if (stack !== null) return stack.members.every((member) => hasInAll(member, [key as string, ...rest]));
+  const entry = outlineOf(td, key as string);
+  return rest.length === 0 ? entry !== undefined : isBranch(entry) && hasInAll(entry, rest);
+}
+
+/** Each member of the stacks by itself, since some of the keys are in some members only. */
+function splitByMember(td: Td, sets: readonly (readonly Renaming[])[], options: SplitKeysOptions): Td[] {
+  if (isLazy(td)) {
+    const parts = td.members.map((member) => splitByMember(member, sets, options));
+    const stacks = Array.from({ length: sets.length + 1 }, (_, i) => {
+      const members = parts.map((part) => part[i] as Td);
+      return make.lazy(members, td.stackDim, null);
+    });
+    return options.inplace === true ? stacks.with(-1, td) : stacks;
+  }
+  const nested = new Map<string, Renaming[][]>();
+  const own = sets.map((set, i) => set.filter((pair) => !goesBelow(td, pair, i, sets.length, nested)));
+  const { inplace = false, reproduceStruct = false } = options;
+  const rest = inplace ? td : td.copy();
+  const pieces = [...nested].map(([key, inner]): [string, Td[]] => {
+    return [key, splitByMember(td._own(key) as Td, inner, options)];
   });
-  const stacks = Array.from({ length: sets.length + 1 }, (_, i) =>
-    make.lazy(
-      parts.map((part) => part[i] as Td),
-      td.stackDim,
-      null,
-    ),
-  );
-  return options.inplace === true ? stacks.with(-1, td) : stacks;
+  for (const [key, list] of inplace ? [] : pieces) setEntry(rest, [key], list.at(-1));
+  const whole = own.map((pairs) => new Map(pairs) as KeySet);
+  const parts = splitKeysTd(rest, whole, { inplace, reproduceStruct, strict: false });
+  for (const [key, list] of pieces) {
+    for (const [i, piece] of list.slice(0, -1).entries()) {
+      const part = parts[i] as Td;
+      const taken = own[i]?.some(([, name]) => name[0] === key);
+      if (taken !== true && (reproduceStruct || !isEmptyTree(piece))) setEntry(part, [key], piece);
+    }
+  }
+  return parts;
+}
+
+/** Whether what is renamed lies in a level with stacks, and stays in it: then it is noted for that level. */
+function goesBelow(
+  td: Td,
+  [[key, ...rest], [name, ...inner]]: Renaming,
+  set: number,
+  count: number,
+  nested: Map<string, Renaming[][]>,
+): boolean {
+  const level = rest.length === 0 ? undefined : td._own(key as string);
+  if (!isBranch(level) || !holdsStack(level)) return false;
+  if (name !== key || inner.length === 0) {
+    if (hasInAll(level, rest)) return false;
+    throw new KeyError(
+      `split_keys cannot move ${keyTuple([key as string, ...rest])}, which only some members of a lazy stack hold, ` +
+        `to ${keyTuple([name as string, ...inner])}, outside that stack.`,
+    );
+  }
+  const lists = nested.get(name) ?? Array.from({ length: count }, () => []);
+  (lists[set] as Renaming[]).push([rest, inner]);
+  nested.set(name, lists);
+  return true;
+}
+
+/** Whether a tree has no entries but levels. */
+function isEmptyTree(td: Td): boolean {
+  const stack = stackOf(td);
+  if (stack !== null) return stack.members.every(isEmptyTree);
+  return [...outlinesOf(td)].every(([, entry]) => isBranch(entry) && !isNonTensor(entry) && isEmptyTree(entry));
 }
 
 /** Without the values that `empty` keeps. */

@@ -30,20 +30,16 @@ export function squeezeLazy(lazy: StackTd, at: number): Td {
   return restack(lazy, stackDim - 1, (member) => member.squeeze(at) as Td);
 }
 
-/** The parts of a stack along one dimension, or the one with this number. */
-export function unbindLazy(lazy: StackTd, at: number, only?: number): Td[] {
+/** The parts of a stack along one dimension. */
+export function unbindLazy(lazy: StackTd, at: number, unbind: (td: Td, dim: number) => Td[]): Td[] {
   const { stackDim, members } = lazy;
-  if (at === stackDim) return only === undefined ? [...members] : [members[only] as Td];
-  const parts = members.map((member) => member.unbind(at < stackDim ? at : at - 1) as Td[]);
+  if (at === stackDim) return [...members];
+  const parts = members.map((member) => unbind(member, at < stackDim ? at : at - 1));
   const dim = at > stackDim ? stackDim : stackDim - 1;
-  const part = (i: number) =>
-    make.stack(
-      parts.map((list) => list[i] as Td),
-      dim,
-      lazy.stackDimName,
-    );
-  if (only !== undefined) return [part(only)];
-  return Array.from({ length: lazy._batchSize[at] as number }, (_, i) => part(i));
+  return Array.from({ length: lazy._batchSize[at] as number }, (_, i) => {
+    const list = parts.map((part) => part[i] as Td);
+    return make.stack(list, dim, lazy.stackDimName);
+  });
 }
 
 /** Repeats the batch, once per dimension of it. */

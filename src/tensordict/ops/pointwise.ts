@@ -380,7 +380,8 @@ export function elementwiseTd(
   const sides = given.filter(isBatched);
   const batch = sides.reduce((size, side) => broadcastBatch(size, sizeOf(side)), td._batchSize);
   const others = sides.map((side) => grown(side, batch));
-  const left = alignAll(grow(td, batch), others, options.fallback ?? null);
+  const wide = grow(td, batch);
+  const left = alignAll(wide, others, options.fallback ?? null);
   const values = given.filter((one) => !isBatched(one));
   // Where each operand is among the items of a leaf; -1 for a value that all of them share.
   const places = given.map((one) => (isBatched(one) ? sides.indexOf(one) : -1));
@@ -391,7 +392,7 @@ export function elementwiseTd(
   const how =
     options.filterEmpty === true && mixesStacks(left, others) ? { ...options, filterEmpty: undefined } : options;
   const result = applyLeaves(left, call, how, others);
-  return options.inplace ? td : lockLike(td, result, options);
+  return options.inplace ? td : lockLike(wide, result, options);
 }
 
 /** Arithmetic of a tree with a tree or with one value. */

@@ -206,7 +206,7 @@ export function expandTd(td: Td, shape: readonly number[], oneValue = false): Td
     lazy: (lazy) => expandLazy(lazy, size(lazy._batchSize)),
     ...(oneValue ? {} : { value: (value: ValueTd) => expandValue(value, size(value._batchSize)) }),
   });
-  return isLazy(td) ? result : lockLike(td, result);
+  return lockLike(td, result, false);
 }
 
 /** New dimensions and grown ones have one copy of the value for each element of theirs. */

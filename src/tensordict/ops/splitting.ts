@@ -74,13 +74,26 @@ export function chunkTd(td: Td, chunks: number, dim: number): Td[] {
 /** @torch TensorDict.unbind */
 export function unbindTd(td: Td, dim: number): Td[] {
   const parts = unbindTree(td, dim);
-  // What is mapped as a whole stays so; levels of a tree that is not are as free as the tree.
-  return td._disk === null || isStack(td) || isNonTensor(td) ? parts : parts.map((part) => mapLike(td, part));
+  return isMapped(td) ? parts.map((part) => mapPart(td, part)) : parts;
+}
+
+/** What is mapped as a whole stays so in its parts; levels of a tree that is not are as free as the tree. */
+function isMapped(td: Td): boolean {
+  if (isLazy(td)) return td.members.length > 0 && td.members.every(isMapped);
+  return td._disk !== null && !isNonTensor(td);
+}
+
+function mapPart(td: Td, part: Td): Td {
+  if (!isLazy(td)) return mapLike(td, part);
+  if (isLazy(part) && !td.members.includes(part)) {
+    for (const [i, member] of part.members.entries()) mapPart(td.members[i] as Td, member);
+  }
+  return part;
 }
 
 function unbindTree(td: Td, dim: number): Td[] {
   const at = requireBatchDim(td, dim);
-  if (isStack(td)) return unbindLazy(td, at);
+  if (isStack(td)) return unbindLazy(td, at, unbindTree);
   const without = <T>(list: readonly T[]) => list.filter((_item, d) => d !== at);
   const names = td._names === null ? null : without(td._names);
   const batch = plainSizes(td._batchSize);

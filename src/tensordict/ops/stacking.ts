@@ -439,6 +439,7 @@ export function catTds(list: readonly Td[], dim = 0): Td {
         `batch_size=[${first._batchSize.join(", ")}]`,
     );
   }
+  if (list.some((td) => td._batchSize.length <= at)) throw new IndexError("tuple index out of range");
   if (list.every((td) => isNonTensor(td))) return catValues(list, at);
   const lazy = list.find((td): td is LazyTd => isLazy(td));
   if (lazy !== undefined) return catLazily(list, lazy, at);

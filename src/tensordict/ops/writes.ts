@@ -35,6 +35,7 @@ import {
   requireFields,
   requireUnlocked,
   shapeOf,
+  stackOf,
   stateOf,
   type Td,
   type ValueTd,
@@ -114,13 +115,20 @@ export function requirePlace(td: Td, key: string): void {
   else requireFields(td, [key]);
 }
 
-/** Refuses a value that holds the collection it is to be put into: the tree would have no end. */
-function requireOutside(td: Td, value: UpdateSource): void {
-  const within = new Set<Collection>([td, ...(isLazy(td) ? childrenOf(td) : [])]);
+/** What an object of a class holds its entries in; anything else itself. */
+const bareOf = (td: Td): Collection => (isClassTd(td) ? (td._source ?? td) : td);
+
+/** A collection and, of a stack, its members: what gets an entry that is set. */
+const receiversOf = (td: Td): Td[] => [td, ...(stackOf(td)?.members ?? []).flatMap(receiversOf)];
+
+/** Refuses a value that holds a collection it is to be put into: the tree would have no end. */
+export function requireOutside(receivers: readonly Td[], value: unknown): void {
+  const within = new Set<unknown>(receivers.map(bareOf));
   const seen = new Set<unknown>();
   const open: unknown[] = [value];
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
-    if (within.has(at as Collection)) throw new ValueError("a tensordict cannot contain itself");
+    if (isBranch(at)) at = bareOf(at);
+    if (within.has(at)) throw new ValueError("a tensordict cannot contain itself");
     if (seen.has(at)) continue;
     seen.add(at);
     if (isBranch(at)) open.push(...childrenOf(at));
@@ -140,7 +148,7 @@ export function planSet(td: Td, path: readonly string[], value: unknown, writes:
     at = next;
   }
   requirePlace(at, path[depth] as string);
-  if (!(value instanceof Tensor) && (isBranch(value) || isSource(value))) requireOutside(at, value);
+  if (!(value instanceof Tensor) && (isBranch(value) || isSource(value))) requireOutside(receiversOf(at), value);
   const last = path[path.length - 1] as string;
   const entry = entryIn(at, last, value);
   if (isLazy(at) && isNested(entry)) throw noNested("setting a part", last);

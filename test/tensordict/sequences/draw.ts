@@ -1,5 +1,17 @@
 // Draws the next step of a sequence from numbers, so that smaller numbers and fewer of them are simpler sequences.
-import type { LeafData, Part, Path, Seen, SeenLeaf, Step, TreeData, Value } from "./steps.ts";
+import {
+  batchOf,
+  entryAt,
+  hasPoint,
+  isBare,
+  isRagged,
+  leavesOf,
+  pathsOf,
+  shapeAt,
+  stackDims,
+  storagesOf,
+} from "./seen.ts";
+import type { LeafData, Part, Path, Seen, Step, TreeData, Value } from "./steps.ts";
 import { broadcast, isLeaf, product } from "./steps.ts";
 
 const KEYS = ["a", "b", "c", "n"];
@@ -55,30 +67,6 @@ export class Draw {
   }
 }
 
-/** The entries of a collection; those of a lazy stack are those of its first member. */
-export function entriesOf(seen: Seen): [string, Seen | SeenLeaf][] {
-  return seen.c === "lazy" ? (seen.m?.[0] === undefined ? [] : entriesOf(seen.m[0])) : (seen.e ?? []);
-}
-
-/** The paths of all entries. */
-export function pathsOf(seen: Seen): Path[] {
-  const found: Path[] = [];
-  for (const [key, entry] of entriesOf(seen)) {
-    found.push([key]);
-    if (!isLeaf(entry)) for (const path of pathsOf(entry)) found.push([key, ...path]);
-  }
-  return found;
-}
-
-export function entryAt(seen: Seen, path: Path): Seen | SeenLeaf | undefined {
-  let at: Seen | SeenLeaf | undefined = seen;
-  for (const key of path) {
-    if (at === undefined || isLeaf(at)) return undefined;
-    at = entriesOf(at).find(([k]) => k === key)?.[1];
-  }
-  return at;
-}
-
 /** A path: mostly one that is there. */
 export function somePath(d: Draw, seen: Seen): Path {
   const there = pathsOf(seen);
@@ -90,14 +78,8 @@ export function freshPath(d: Draw): Path {
   return d.pick([["a"], ["b"], ["c"], ["n", "a"], ["n", "c"], ["n", "m", "b"], ["n"], ["d.e"]]);
 }
 
-/** The batch size that a value at a path needs. */
-function batchAt(seen: Seen, path: Path): number[] {
-  const parent = path.length > 1 ? entryAt(seen, path.slice(0, -1)) : seen;
-  return parent === undefined || isLeaf(parent) ? seen.bs : parent.bs;
-}
-
 function someValue(d: Draw, seen: Seen, path: Path, vars: readonly Seen[]): Value {
-  const bs = batchAt(seen, path);
+  const bs = batchOf(seen, path);
   if (d.rare(4)) return d.tree(bs, 0);
   const fitting = vars.flatMap((v, i) => (v !== seen && bs.every((n, k) => v.bs[k] === n) ? [i] : []));
   if (fitting.length > 0 && d.rare(6)) return { v: d.pick(fitting) };
@@ -107,19 +89,8 @@ function someValue(d: Draw, seen: Seen, path: Path, vars: readonly Seen[]): Valu
 /** A value for an entry that is there: mostly of its shape. */
 function likeEntry(d: Draw, seen: Seen, path: Path): Value {
   const sh = shapeAt(seen, path);
-  if (sh === null) return d.leaf(batchAt(seen, path));
+  if (sh === null) return d.leaf(batchOf(seen, path));
   return { ...d.leaf(sh), sh: d.rare(12) ? [...sh, 2] : sh };
-}
-
-/** The shape of the leaf at a path; null where there is none. */
-function shapeAt(seen: Seen | SeenLeaf | undefined, path: Path): number[] | null {
-  if (seen === undefined || isLeaf(seen)) return seen !== undefined && path.length === 0 ? seen.sh : null;
-  if (seen.c === "lazy") {
-    const inner = shapeAt(seen.m?.[0], path);
-    return inner === null ? null : inner.toSpliced(seen.sd as number, 0, seen.m?.length ?? 0);
-  }
-  const [key, ...rest] = path;
-  return key === undefined ? null : shapeAt(seen.e?.find(([k]) => k === key)?.[1], rest);
 }
 
 function somePart(d: Draw, size: number): Part {
@@ -206,9 +177,18 @@ function joined(d: Draw, vars: readonly Seen[], on: number, seen: Seen): number[
 const path: Maker = (d, _, __, seen) => ({ path: somePath(d, seen) });
 const nothing: Maker = () => ({});
 const dim: Maker = (d, _, __, seen) => ({ dims: [someDim(d, seen.bs.length)] });
+/** Where a batch has no dimensions, not a new one: Python makes a plain tensor of a mapped number then. */
+const placeToWrite = (d: Draw, seen: Seen): Part[] => (!d.plain && seen.bs.length === 0 ? ["..."] : someIndex(d, seen));
 /** Not through the index of an object without a batch: there Python takes the objects of the source. */
-const throughIndex: Maker = (d, vars, on, seen) =>
-  seen.c === "point" && seen.bs.length === 0 ? null : { index: someIndex(d, seen), list: joined(d, vars, on, seen) };
+const throughIndex: Maker = (d, vars, on, seen) => {
+  if (seen.c === "point" && seen.bs.length === 0) return null;
+  const [index, list] = [placeToWrite(d, seen), joined(d, vars, on, seen)];
+  const from = vars[list[1] as number] as Seen;
+  if (!d.plain && isBare(from)) return { index, list: [on, on] };
+  // Python reads what it adds after it has written what was there, which may be the same memory.
+  const adds = !d.plain && [...leavesOf(from)].some((path) => !leavesOf(seen).has(path));
+  return { index, list: adds && storagesOf(from).some((s) => storagesOf(seen).includes(s)) ? [on, on] : list };
+};
 /** A dimension that is there: Python takes others for those of the leaves, and says that it will refuse them. */
 const join: Maker = (d, vars, on, seen) => {
   const list = joined(d, vars, on, seen);
@@ -223,6 +203,8 @@ const ofUnlocked =
   (maker: Maker): Maker =>
   (d, vars, on, seen) =>
     seen.lk ? null : maker(d, vars, on, seen);
+/** Of a stack whose members have the same keys: Python moves what all of them have, and may lose the rest. */
+const ofAlikeMembers: Maker = (_, __, ___, seen) => (isRagged(seen) ? null : {});
 const fewPaths = (d: Draw, seen: Seen): Path[] => Array.from({ length: 1 + d.below(2) }, () => somePath(d, seen));
 const other: Maker = (d, vars, on, seen) => ({ value: { v: joined(d, vars, on, seen)[1] as number } });
 /** Another collection of the same keys: Python passes over others in some cases and refuses them in some. */
@@ -238,11 +220,6 @@ const alike: Maker = (d, vars, on, seen) => {
   return String(vars[value.v]?.bs) === String(seen.bs) ? { value } : { value: { v: on } };
 };
 
-/** Along which dimensions a collection is stacked, the outermost first. */
-function stackDims(seen: Seen): number[] {
-  return seen.c !== "lazy" ? [] : [seen.sd as number, ...(seen.m?.[0] === undefined ? [] : stackDims(seen.m[0]))];
-}
-
 /** A twin whose leaves give leaves that begin with the batch: with others Python makes a collection that is none. */
 const fittingTwin: Maker = (d, vars, on, seen) => {
   const { value } = twin(d, vars, on, seen) as { value: { v: number } };
@@ -254,8 +231,13 @@ const fittingTwin: Maker = (d, vars, on, seen) => {
     const shape = shapeAt(one, path);
     return shape === null || bs === null ? null : [...bs, ...shape.slice(one.bs.length)];
   };
+  const level = (one: Seen, path: Path) => {
+    const entry = entryAt(one, path);
+    return entry === undefined || isLeaf(entry) ? null : String([bs, ...entry.bs.slice(one.bs.length)]);
+  };
   const fits = pathsOf(seen).every((path) => {
     const [a, b] = [grown(seen, path), grown(other, path)];
+    if (level(seen, path) !== level(other, path)) return false;
     const made = a === null || b === null ? null : broadcast(a, b);
     return made === null || bs === null || bs.every((n, i) => made[i] === n);
   });
@@ -265,8 +247,9 @@ const fittingTwin: Maker = (d, vars, on, seen) => {
 /** Not into a level of a longer batch than what is moved: Python does not look at that. */
 const renamed: Maker = (d, _, __, seen) => {
   const [path, to, flag] = [somePath(d, seen), freshPath(d), d.rare(3)];
-  const level = to.length > 1 ? entryAt(seen, to.slice(0, -1)) : undefined;
-  if (!d.plain && level !== undefined && !isLeaf(level) && level.bs.length > seen.bs.length) return null;
+  const levels = to.slice(0, -1).map((_, i) => entryAt(seen, to.slice(0, i + 1)));
+  const longer = (level: Seen) => level.bs.length > seen.bs.length;
+  if (!d.plain && levels.some((level) => level !== undefined && !isLeaf(level) && longer(level))) return null;
   return { path, to, flag };
 };
 
@@ -301,7 +284,7 @@ export const MAKERS: [op: string, maker: Maker][] = [
     "setdefault",
     (d, _, __, seen) => {
       const at = somePath(d, seen);
-      return { path: at, value: d.leaf(batchAt(seen, at)) };
+      return { path: at, value: d.leaf(batchOf(seen, at)) };
     },
   ],
   ["del", path],
@@ -311,14 +294,30 @@ export const MAKERS: [op: string, maker: Maker][] = [
   ["select", (d, _, __, seen) => ({ paths: fewPaths(d, seen), flag: d.rare(3), keep: d.rare(3) ? 0 : 1 })],
   ["exclude", (d, _, __, seen) => ({ paths: fewPaths(d, seen), flag: d.rare(3) })],
   ["update", (d, vars, on, seen) => (d.rare(2) ? other(d, vars, on, seen) : { value: d.tree(seen.bs, 1) })],
-  ["update_", (d, vars, on, seen) => (seen.c === "lazy" ? null : (d.plain ? twin : alike)(d, vars, on, seen))],
+  [
+    "update_",
+    (d, vars, on, seen) => {
+      const made = (d.plain ? twin : alike)(d, vars, on, seen) as { value: { v: number } };
+      // Python passes over tensors where there is a level without any.
+      const same = String([...leavesOf(vars[made.value.v] as Seen)].sort()) === String([...leavesOf(seen)].sort());
+      return seen.c === "lazy" || !(d.plain || same) ? null : made;
+    },
+  ],
   ["at", (d, _, __, seen) => ({ index: someIndex(d, seen) })],
   ["at", (d, _, __, seen) => ({ index: someIndex(d, seen) })],
-  ["setAtNumber", (d, _, __, seen) => ({ index: someIndex(d, seen), value: d.below(5) })],
+  ["setAtNumber", (d, _, __, seen) => ({ index: placeToWrite(d, seen), value: d.below(5) })],
   ["setAtOwn", throughIndex],
   ["stack", join],
   ["lazyStack", join],
-  ["cat", (d, vars, on, seen) => ({ list: joined(d, vars, on, seen), dims: [someDim(d, seen.bs.length)] })],
+  // Python calls the class of an object with the wrong number of arguments where a stack stands beside it.
+  [
+    "cat",
+    (d, vars, on, seen) => {
+      const list = joined(d, vars, on, seen);
+      const mixed = !d.plain && hasPoint(seen) !== hasPoint(vars[list[1] as number] as Seen);
+      return { list: mixed ? [on, on] : list, dims: [someDim(d, seen.bs.length)] };
+    },
+  ],
   ["split", (d, _, __, seen) => ({ list: [1 + d.below(2)], dims: [someDim(d, seen.bs.length)], keep: 2 })],
   ["unbind", (d, _, __, seen) => ({ dims: [someDim(d, seen.bs.length)], keep: 2 })],
   ["view", (d, _, __, seen) => ({ dims: regrouped(d, seen.bs) })],
@@ -423,8 +422,8 @@ export const MORE: [op: string, maker: Maker][] = [
   ["namedApply", nothing],
   ["selectInplace", (d, _, __, seen) => ({ paths: fewPaths(d, seen), flag: d.rare(3) })],
   ["excludeInplace", (d, _, __, seen) => ({ paths: fewPaths(d, seen) })],
-  ["flattenInplace", nothing],
-  ["unflattenInplace", nothing],
+  ["flattenInplace", ofAlikeMembers],
+  ["unflattenInplace", ofAlikeMembers],
   ["maybeDenseStack", join],
 ];
 
@@ -447,27 +446,6 @@ const OF_PLAIN = new Set([
   "createNested",
 ]);
 for (const op of ["setdefault", "toTensordict", "splitKeys", "set_"]) OF_PLAIN.add(op);
-
-function hasPoint(seen: Seen): boolean {
-  if (seen.c === "lazy") return (seen.m ?? []).some(hasPoint);
-  return seen.c === "point" || (seen.e ?? []).some(([, entry]) => !isLeaf(entry) && hasPoint(entry));
-}
-
-/** Whether a collection has no leaves that it lists: Python does not look at what is written into nothing. */
-function isBare(seen: Seen): boolean {
-  return leavesOf(seen).size === 0;
-}
-
-function leavesOf(seen: Seen): Set<string> {
-  if (seen.c === "lazy") {
-    const [first, ...others] = (seen.m ?? []).map(leavesOf);
-    return new Set([...(first ?? [])].filter((path) => others.every((one) => one.has(path))));
-  }
-  const below = (seen.e ?? []).flatMap(([key, entry]) =>
-    isLeaf(entry) ? [key] : [...leavesOf(entry)].map((path) => `${key}.${path}`),
-  );
-  return new Set(below);
-}
 
 /** Operations through an index, which is looked at where there is something. */
 const INDEXED = new Set(["at", "setAtNumber", "setAtOwn", "updateAt_"]);
