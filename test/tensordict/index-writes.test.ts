@@ -64,3 +64,18 @@ test("a part is written from a batch that its own ends like, or that the tensors
   const text = "indexed destination TensorDict batch size is torch.Size([2, 3])";
   for (const bs of [[], [1, 3], [2]]) expect(thrown(() => sums(td({ a: ones(...bs) }, bs)))).toContain(text);
 });
+
+test("a level that is made for a part has the dimensions that the level of the part has beyond the batch", () => {
+  const level = td({ a: ones(2) }, [2]);
+  const stack = lazyStack([level, level], 0);
+  for (const [made, inner] of [
+    [level, [3, 2]],
+    [stack, [3, 2, 2]],
+  ] as [Any, number[]][]) {
+    const into = td({}, [3]);
+    into.setAt(1, td({ n: made, m: td({ w: made }, []) }, []));
+    expect([...into.get("n").batchSize]).toEqual(inner);
+    expect([into.get("m"), into.get(["m", "w"])].map((one) => [...one.batchSize])).toEqual([[3], inner]);
+    expect(into.get(["m", "w", "a"]).sum([-1]).sum().item()).toBe(inner.length === 2 ? 2 : 4);
+  }
+});

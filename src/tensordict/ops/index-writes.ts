@@ -427,7 +427,10 @@ function blankFor(td: Td, index: Index, item: unknown, key: string): Entry {
     stack._assignAt(index, entry);
     return stack;
   }
-  const made = make.tensordict(new Map(), stateOf(td));
+  const own = td._batchSize.length;
+  const batchSize = Size.fromList([...td._batchSize, ...entry._batchSize.slice(size.length)]);
+  const names = batchSize.length === own ? td._names : null;
+  const made = make.tensordict(new Map(), stateOf(td, { batchSize, names }));
   writeIndex(made, index, entry);
   return made;
 }

@@ -395,7 +395,8 @@ export const MORE: [op: string, maker: Maker][] = [
     }),
   ],
   ["sumDim", dim],
-  ["memmap_", nothing],
+  // Not beside stacks, whose member it may be: of members on no device and on one Python refuses most uses.
+  ["memmap_", (_, vars, __, seen) => (vars.some((v) => v.c === "lazy" && v !== seen) ? null : {})],
   ["eqTd", twin],
   ["where", alike],
   [
