@@ -7,7 +7,7 @@ import { addressOf, native, textAt } from "../ffi/library.ts";
 import { collectAll, countBlock, emptyCache, ownDeviceBlock, ownPinnedBlock } from "../ffi/memory.ts";
 import { CPU, chosen, type Device, deviceChecks, gpuOf } from "../tensor/device.ts";
 import { NotImplementedError, OutOfMemoryError } from "../tensor/errors.ts";
-import { deviceMemory, pinnedMemory, Storage } from "../tensor/storage.ts";
+import { DeviceBlock, deviceMemory, pinnedMemory, Storage } from "../tensor/storage.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { check, memoryInfo, requireDevice } from "./driver.ts";
 import { figure } from "./memory-stats.ts";
@@ -62,7 +62,7 @@ function allocate(nbytes: number, device: Device): Storage {
   check(code, "empty");
   const [address, handle] = block as unknown as [number, number];
   const made = new Storage(address, nbytes, ownDeviceBlock(address, nbytes, handle), "device", device);
-  made.block = handle;
+  made.source = new DeviceBlock(handle);
   return made;
 }
 

@@ -58,6 +58,11 @@ export const pinnedMemory: { allocate: (nbytes: number) => Storage; holds: (addr
   holds: () => false,
 };
 
+/** A block of a device's allocator. */
+export class DeviceBlock {
+  constructor(readonly handle: number) {}
+}
+
 /**
  * A block of bytes. `ptr` is the one place that knows where they are: a tiny block moves once, when it is
  * exported, so nobody else keeps an address.
@@ -75,9 +80,10 @@ export class Storage {
   claims = 0;
   /** Bytes that the block has room for. */
   private capacity: number;
-  /** The handle of a block on a device, by which its allocator knows it. */
-  block = 0;
-  /** What made this storage, when it is more than memory (the file of a mapping). */
+  /**
+   * What made this storage, when it is more than memory: the file of a mapping, a device's allocator. Twelve fields
+   * are what an object of the engine has room for without half as much again.
+   */
   source: object | null = null;
 
   constructor(ptr: number, nbytes: number, anchor: Anchor, kind: StorageKind, device = CPU) {
@@ -148,6 +154,11 @@ export class Storage {
     return this.address;
   }
 
+  /** The handle of a block on a device, by which its allocator knows it; 0 elsewhere. */
+  get block(): number {
+    return this.source instanceof DeviceBlock ? this.source.handle : 0;
+  }
+
   /** What users see of it. */
   exposed(): Storage {
     return this;
@@ -196,7 +207,7 @@ export class Storage {
     this.capacity = nbytes;
     this.anchor = next.anchor;
     this.kind = next.kind;
-    this.block = next.block;
+    this.source = next.source;
     if (own) releaseAnchor(old);
   }
 
