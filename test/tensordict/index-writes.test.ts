@@ -79,3 +79,15 @@ test("a level that is made for a part has the dimensions that the level of the p
     expect(into.get(["m", "w", "a"]).sum([-1]).sum().item()).toBe(inner.length === 2 ? 2 : 4);
   }
 });
+
+test("a key that only some members of a stack have is written where the index reaches those alone", () => {
+  const members = [td({ a: ones(2), b: ones(2) }, [2]), td({ a: ones(2) }, [2])];
+  const stack = lazyStack(members, 0) as Any;
+  stack.setAt_("b", 0, 0);
+  expect(members[0].get("b").tolist()).toEqual([0, 0]);
+  stack.setAt_("b", tensor([3, 4]), 0);
+  stack.setAt_("b", 5, [0, 1]);
+  expect(members[0].get("b").tolist()).toEqual([3, 5]);
+  for (const index of [1, ":", [1, 0]]) expect(thrown(() => stack.setAt_("b", 0, index))).toContain('key "b" not found');
+  expect([members[0].get("b").tolist(), [...members[1].keys()]]).toEqual([[3, 5], ["a"]]);
+});

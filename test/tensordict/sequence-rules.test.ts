@@ -420,6 +420,9 @@ test("keys move into levels of their own names, and out of levels that others ha
   const outer = td({ n: inner, b: zeros(2) }, [2]).flattenKeys(".", { inplace: true });
   expect([...outer.keys()]).toEqual(["b", "n.a"]);
   expect([...inner.keys()]).toEqual([]);
+  const deep = td({ m: vector() }, [2]);
+  td({ n: deep }, [2]).flattenKeys(".", { inplace: true });
+  expect([[...deep.keys()], [...deep.get("m").keys()]]).toEqual([["m"], []]);
   const members = [td({ n: vector(), b: zeros(2) }, [2]), td({ n: vector(), b: zeros(2) }, [2])];
   const stacked = lazyStack(members, 0) as Any;
   const level = stacked.get("n");
@@ -469,4 +472,11 @@ test("parts of mapped collections are locked; what is made of pieces of stacks i
   ]);
   expect(td({ n: vector().lock_() }, [2]).expand(3, 2).get("n").isLocked).toBe(true);
   expect([locked.add(1).isLocked, locked.add(td({ a: ones(3, 2, 2) }, [3, 2, 2])).isLocked]).toEqual([true, false]);
+});
+
+test("levels without tensors are shared by an empty copy, but copied where there is nothing else", () => {
+  const bare = td({ n: td({ e: td({}, [2]) }, [2]) }, [2]).lock_();
+  expect(bare.empty(true).get(["n", "e"]).isLocked).toBe(false);
+  const full_ = td({ a: ones(2), n: td({ e: td({}, [2]) }, [2]) }, [2]).lock_();
+  expect(full_.empty(true).get("n")).toBe(full_.get("n"));
 });

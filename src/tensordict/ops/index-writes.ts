@@ -233,24 +233,20 @@ function asWritten(own: Tensor, value: unknown): unknown {
   return repeats && (typeof value === "number" || typeof value === "boolean") ? tensor(value).to(own.dtype) : value;
 }
 
-/** Tensors under one key in each member of a stack; null where some are none. */
-function memberTensors(members: readonly Td[], key: string): Tensor[] | null {
-  const own = members.map((member) => outlineOf(member, key));
-  return own.every((entry) => entry instanceof Tensor) ? (own as Tensor[]) : null;
-}
-
-/** Plans writing member by member; false where some members have no tensor there, or those have no common shape. */
+/** Plans writing member by member; false where some have no tensor there that is written to, or no common shape. */
 function planMembers(td: LazyTd, key: string, index: Index, value: unknown, writes: Writes): boolean {
-  const tensors = memberTensors(td.members, key);
-  const [first] = tensors ?? [];
-  if (tensors === null || first === undefined) return false;
+  const own = td.members.map((member) => outlineOf(member, key));
+  const tensors = own.filter((entry) => entry instanceof Tensor);
+  const [first] = tensors;
+  if (first === undefined) return false;
   const rank = Math.min(...tensors.map((t) => t.ndim)) + 1;
   // Where the dots end depends on the number of dimensions.
   if (!tensors.every((t) => t.ndim === first.ndim) && index.includes("...")) return false;
   const parts = normalize(index, rank);
-  const plan = (member: number, inner: Index | null, piece: unknown): void =>
-    planPart(td.members[member] as Td, key, tensors[member] as Tensor, inner ?? [], piece, writes);
   const split = splitIndex(td, parts);
+  if (split.parts.some(({ member }) => !(own[member] instanceof Tensor))) return false;
+  const plan = (member: number, inner: Index | null, piece: unknown): void =>
+    planPart(td.members[member] as Td, key, own[member] as Tensor, inner ?? [], piece, writes);
   const source = value instanceof Tensor || Array.isArray(value) ? tensor(value) : null;
   if (source === null || source.ndim === 0 || split.kind === "member") {
     for (const { member, index: inner } of split.parts) plan(member, inner, source ?? value);

@@ -126,9 +126,10 @@ export function emptyTd(td: Td, recurse: boolean, options: EmptyOptions): Td {
     names: names === undefined ? kept : toNames(names, size.length),
   };
   const entries = new Map<string, Entry>();
-  // As in Python, values that are no tensors stay then, and what holds nothing else.
+  // As in Python, values that are no tensors stay then, and what holds nothing else; copied where nothing else is there.
   if (recurse) {
-    for (const [key, entry] of outlinesOf(td)) {
+    const bare = hasNoTensors(td);
+    for (const [key, entry] of bare ? entriesOf(shallowTree(td)) : outlinesOf(td)) {
       if (isNonTensor(entry)) entries.set(key, entry);
       else if (isBranch(entry)) entries.set(key, hasNoTensors(entry) ? entry : emptyTd(entry, true, {}));
     }
@@ -252,11 +253,12 @@ function movedLast(td: Td, flat: Map<string, Entry>): Map<string, Entry> {
   return new Map([...flat, ...moved]);
 }
 
-/** The entries have moved: whoever else has their collections finds those empty. */
+/** The entries have moved: whoever else has their collections finds levels only. */
 function emptyLevels(levels: readonly Td[]): void {
+  const kept = new Set<unknown>(levels);
   for (const level of levels) {
     if (level._kind !== "tensordict" || level._outside !== undefined) continue;
-    for (const key of [...level._keys()]) level._drop(key);
+    for (const [key, entry] of [...entriesOf(level)]) if (!kept.has(entry)) level._drop(key);
   }
 }
 

@@ -214,12 +214,6 @@ const twin: Maker = (d, vars, on, seen) => {
   return { value: { v: twins.length === 0 ? on : d.pick(twins) } };
 };
 
-/** A twin of the same batch: of others Python makes tensors that do not fit the batch of the result. */
-const alike: Maker = (d, vars, on, seen) => {
-  const { value } = twin(d, vars, on, seen) as { value: { v: number } };
-  return String(vars[value.v]?.bs) === String(seen.bs) ? { value } : { value: { v: on } };
-};
-
 /** A twin whose leaves give leaves that begin with the batch: with others Python makes a collection that is none. */
 const fittingTwin: Maker = (d, vars, on, seen) => {
   const { value } = twin(d, vars, on, seen) as { value: { v: number } };
@@ -229,7 +223,9 @@ const fittingTwin: Maker = (d, vars, on, seen) => {
   const bs = broadcast(seen.bs, other.bs);
   const grown = (one: Seen, path: Path) => {
     const shape = shapeAt(one, path);
-    return shape === null || bs === null ? null : [...bs, ...shape.slice(one.bs.length)];
+    if (shape === null || bs === null) return null;
+    // What has no batch is broadcast as it is.
+    return one.bs.length === 0 && one !== seen ? shape : [...bs, ...shape.slice(one.bs.length)];
   };
   const level = (one: Seen, path: Path) => {
     const entry = entryAt(one, path);
@@ -242,6 +238,12 @@ const fittingTwin: Maker = (d, vars, on, seen) => {
     return made === null || bs === null || bs.every((n, i) => made[i] === n);
   });
   return d.plain || fits ? { value } : { value: { v: on } };
+};
+
+/** A twin of the same batch: of others Python makes tensors that do not fit the batch of the result. */
+const alike: Maker = (d, vars, on, seen) => {
+  const { value } = fittingTwin(d, vars, on, seen) as { value: { v: number } };
+  return String(vars[value.v]?.bs) === String(seen.bs) ? { value } : { value: { v: on } };
 };
 
 /** Not into a level of a longer batch than what is moved: Python does not look at that. */
