@@ -88,6 +88,17 @@ test("a key that only some members of a stack have is written where the index re
   stack.setAt_("b", tensor([3, 4]), 0);
   stack.setAt_("b", 5, [0, 1]);
   expect(members[0].get("b").tolist()).toEqual([3, 5]);
-  for (const index of [1, ":", [1, 0]]) expect(thrown(() => stack.setAt_("b", 0, index))).toContain('key "b" not found');
+  const missing = 'key "b" not found';
+  for (const index of [1, ":", [1, 0]]) expect(thrown(() => stack.setAt_("b", 0, index))).toContain(missing);
   expect([members[0].get("b").tolist(), [...members[1].keys()]]).toEqual([[3, 5], ["a"]]);
+});
+
+test("a tensor without dimensions fills a part of its own memory", () => {
+  for (const index of ["...", ":"]) {
+    const first = vector().narrow(0, 0, 1);
+    first.get("a").fill_(7);
+    first.updateAt_(first.at(0), index);
+    first.setAt_("a", first.get("a").at(0), index);
+    expect(first.get("a").tolist()).toEqual([7]);
+  }
 });

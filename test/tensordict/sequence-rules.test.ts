@@ -442,6 +442,19 @@ test("a level that excluded keys lead into is another one, also where there are 
   expect([...locked.get("n").keys()]).toEqual(["a"]);
 });
 
+test("a stack is where its first member is, and joined ones where all of them are", () => {
+  const mapped = () => vector().memmap(mkdtempSync(join(folder, "device-")));
+  const devices = (join: (list: Any[], dim: number) => Any) =>
+    [join([mapped(), vector()], 0), join([vector(), mapped()], 0), join([mapped(), mapped()], 0)].map((made) =>
+      String(made.device),
+    );
+  expect([devices(stack as never), devices(maybeDenseStack as never), devices(cat as never)]).toEqual([
+    ["cpu", "null", "cpu"],
+    ["cpu", "null", "cpu"],
+    ["null", "null", "cpu"],
+  ]);
+});
+
 test("collections without the dimension are not joined along it", () => {
   for (const [first, second] of [
     [td({}, [1]), td({}, [])],

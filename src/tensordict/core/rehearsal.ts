@@ -81,7 +81,8 @@ function isBasic(index: unknown): boolean {
 /** Throws what `t.setAt(index, value)` would throw. */
 export function rehearseSetAt(t: Tensor, index: unknown, value: unknown): void {
   checkInplace(t, [value]);
-  if (value instanceof Tensor && value._storage === t._storage && isBasic(index)) {
+  // A tensor without dimensions is read first: it fills the part.
+  if (value instanceof Tensor && value.ndim > 0 && value._storage === t._storage && isBasic(index)) {
     const part = t.at(...((Array.isArray(index) ? index : [index]) as IndexPart[]));
     if (sameElements(part, value)) return;
     requireNoPartialOverlap(part, grown(value, part), "copy_");

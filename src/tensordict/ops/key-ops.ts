@@ -126,7 +126,7 @@ export function emptyTd(td: Td, recurse: boolean, options: EmptyOptions): Td {
     names: names === undefined ? kept : toNames(names, size.length),
   };
   const entries = new Map<string, Entry>();
-  // As in Python, values that are no tensors stay then, and what holds nothing else; copied where nothing else is there.
+  // As in Python, values that are no tensors stay then, and what holds nothing else; copied where that is all there is.
   if (recurse) {
     const bare = hasNoTensors(td);
     for (const [key, entry] of bare ? entriesOf(shallowTree(td)) : outlinesOf(td)) {

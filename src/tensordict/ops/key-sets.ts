@@ -67,22 +67,18 @@ function pairsOf(set: KeySet, td: Td): [NestedKey, NestedKey][] {
 export function splitKeysTd(td: Td, sets: readonly KeySet[], options: SplitKeysOptions): Td[] {
   const { inplace = false, strict = true, reproduceStruct = false } = options;
   if (inplace) requireUnlocked(td);
-  if (strict && holdsStack(td)) {
-    const paths = sets.map((set) => pairsOf(set, td).map(([key, name]): Renaming => [keyPath(key), keyPath(name)]));
-    const keys = paths.flat().map(([key]) => key);
-    if (!keys.every((key) => hasInAll(td, key)) && keys.every((key) => hasEntry(td, key))) {
-      // What cannot be done fails on a copy.
-      const parts = splitByMember(td, paths, { reproduceStruct });
-      return inplace ? splitByMember(td, paths, { inplace, reproduceStruct }) : parts;
-    }
-  }
   const rest = td._outside === undefined ? td.copy() : td.toTensordict();
   const taken: NestedKey[] = [];
-  const parts = sets.map((set) => {
+  const parts: Td[] = [];
+  for (const set of sets) {
     const part = withoutLeaves(emptyTd(td, reproduceStruct, {}));
     for (const [key, name] of pairsOf(set, rest)) {
       const entry = findEntry(rest, key);
-      if (entry === undefined && strict) requireEntry(rest, key);
+      if (entry === undefined && strict) {
+        const split = splitStacks(td, sets, options);
+        if (split !== null) return split;
+        requireEntry(rest, key);
+      }
       const value = entry ?? options.default ?? null;
       if (entry !== undefined) {
         deleteEntry(rest, key);
@@ -90,8 +86,8 @@ export function splitKeysTd(td: Td, sets: readonly KeySet[], options: SplitKeysO
       }
       if (value !== null) setEntry(part, name, value);
     }
-    return part;
-  });
+    parts.push(part);
+  }
   const last = inplace ? td : rest;
   if (inplace) for (const key of taken) deleteEntry(td, key);
   if (!reproduceStruct) filterEmptyTd(last);
@@ -111,6 +107,17 @@ function hasInAll(td: Td, [key, ...rest]: readonly string[]): boolean {
   if (stack !== null) return stack.members.every((member) => hasInAll(member, [key as string, ...rest]));
   const entry = outlineOf(td, key as string);
   return rest.length === 0 ? entry !== undefined : isBranch(entry) && hasInAll(entry, rest);
+}
+
+/** Member by member, where some members have each of the keys; null where that is not so. */
+function splitStacks(td: Td, sets: readonly KeySet[], options: SplitKeysOptions): Td[] | null {
+  if (!holdsStack(td)) return null;
+  const paths = sets.map((set) => pairsOf(set, td).map(([key, name]): Renaming => [keyPath(key), keyPath(name)]));
+  if (!paths.flat().every(([key]) => hasEntry(td, key))) return null;
+  const { inplace = false, reproduceStruct = false } = options;
+  // What cannot be done fails on a copy.
+  const parts = splitByMember(td, paths, { reproduceStruct });
+  return inplace ? splitByMember(td, paths, { inplace, reproduceStruct }) : parts;
 }
 
 /** Each member of the stacks by itself, since some of the keys are in some members only. */
