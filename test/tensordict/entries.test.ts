@@ -7,6 +7,13 @@ const leaves = { includeNested: true };
 const sample = () => new TensorDict({ a: ones(2), b: { c: zeros(2), d: "text" }, e: arange(2).float() }, [2]);
 const list = (t: unknown) => (t as Tensor).tolist();
 
+test("exclude in place leaves the entries to a level that goes whole", () => {
+  const level = new TensorDict({ a: ones(2), b: ones(2) }, [2]) as Any;
+  const td = new TensorDict({ n: level, m: level }, [2]) as Any;
+  td.exclude(["n", "a"], "n", { inplace: true });
+  expect([[...td.keys()], [...level.keys()]]).toEqual([["m"], ["a", "b"]]);
+});
+
 describe("splitKeys", () => {
   test("keys that some members of a stack have are split member by member, below and in stacks of stacks too", () => {
     const vector = (...keys: string[]) => new TensorDict(Object.fromEntries(keys.map((key) => [key, ones(2)])), [2]);

@@ -101,4 +101,20 @@ test("a tensor without dimensions fills a part of its own memory", () => {
     first.setAt_("a", first.get("a").at(0), index);
     expect(first.get("a").tolist()).toEqual([7]);
   }
+  // Leading dimensions of one are none.
+  const whole = vector();
+  whole.updateAt_(whole.unsqueeze(1).at(1), 1);
+  expect(whole.get("a").tolist()).toEqual([0, 1]);
+});
+
+test("a part of a stack takes no batch with dimensions beyond its own", () => {
+  for (const batch of [
+    [1, 1],
+    [1, 2],
+  ] as const) {
+    const stack = lazyStack([td({ a: ones(2) }, []), td({ a: ones(2) }, [])], 0) as Any;
+    const value = td({ a: zeros(...batch) }, [...batch]);
+    expect(thrown(() => stack.setAt([":-1"], value))).toContain("which differs from the source batch size");
+    expect(stack.get("a").sum().item()).toBe(4);
+  }
 });

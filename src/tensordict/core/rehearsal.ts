@@ -84,8 +84,10 @@ export function rehearseSetAt(t: Tensor, index: unknown, value: unknown): void {
   // A tensor without dimensions is read first: it fills the part.
   if (value instanceof Tensor && value.ndim > 0 && value._storage === t._storage && isBasic(index)) {
     const part = t.at(...((Array.isArray(index) ? index : [index]) as IndexPart[]));
-    if (sameElements(part, value)) return;
-    requireNoPartialOverlap(part, grown(value, part), "copy_");
+    let given = value;
+    while (given.ndim > part.ndim && given._shape[0] === 1) given = given.squeeze(0);
+    if (sameElements(part, given)) return;
+    requireNoPartialOverlap(part, grown(given, part), "copy_");
   }
   standIn(t).setAt(index as number, operandFor(value) as Tensor);
 }

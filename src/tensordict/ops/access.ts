@@ -106,7 +106,7 @@ export function renameKey(td: Td, before: NestedKey, after: NestedKey, safe: boo
 }
 
 /** Whether a path leads into what another one leads to. */
-const isBelow = (path: readonly string[], other: readonly string[]): boolean =>
+export const isBelow = (path: readonly string[], other: readonly string[]): boolean =>
   path.length > other.length && other.every((part, i) => part === path[i]);
 
 /** What is at the bottom of stacks of stacks, each once, however often it stands there. */

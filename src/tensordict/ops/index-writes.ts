@@ -102,11 +102,11 @@ function fromShorter(value: Td, size: Size): Td | null {
 
 /**
  * The collection that is written into a part of the batch: it begins with the batch of that part, or is expanded to it
- * in a lazy stack and where the index is a new dimension alone.
+ * where the index is a new dimension alone. In a lazy stack it has that batch, or is expanded to it.
  */
 function requireIndexed(td: Td, index: Index, parts: Index, value: Td): Td {
   const size = Size.fromList([...indexedSize(td._batchSize, parts)]);
-  if (startsWith(value._batchSize, size)) return value;
+  if (isLazy(td) ? sameSizes(value._batchSize, size) : startsWith(value._batchSize, size)) return value;
   const [first] = index;
   const fresh = index.length === 1 && (first === null || typeof first === "boolean");
   if (fresh && value._batchSize.length <= size.length && !expandsTo(value._batchSize, size)) {

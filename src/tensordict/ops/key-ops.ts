@@ -26,7 +26,7 @@ import {
 } from "../core/state.ts";
 import type { Entry, NestedKey, SizeLike } from "../core/types.ts";
 import { remember, viewOf } from "../core/undo.ts";
-import { deleteEntry, findEntry, hasEntry, hasNoTensors, requireEntry } from "./access.ts";
+import { deleteEntry, findEntry, hasEntry, hasNoTensors, isBelow, requireEntry } from "./access.ts";
 import { setEntry } from "./writes.ts";
 
 /** Options at the end of a list of keys. */
@@ -149,11 +149,14 @@ function replaceEntries(td: Td, entries: ReadonlyMap<string, Entry>): Td {
 /** @torch TensorDict.exclude */
 export function excludeKeys(td: Td, list: readonly (NestedKey | KeyOptions)[]): Td {
   const [keys, options] = withOptions<NestedKey, KeyOptions>(list);
+  const paths = keys.map(keyPath);
   if (options.inplace) {
-    for (const key of keys) if (hasEntry(td, key)) deleteEntry(td, key);
+    // A level that goes whole keeps its entries: others may have it.
+    const whole = (path: readonly string[]) => !paths.some((other) => isBelow(path, other));
+    for (const path of paths.filter(whole)) if (hasEntry(td, path)) deleteEntry(td, path);
     return td;
   }
-  return without(td, keys.map(keyPath));
+  return without(td, paths);
 }
 
 /** A collection without these paths; levels that none of them leads into are shared. */
