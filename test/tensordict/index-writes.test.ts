@@ -118,3 +118,12 @@ test("a part of a stack takes no batch with dimensions beyond its own", () => {
     expect(stack.get("a").sum().item()).toBe(4);
   }
 });
+
+test("an index that reaches no member of a stack is checked as well", () => {
+  const stack = lazyStack([vector(3), vector(3)], 0) as Any;
+  for (const none of [[], "0:0"]) {
+    stack.setAt_("a", 5, [none, 2]);
+    expect(thrown(() => stack.setAt_("a", 5, [none, 3]))).toContain("IndexError");
+  }
+  expect(stack.get("a").sum().item()).toBe(6);
+});

@@ -245,6 +245,9 @@ function planMembers(td: LazyTd, key: string, index: Index, value: unknown, writ
   const parts = normalize(index, rank);
   const split = splitIndex(td, parts);
   if (split.parts.some(({ member }) => !(own[member] instanceof Tensor))) return false;
+  // Where no member is reached, none refuses what the index says of the other dimensions.
+  const shape = [...first._shape.slice(0, td.stackDim), td.members.length, ...first._shape.slice(td.stackDim)];
+  if (split.parts.length === 0) zeros([]).expand(shape).at(tensorIndex(parts));
   const plan = (member: number, inner: Index | null, piece: unknown): void =>
     planPart(td.members[member] as Td, key, own[member] as Tensor, inner ?? [], piece, writes);
   const source = value instanceof Tensor || Array.isArray(value) ? tensor(value) : null;
@@ -254,7 +257,6 @@ function planMembers(td: LazyTd, key: string, index: Index, value: unknown, writ
   }
   // Members of different shapes have no common part: one number for all is possible only.
   if (!tensors.every((t) => sameSizes(t._shape, first._shape))) return false;
-  const shape = [...first._shape.slice(0, td.stackDim), td.members.length, ...first._shape.slice(td.stackDim)];
   const wide = source.expand([...indexedSize(shape, parts)]);
   for (const { member, index: inner, piece } of piecesAt(td, parts, wide)) plan(member, inner, piece);
   return true;
