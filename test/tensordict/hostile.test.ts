@@ -136,7 +136,9 @@ describe("meta.json", () => {
     edit(join(path, "meta.json"), (t) => t.replace('"stack_dim": 2', '"stack_dim": 1'));
     expect([...TensorDict.loadMemmap(path).batchSize]).toEqual([2, 2]);
     edit(join(path, "1", "meta.json"), (t) => t.replace('"shape": [2]', '"shape": [3]'));
-    expect(() => TensorDict.loadMemmap(path)).toThrow("members of a stack have different batch sizes");
+    expect([...TensorDict.loadMemmap(path).batchSize]).toEqual([-1, 2]);
+    edit(join(path, "1", "meta.json"), (t) => t.replace('"shape": [3]', '"shape": [3, 1]'));
+    expect(() => TensorDict.loadMemmap(path)).toThrow("members of a stack have batches of different numbers of dimen");
   });
   test("members of a stack with a tensor here and a value there under one key", () => {
     const values = [arange(2), "text"].map((x) => new TensorDict({ x, y: arange(1) }, []) as unknown as Td);

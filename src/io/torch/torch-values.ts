@@ -85,6 +85,12 @@ function wholes(value: unknown, what: string): number[] {
   return value.map((item) => whole(item, what));
 }
 
+/** A size; in that of a stack -1 stands where its members differ. */
+function sizeOf(value: unknown): Size {
+  const known = Array.isArray(value) ? value.map((n) => (n === -1 ? 0 : n)) : value;
+  return Size.fromList(wholes(known, "size").map((n, dim) => ((value as unknown[])[dim] === -1 ? -1 : n)));
+}
+
 function dtypeOf(value: unknown): DType {
   const name = value instanceof GlobalReference ? value.name : "";
   const dtype = value instanceof GlobalReference ? value.meaning.value : undefined;
@@ -243,7 +249,7 @@ const REBUILD: Record<string, PickleGlobal> = {
   "torch._tensor._rebuild_from_type_v2": { call: describeSubclass },
   "torch.nn.parameter.Parameter": { call: describeParameter, make: describeParameter },
   "torch.nn.parameter.Buffer": {},
-  "torch.Size": { call: ([sizes = []]) => Size.fromList(wholes(sizes, "size")) },
+  "torch.Size": { call: ([sizes = []]) => sizeOf(sizes) },
   "torch.device": { call: describeDevice },
   "torch.serialization._get_layout": { call: layoutOf },
   "tensordict._reductions._make_td": { call: describeCollection },

@@ -125,8 +125,11 @@ export function requireFit(
     const inner = Size.fromList(td._batchSize.filter((_, dim) => dim !== stackDim));
     for (const [i, member] of members.entries()) {
       const path = [...prefix, String(i)];
-      if (!sameSizes(member._batchSize, inner)) throw incompatible(member, path, inner);
-      requireFit(member, done, inner, path);
+      // -1 stands where members differ.
+      const own = member._batchSize;
+      const fits = own.length === inner.length && inner.every((n, dim) => n === -1 || n === own[dim]);
+      if (!fits) throw incompatible(member, path, inner);
+      requireFit(member, done, own, path);
     }
     return;
   }

@@ -178,8 +178,8 @@ export function stackProblem(members: readonly Td[], dim: unknown): string | nul
   const first = members[0];
   if (first === undefined) return "a stack without members";
   const size = first._batchSize;
-  if (!members.every((td) => td._batchSize.length === size.length && startsWith(td._batchSize, size))) {
-    return "members of a stack have different batch sizes";
+  if (!members.every((td) => td._batchSize.length === size.length)) {
+    return "members of a stack have batches of different numbers of dimensions";
   }
   const good = typeof dim === "number" && Number.isInteger(dim) && dim >= 0 && dim <= size.length;
   return good ? null : "stack_dim is not a dimension";

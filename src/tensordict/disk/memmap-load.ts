@@ -14,7 +14,7 @@ import { CPU, type Device, type DeviceLike, toDevice } from "../../tensor/device
 import { ValueError } from "../../tensor/errors.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, Tensor } from "../../tensor/tensor.ts";
-import type { Td } from "../core/state.ts";
+import { isLazy, type Td } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
 import { loadArchive } from "./archive-load.ts";
 import { MemoryMappedTensor } from "./mapped-tensor.ts";
@@ -142,6 +142,10 @@ function given(td: Td, { out }: LoadOptions): Td {
 
 // Levels that are there stay the objects they are; tensors are replaced.
 function loadInto(out: Td, td: Td): Td {
+  if (isLazy(out) && isLazy(td) && out.stackDim === td.stackDim && out.members.length === td.members.length) {
+    for (const [i, member] of out.members.entries()) loadInto(member, td.members[i] as Td);
+    return out;
+  }
   for (const key of [...out._keys()]) if (td._own(key) === undefined) out.del_(key);
   for (const key of td._keys()) {
     const [own, entry] = [out._own(key), td._own(key) as Entry];

@@ -10,7 +10,7 @@ import { Parameter } from "../../nn/parameter.ts";
 import { Float } from "../../tensor/complex.ts";
 import { CPU, Device, META } from "../../tensor/device.ts";
 import { uint8 } from "../../tensor/dtype.ts";
-import { Size } from "../../tensor/size.ts";
+import { Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { fitBatch, requireFit } from "../core/batch.ts";
 import { classByName } from "../core/class-registry.ts";
@@ -72,7 +72,8 @@ function collection(value: unknown, path: string): Td {
 
 function stateOfSaved(state: unknown, path: string): NewState {
   const batchSize = field(state, "_batch_size");
-  if (!(batchSize instanceof Size)) throw new FormatError("a TensorDict without a batch size", path);
+  if (!(batchSize instanceof Size) || batchSize.some((n) => n < 0))
+    throw new FormatError("a TensorDict without a batch size", path);
   const device = field(state, "_device");
   const names = field(state, "_td_dim_names");
   const named = Array.isArray(names) && names.length === batchSize.length;
@@ -111,7 +112,8 @@ function makeStack(className: string, state: unknown, path: string): Td {
   if (problem !== null) throw new FormatError(problem, path);
   if (className === LAZY) return make.lazy(tds, stackDim as number, typeof name === "string" ? name : null);
   const batchSize = Size.fromList([tds.length, ...(tds[0] as Td)._batchSize]);
-  if (!tds.every(isNonTensor) || stackDim !== 0 || batchSize.numel() > MAX_VALUES) {
+  const alike = tds.every((td) => sameSizes(td._batchSize, (tds[0] as Td)._batchSize));
+  if (!alike || !tds.every(isNonTensor) || stackDim !== 0 || batchSize.numel() > MAX_VALUES) {
     throw new FormatError("a stack of values whose members are no values, or too many", path);
   }
   return stackOfValues(tds, { batchSize, device: null, names: null });

@@ -374,11 +374,14 @@ export const MORE: [op: string, maker: Maker][] = [
   ["createNested", (d) => ({ path: freshPath(d) })],
   ["empty", (d) => ({ flag: d.rare(2) })],
   ["splitKeys", (d, _, __, seen) => ({ paths: fewPaths(d, seen), keep: 2 })],
-  // Not beside stacks, whose member it may be: they keep the batch that they had.
+  // Not beside what it may be a member or a level of: that keeps the batch that it had.
   [
     "batchSize",
-    (d, vars, _, seen) =>
-      vars.some((v) => v.c === "lazy") ? null : { dims: d.pick([seen.bs.slice(0, -1), [], [...seen.bs, 2], seen.bs]) },
+    (d, vars, _, seen) => {
+      const own = new Set(storagesOf(seen));
+      const holds = (v: Seen) => v.c === "lazy" || (v !== seen && storagesOf(v).some((s) => own.has(s)));
+      return vars.some(holds) ? null : { dims: d.pick([seen.bs.slice(0, -1), [], [...seen.bs, 2], seen.bs]) };
+    },
   ],
   ["gather", (d, _, __, seen) => ({ dims: [someDim(d, seen.bs.length)] })],
   ["maskedFill", (d) => ({ value: d.below(4) })],
@@ -399,7 +402,15 @@ export const MORE: [op: string, maker: Maker][] = [
   ["sumDim", dim],
   // Not beside stacks, whose member it may be: of members on no device and on one Python refuses most uses.
   ["memmap_", (_, vars, __, seen) => (vars.some((v) => v.c === "lazy" && v !== seen) ? null : {})],
-  ["eqTd", twin],
+  // Python broadcasts what has no batch as it is, but for objects of a class.
+  [
+    "eqTd",
+    (d, vars, on, seen) => {
+      const made = twin(d, vars, on, seen) as { value: { v: number } };
+      const other = vars[made.value.v] as Seen;
+      return hasPoint(seen) !== hasPoint(other) && String(other.bs) !== String(seen.bs) ? null : made;
+    },
+  ],
   ["where", alike],
   [
     "setAtLeaf",
