@@ -1,7 +1,7 @@
 // Runs the tests on one mutant, in a copy of the repository, until one fails.
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative, sep } from "node:path";
 import { findZig, libraryFile, root, ToolError, toolEnv } from "../toolchain.mjs";
 import { applied, type Mutant } from "./mutants.ts";
 
@@ -19,6 +19,8 @@ export type Judge = (m: Mutant) => Promise<Verdict>;
 
 const COPIED = ["src", "generated", "codegen", "bench", "scripts", "docs", "examples", "test"];
 const BUILT = ["zig", "build"];
+/** What other steps of the tests make meanwhile. */
+const MADE = /^(?:docs\/api|build\/(?!lib$|bin$|stamp\.txt$)[^/]+)$/;
 
 /** A copy of what the tests need; packages are linked. One that is kept gets its sources anew, but no library. */
 export function scratch(kept?: string): string {
@@ -26,7 +28,8 @@ export function scratch(kept?: string): string {
   const fresh = !existsSync(join(folder, "zig"));
   for (const name of fresh ? [...COPIED, ...BUILT] : COPIED) {
     rmSync(join(folder, name), { recursive: true, force: true });
-    cpSync(join(root, name), join(folder, name), { recursive: true });
+    const filter = (from: string) => !MADE.test(relative(root, from).replaceAll(sep, "/"));
+    cpSync(join(root, name), join(folder, name), { recursive: true, filter });
   }
   for (const name of ["package.json", "bunfig.toml", "tsconfig.json", "README.md"]) {
     cpSync(join(root, name), join(folder, name));
