@@ -122,7 +122,7 @@ export function getDefaultDtype(): DType {
  * ```
  * @torch torch.set_default_dtype
  */
-export function setDefaultDtype(_dtype: DTypeLike): void {
+export function setDefaultDtype(dtype: DTypeLike): void {
   setDtype(...inOrder<[DTypeLike]>("setDefaultDtype", FUNCTIONS.setDefaultDtype, arguments));
 }
 
@@ -150,6 +150,6 @@ export function setWarningPolicy(next: "once" | "always" | "never"): void {
  * process.listenerCount("warning") >= 0 // true
  * ```
  */
-export function warn(_text: string, _type?: string): void {
+export function warn(text: string, type?: string): void {
   report(...inOrder<[string, string?]>("warn", FUNCTIONS.warn, arguments));
 }
