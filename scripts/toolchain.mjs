@@ -305,12 +305,14 @@ export function zigBuild(zig, prefix, flags, stdio) {
   // Left to itself it has one step at a time under way on two cores.
   const jobs = `-j${availableParallelism() + 1}`;
   const where = ["--build-file", join(root, "zig", "build.zig"), "--prefix", prefix, "--cache-dir", zigCache];
-  return spawnSync(zig, ["build", jobs, ...where, "-Doptimize=ReleaseFast", ...flags], {
+  const result = spawnSync(zig, ["build", jobs, ...where, "-Doptimize=ReleaseFast", ...flags], {
     cwd: root,
     env: toolEnv(),
     stdio,
     encoding: "utf8",
   });
+  if (result.error) throw new ToolError(`cannot start ${zig}: ${result.error.message}`);
+  return result;
 }
 
 /**

@@ -74,21 +74,15 @@ export class SavedParameter {
   ) {}
 }
 
-function whole(value: unknown, what: string): number {
-  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
+function whole(value: unknown, what: string, least = 0): number {
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= least) return value;
   throw new FormatError(`${what} of a tensor is ${String(value)}`);
 }
 
-function wholes(value: unknown, what: string): number[] {
+function wholes(value: unknown, what: string, least = 0): number[] {
   if (!Array.isArray(value) || value.length > MAX_RANK)
     throw new FormatError(`the ${what} of a tensor is no such list`);
-  return value.map((item) => whole(item, what));
-}
-
-/** A size; in that of a stack -1 stands where its members differ. */
-function sizeOf(value: unknown): Size {
-  const known = Array.isArray(value) ? value.map((n) => (n === -1 ? 0 : n)) : value;
-  return Size.fromList(wholes(known, "size").map((n, dim) => ((value as unknown[])[dim] === -1 ? -1 : n)));
+  return value.map((item) => whole(item, what, least));
 }
 
 function dtypeOf(value: unknown): DType {
@@ -249,7 +243,8 @@ const REBUILD: Record<string, PickleGlobal> = {
   "torch._tensor._rebuild_from_type_v2": { call: describeSubclass },
   "torch.nn.parameter.Parameter": { call: describeParameter, make: describeParameter },
   "torch.nn.parameter.Buffer": {},
-  "torch.Size": { call: ([sizes = []]) => sizeOf(sizes) },
+  // In the batch of a stack -1 stands where its members differ.
+  "torch.Size": { call: ([sizes = []]) => Size.fromList(wholes(sizes, "size", -1)) },
   "torch.device": { call: describeDevice },
   "torch.serialization._get_layout": { call: layoutOf },
   "tensordict._reductions._make_td": { call: describeCollection },

@@ -6,7 +6,7 @@ import { RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
 import { plainSizes, Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { typeName } from "../../tensor/type-name.ts";
-import { memberBatch } from "../core/batch.ts";
+import { isMemberBatch, memberBatch } from "../core/batch.ts";
 import { keyPath, pythonString } from "../core/keys.ts";
 import { noNested } from "../core/nested.ts";
 import type { LazyOf } from "../core/path-types.ts";
@@ -123,8 +123,7 @@ function requireMember(lazy: LazyTd, td: unknown): asserts td is Td {
     throw new ValueError(`Devices differ: stack has device=${own ?? "None"}, new value has device=${given ?? "None"}.`);
   }
   const inner = lazy._batchSize.filter((_, dim) => dim !== lazy.stackDim);
-  const fits = td._batchSize.length === inner.length && inner.every((n, dim) => n === -1 || n === td._batchSize[dim]);
-  if (fits) return;
+  if (isMemberBatch(td._batchSize, inner)) return;
   throw new ValueError(
     `Batch sizes in tensordicts differs: stack has batch_size=${first._batchSize}, new_value has ` +
       `batch_size=${td._batchSize}.`,

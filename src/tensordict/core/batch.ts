@@ -46,6 +46,11 @@ export function memberBatch(members: readonly Collection[], strict = false): Siz
   return Size.fromList(common);
 }
 
+/** Whether a member of a stack may have a batch, where its members have `inner`: -1 stands where they differ. */
+export function isMemberBatch(batch: readonly number[], inner: readonly number[]): boolean {
+  return batch.length === inner.length && inner.every((n, dim) => n === -1 || n === batch[dim]);
+}
+
 function incompatible(entry: Entry, path: readonly string[], batchSize: readonly number[]): RuntimeError {
   const what = entry instanceof Tensor ? "Tensor" : isNested(entry) ? "NestedTensor" : "TensorDict";
   return new RuntimeError(
@@ -125,11 +130,8 @@ export function requireFit(
     const inner = Size.fromList(td._batchSize.filter((_, dim) => dim !== stackDim));
     for (const [i, member] of members.entries()) {
       const path = [...prefix, String(i)];
-      // -1 stands where members differ.
-      const own = member._batchSize;
-      const fits = own.length === inner.length && inner.every((n, dim) => n === -1 || n === own[dim]);
-      if (!fits) throw incompatible(member, path, inner);
-      requireFit(member, done, own, path);
+      if (!isMemberBatch(member._batchSize, inner)) throw incompatible(member, path, inner);
+      requireFit(member, done, member._batchSize, path);
     }
     return;
   }

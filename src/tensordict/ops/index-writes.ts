@@ -271,7 +271,7 @@ function sharedKeys(all: readonly Td[]): KeyTree {
   for (const key of all[0]?._keys() ?? []) {
     const entries = all.map((one) => outlineOf(one, key));
     if (entries.includes(undefined)) continue;
-    shared.set(key, sharedKeys(entries.filter((one): one is Td => isBranch(one) && !isNonTensor(one))));
+    shared.set(key, sharedKeys(entries.filter((one): one is Td => isBranch(one))));
   }
   return shared;
 }
@@ -336,7 +336,7 @@ function requireKnown(td: Td, source: unknown): void {
     if (typeof key !== "string") throw badKey(key);
     if (!known.has(key)) throw missingKey(key, td._className, known);
     const own = isBranch(item) || isSource(item) ? levelAt(td, key) : null;
-    if (own !== null && !isNonTensor(own)) requireKnown(own, item);
+    if (own !== null) requireKnown(own, item);
   }
 }
 

@@ -165,7 +165,7 @@ function without(td: Td, paths: readonly (readonly string[])[]): Td {
   return mapEntries(td, (entry, key) => {
     const inside = paths.filter(([first]) => first === key).map(([, ...rest]) => rest);
     if (inside.some((rest) => rest.length === 0)) return undefined;
-    return inside.length > 0 && isBranch(entry) && !isNonTensor(entry) ? without(entry, inside) : entry;
+    return inside.length > 0 && isBranch(entry) ? without(entry, inside) : entry;
   });
 }
 

@@ -26,6 +26,7 @@ import type { Entry, NestedKey } from "../core/types.ts";
 import { isUnbatched } from "../core/unbatched.ts";
 import { deleteEntry, findEntry, hasEntry, hasNoTensors, listEntries, requireEntry } from "./access.ts";
 import { emptyTd, excludeKeys, shallowTree } from "./key-ops.ts";
+import { isBare } from "./update-sources.ts";
 import { allOrNothing, planSet, resolvePath, setEntry, type Writes } from "./writes.ts";
 
 /** Keys that go together: a list, keys with their new names, or a test of a path and its entry. */
@@ -144,7 +145,7 @@ function splitByMember(td: Td, sets: readonly (readonly Renaming[])[], options: 
     for (const [i, piece] of list.slice(0, -1).entries()) {
       const part = parts[i] as Td;
       const taken = own[i]?.some(([, name]) => name[0] === key);
-      if (taken !== true && (reproduceStruct || !isEmptyTree(piece))) setEntry(part, [key], piece);
+      if (taken !== true && (reproduceStruct || !isBare(piece))) setEntry(part, [key], piece);
     }
   }
   return parts;
@@ -171,13 +172,6 @@ function goesBelow(
   (lists[set] as Renaming[]).push([rest, inner]);
   nested.set(name, lists);
   return true;
-}
-
-/** Whether a tree has no entries but levels. */
-function isEmptyTree(td: Td): boolean {
-  const stack = stackOf(td);
-  if (stack !== null) return stack.members.every(isEmptyTree);
-  return [...outlinesOf(td)].every(([, entry]) => isBranch(entry) && !isNonTensor(entry) && isEmptyTree(entry));
 }
 
 /** Without the values that `empty` keeps. */

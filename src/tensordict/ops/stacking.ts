@@ -290,7 +290,7 @@ function stackedState(list: readonly Td[], dim: number): NewState {
   const first = list[0] as Td;
   return {
     batchSize: insertDim(first._batchSize, dim, list.length),
-    device: (list[0] as Td)._device,
+    device: first._device,
     names: insertName(first._names, dim),
   };
 }
