@@ -160,8 +160,9 @@ const gpu_families = [_][]const u8{
     "range",
 };
 
-/// Those that are loaded on GPUs from capability 8.0 on only.
-const newer_families = [_][]const u8{"tensor_core"};
+/// Those of one generation: from capability 8.0 on, and of 9.0 alone.
+const newer_families = [_][]const u8{ "tensor_core", "tensor_group" };
+const newer_models = [_]*const std.Target.Cpu.Model{ &std.Target.nvptx.cpu.sm_80, &std.Target.nvptx.cpu.sm_90a };
 
 /// GPU kernels from the bodies of the CPU kernels, each family packed as a file that the library holds: `zig build ptx`
 /// also installs their texts, share/ptx/<family>.ptx. Code for the oldest GPU that is served runs on all newer ones, as
@@ -175,8 +176,8 @@ fn add_ptx(b: *std.Build, archive: *std.Build.Module, wanted: bool, compression:
     names.addOption([]const []const u8, "families", families_of_ptx);
     archive.addOptions("ptx", names);
     for (families_of_ptx, 0..) |family, i| {
-        const newer = i >= gpu_families.len;
-        const model = if (newer) &std.Target.nvptx.cpu.sm_80 else &std.Target.nvptx.cpu.sm_75;
+        const models = std.Target.nvptx.cpu;
+        const model = if (i < gpu_families.len) &models.sm_75 else newer_models[i - gpu_families.len];
         const text = ptx_of(b, bun.?, family, model);
         step.dependOn(&b.addInstallFileWithDir(text, .prefix, b.fmt("share/ptx/{s}.ptx", .{family})).step);
         const pack = b.addSystemCommand(&.{bun.?});

@@ -111,7 +111,7 @@ export async function assemble(ptxas: string, file: string, target: Target): Pro
   const kept = join(folder, `${family}-${target}-${digest.slice(0, 16)}.json`);
   if (existsSync(kept)) return JSON.parse(readFileSync(kept, "utf8")) as Assembled;
   const cubin = join(folder, `${family}-${target}.${process.pid}.cubin`);
-  const words = [ptxas, "-v", `-arch=${target}`, "-o", cubin, file];
+  const words = [ptxas, "-v", `-arch=${target}${headOf(file).exact ? "a" : ""}`, "-o", cubin, file];
   const child = Bun.spawn(words, { cwd: root, stdout: "ignore", stderr: "pipe" });
   const text = await new Response(child.stderr).text();
   if ((await child.exited) !== 0) throw new ToolError(`ptxas refuses ${family} for ${target}:\n${text.slice(0, 2000)}`);
@@ -127,15 +127,22 @@ export async function assemble(ptxas: string, file: string, target: Target): Pro
   return result;
 }
 
-/** The targets that a family is made for: its own, and those after it. */
-function targetsOf(file: string): readonly Target[] {
-  const oldest = Number(/^\.target sm_(\d+)/m.exec(readFileSync(file, "utf8"))?.[1]);
-  return TARGETS.filter((target) => Number(target.slice(3)) >= oldest);
+/** The generation that a family is made for, and whether it is for that one alone. */
+function headOf(file: string): { oldest: number; exact: boolean } {
+  const [, digits, letter] = /^\.target sm_(\d+)(a?)/m.exec(readFileSync(file, "utf8")) ?? [];
+  return { oldest: Number(digits), exact: letter === "a" };
 }
 
-/** All families for all targets, or for some of them, two at a time. */
+/** The targets that a family is made for: its own, and those after it that can run it. */
+function targetsOf(file: string): readonly Target[] {
+  const { oldest, exact } = headOf(file);
+  const of = (target: Target) => Number(target.slice(3));
+  return TARGETS.filter((target) => of(target) === oldest || (of(target) > oldest && !exact));
+}
+
+/** All families for all targets, or for some of them, two at a time; those for one generation alone always. */
 export async function assembleAll(ptxas: string, wanted: readonly Target[] = TARGETS): Promise<Assembled[]> {
-  const targets = (file: string) => targetsOf(file).filter((target) => wanted.includes(target));
+  const targets = (file: string) => targetsOf(file).filter((target) => wanted.includes(target) || headOf(file).exact);
   const jobs = ptxFiles().flatMap((file) => targets(file).map((target) => ({ file, target })));
   const results: Assembled[] = [];
   const work = async () => {

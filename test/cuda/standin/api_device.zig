@@ -78,7 +78,12 @@ export fn cuDeviceTotalMem_v2(bytes: ?*usize, device: c_int) c_int {
 }
 
 pub const max_shared = 48 << 10;
-pub const max_shared_opted = 163 << 10;
+
+/// What a block may be given when its kernel asks for it, on devices of the generations 7.5, 8.0 and 9.0.
+pub fn max_shared_opted() u32 {
+    const capability = settings.current.capability;
+    return if (capability < 80) 64 << 10 else if (capability < 90) 163 << 10 else 227 << 10;
+}
 
 /// Attributes by the driver's numbers; those that are not here are 0.
 fn attribute_value(attribute: c_int) c_int {
@@ -102,8 +107,8 @@ fn attribute_value(attribute: c_int) c_int {
         40 => 2,
         75 => @intCast(settings.current.capability / 10),
         76 => @intCast(settings.current.capability % 10),
-        81 => max_shared_opted + 1024,
-        97 => max_shared_opted,
+        81 => @intCast(max_shared_opted() + 1024),
+        97 => @intCast(max_shared_opted()),
         106 => 32,
         111 => 1024,
         else => 0,

@@ -54,7 +54,7 @@ export fn cuFuncSetAttribute(function: ?*anyopaque, attribute: c_int, value: c_i
     const f = function_of(function) orelse return Code.invalid_handle;
     switch (attribute) {
         8 => {
-            const room = api_device.max_shared_opted - @as(i64, f.kernel.shared_bytes);
+            const room = api_device.max_shared_opted() - @as(i64, f.kernel.shared_bytes);
             if (value < 0 or value > room) return Code.invalid_value;
             f.max_dynamic = @intCast(value);
         },
@@ -80,7 +80,7 @@ export fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
     if (threads <= 0) return Code.invalid_value;
     const n: u64 = @intCast(threads);
     const shared = f.kernel.shared_bytes + dynamic;
-    const by_shared = if (shared == 0) 32 else (api_device.max_shared_opted + 1024) / (shared + 1024);
+    const by_shared = if (shared == 0) 32 else (api_device.max_shared_opted() + 1024) / (shared + 1024);
     const by_threads = 2048 / std.mem.alignForward(u64, n, machine.lanes);
     to.* = if (n > f.kernel.max_threads) 0 else @intCast(@min(32, @min(by_shared, by_threads)));
     return 0;

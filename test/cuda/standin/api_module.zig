@@ -141,8 +141,9 @@ fn fill(m: *Loaded, image: []const u8) c_int {
         report.say("PTX {d}.{d} is newer than this driver", .{ m.parsed.version / 10, m.parsed.version % 10 });
         return Code.unsupported_ptx;
     }
-    if (m.parsed.target > settings.current.capability) {
-        report.say("PTX for sm_{d} on a device of sm_{d}", .{ m.parsed.target, settings.current.capability });
+    const capability = settings.current.capability;
+    if (m.parsed.target > capability or (m.parsed.is_exact and m.parsed.target != capability)) {
+        report.say("PTX for sm_{d} on a device of sm_{d}", .{ m.parsed.target, capability });
         return Code.no_binary;
     }
     place_variables(m) catch |e| return refused(m, e);

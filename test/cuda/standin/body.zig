@@ -62,7 +62,9 @@ fn statement(d: *Decoder, c: *Cursor) Error!void {
         _ = d.scopes.pop();
         return;
     }
-    if (t.kind == .word and c.i < c.list.len and c.peek().is(":")) {
+    // A suffix may hold two colons.
+    const scoped = c.i + 1 < c.list.len and c.list[c.i + 1].is(":");
+    if (t.kind == .word and c.i < c.list.len and c.peek().is(":") and !scoped) {
         c.i += 1;
         if (c.i < c.list.len and c.peek().is(".branchtargets")) return targets(d, c, t);
         return d.label(t.text);

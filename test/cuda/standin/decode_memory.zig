@@ -3,6 +3,7 @@ const std = @import("std");
 const access = @import("access.zig");
 const async_copies = @import("ops_async.zig");
 const atomics = @import("ops_atomic.zig");
+const groups = @import("ops_warpgroup.zig");
 const machine = @import("machine.zig");
 const memory_ops = @import("ops_memory.zig");
 const operands = @import("operands.zig");
@@ -190,10 +191,11 @@ pub fn reduction(i: *Instruction) Error!void {
 }
 
 pub fn fence(i: *Instruction) Error!void {
-    i.skip_any(&.{ "sc", "acq_rel", "acquire", "release", "gl", "proxy", "alias", "async" });
+    const shows = i.has("proxy") and i.has("async");
+    i.skip_any(&.{ "sc", "acq_rel", "acquire", "release", "gl", "alias", "shared::cta", "shared" });
     i.skip_any(&scopes);
     try i.check(0);
-    try i.emit(.{ .run = &atomics.fence });
+    try i.emit(.{ .run = if (shows) &groups.show else &atomics.fence });
 }
 
 /// Says where the next accesses will be; nothing depends on it.

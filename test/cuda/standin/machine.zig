@@ -128,6 +128,7 @@ pub const Warp = struct {
     seen: [16]memory.Range = @splat(.{}),
     copies: std.ArrayList(@import("ops_async.zig").Copy) = .empty,
     copy_groups: [lanes]u32 = @splat(0),
+    products: @import("ops_warpgroup.zig").Products = .{},
 
     pub inline fn vec(w: *Warp, comptime T: type, at: u32) *align(64) Vec(T) {
         return @ptrCast(@alignCast(w.file + at));

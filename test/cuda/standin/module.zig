@@ -39,6 +39,8 @@ pub const Module = struct {
     source: []const u8,
     version: u32 = 0,
     target: u32 = 0,
+    /// For devices of the target alone, as the letter `a` says.
+    is_exact: bool = false,
     variables: std.StringArrayHashMapUnmanaged(Variable) = .empty,
     functions: std.StringArrayHashMapUnmanaged(Function) = .empty,
     problem: []const u8 = "",
@@ -130,6 +132,7 @@ fn top(c: *Cursor) Error!void {
         const name = try c.word();
         if (!std.mem.startsWith(u8, name, "sm_")) return c.refuse("target '{s}'", .{name});
         const digits = std.mem.trimEnd(u8, name[3..], "af");
+        m.is_exact = std.mem.endsWith(u8, name, "a");
         m.target = std.fmt.parseInt(u32, digits, 10) catch return c.refuse("target '{s}'", .{name});
         while (c.take(",")) _ = try c.word();
     } else if (t.is(".address_size")) {

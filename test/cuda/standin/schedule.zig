@@ -177,7 +177,10 @@ const Room = struct {
     }
 
     fn free(room: *Room) void {
-        for (room.block.warps) |*w| async_copies.release(w);
+        for (room.block.warps) |*w| {
+            async_copies.release(w);
+            w.products.release();
+        }
         gpa.free(room.bytes);
     }
 
@@ -296,7 +299,10 @@ fn work(launch: *Launch, place: ?*Room) void {
         for (first..@min(first + chunk, total)) |n| {
             start_block(b, n);
             run_block(b);
-            for (b.warps) |*w| async_copies.drop(w);
+            for (b.warps) |*w| {
+                async_copies.drop(w);
+                w.products.drop();
+            }
             if (launch.stopped.load(.monotonic)) break;
         }
     }

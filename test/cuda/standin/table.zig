@@ -2,6 +2,7 @@
 const std = @import("std");
 const arithmetic = @import("decode_arithmetic.zig");
 const flow = @import("decode_flow.zig");
+const group = @import("decode_warpgroup.zig");
 const mem = @import("decode_memory.zig");
 const moves = @import("decode_moves.zig");
 const modules = @import("module.zig");
@@ -87,6 +88,7 @@ const known = std.StaticStringMap(Decode).initComptime(.{
     .{ "redux", &flow.reduce },
     .{ "ldmatrix", &flow.load_matrix },
     .{ "mma", &flow.multiply_matrices },
+    .{ "wgmma", &group.decode },
 });
 
 pub fn decode(i: *Instruction) modules.Error!void {

@@ -18,6 +18,8 @@ pub const Device = struct {
     multiprocessors: u32,
     /// 80 for 8.0.
     capability: u32,
+    /// Whether the driver reads PTX 8.0, which kernels for one kind of device are written in.
+    is_recent: bool,
 };
 
 var devices: [max_devices]Device = undefined;
@@ -59,7 +61,7 @@ fn retain(index: u32) Failure!void {
     defer opening.unlock();
     if (ready[index].load(.acquire)) return;
     const q = driver.queries() orelse return fail(abi.CudaStatus.not_open);
-    var d: Device = .{ .index = index, .handle = 0, .context = null, .multiprocessors = 1, .capability = 0 };
+    var d: Device = .{ .index = index, .handle = 0, .context = null, .multiprocessors = 1, .capability = 0, .is_recent = false };
     try check(q.DeviceGet(&d.handle, @intCast(index)));
     try check(q.DevicePrimaryCtxRetain(&d.context, d.handle));
     var count: c_int = 1;
@@ -69,6 +71,9 @@ fn retain(index: u32) Failure!void {
     try check(q.DeviceGetAttribute(&numbers[0], attribute_major, d.handle));
     try check(q.DeviceGetAttribute(&numbers[1], attribute_minor, d.handle));
     d.capability = @intCast(@max(0, numbers[0] * 10 + numbers[1]));
+    var version: c_int = 0;
+    try check(q.DriverGetVersion(&version));
+    d.is_recent = version >= 12000;
     devices[index] = d;
     ready[index].store(true, .release);
 }

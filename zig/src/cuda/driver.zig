@@ -70,6 +70,7 @@ pub const Work = struct {
     ) callconv(.c) Result,
     ModuleUnload: *const fn (module: Module) callconv(.c) Result,
     ModuleGetFunction: *const fn (function: *Function, module: Module, name: [*:0]const u8) callconv(.c) Result,
+    FuncSetAttribute: *const fn (function: Function, attribute: c_int, value: c_int) callconv(.c) Result,
     LaunchKernel: *const fn (
         function: Function,
         grid_x: c_uint,

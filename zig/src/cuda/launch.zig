@@ -44,12 +44,24 @@ pub const Call = struct {
         threads: u32,
         args: anytype,
     ) Failure!void {
+        return c.start_with(kernel, blocks, threads, 0, args);
+    }
+
+    /// The same, with so many bytes of shared memory beside what the kernel has itself.
+    pub fn start_with(
+        c: *const Call,
+        kernel: driver.Function,
+        blocks: [3]u64,
+        threads: u32,
+        shared: u32,
+        args: anytype,
+    ) Failure!void {
         const cu = try context.functions();
         const list = [_]?*const anyopaque{args};
         const x: c_uint = @intCast(blocks[0]);
         const y: c_uint = @intCast(blocks[1]);
         const z: c_uint = @intCast(blocks[2]);
-        try context.check(cu.LaunchKernel(kernel, x, y, z, threads, 1, 1, 0, c.stream, &list, null));
+        try context.check(cu.LaunchKernel(kernel, x, y, z, threads, 1, 1, shared, c.stream, &list, null));
     }
 
     /// What this call's kernels left at an address, once they are done. What a kernel found wrong comes first.

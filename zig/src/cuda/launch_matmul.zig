@@ -120,6 +120,7 @@ const Way = struct {
     columns: u64,
     factor: args.Reads,
     result: u32,
+    shared: u32 = 0,
 
     fn of(call: *const Call, p: *const Problem, bytes: u32) Failure!Way {
         const processors: u64 = call.device.multiprocessors;
@@ -132,6 +133,7 @@ const Way = struct {
             .result = 1,
         };
         if (tensor.kind_of(call.device, p.dtype)) |kind| {
+            if (try of_groups(call, p, kind)) |way| return way;
             const big = suits(p, args.tensor_sides[0], processors);
             const side = args.tensor_sides[@intFromBool(!big)];
             return .{
@@ -151,6 +153,27 @@ const Way = struct {
             .columns = ceil(p.n, shape.side()),
             .factor = .{ .wide = shape.wide, .depth = shape.depth() },
             .result = shape.wide,
+        };
+    }
+
+    /// Groups of warps multiply faster than anything else, where their tiles keep most processors at work.
+    fn of_groups(call: *const Call, p: *const Problem, kind: args.Kind) Failure!?Way {
+        const Group = args.Group;
+        if (!tensor.has_groups(call.device, kind)) return null;
+        const rows = ceil(p.m, Group.rows);
+        const columns = ceil(p.n, Group.columns);
+        if (p.m <= Group.rows / 2 or p.n <= Group.columns / 2) return null;
+        if (2 * rows * columns * p.batch < call.device.multiprocessors) return null;
+        const a = factor(p, Problem.a, 1, Group.reads);
+        const b = factor(p, Problem.b, 2, Group.reads);
+        if (a.whole == 0 or b.whole == 0) return null;
+        return .{
+            .function = try tensor.group_function(call.device.index, kind, a.along, b.along),
+            .rows = rows,
+            .columns = columns,
+            .factor = Group.reads,
+            .result = 4,
+            .shared = Group.shared_bytes,
         };
     }
 
@@ -184,8 +207,9 @@ fn one(call: *const Call, p: *const Problem) Failure!void {
     };
     const blocks = way.rows * way.columns;
     const splits = splits_of(p, blocks * p.batch, call.device.multiprocessors, bytes);
-    if (splits == 1) return call.start_grid(way.function, .{ blocks, 1, p.batch }, args.threads, &a);
-    try in_parts(call, p, &a, way.function, .{ blocks, splits, bytes });
+    const grid = [3]u64{ blocks, 1, p.batch };
+    if (splits == 1) return call.start_with(way.function, grid, args.threads, way.shared, &a);
+    try in_parts(call, p, &a, &way, .{ splits, bytes });
 }
 
 /// A long sum in few tiles is shared by several blocks.
@@ -222,10 +246,11 @@ fn in_parts(
     call: *const Call,
     p: *const Problem,
     whole: *const Product,
-    function: driver.Function,
-    counts: [3]u64,
+    way: *const Way,
+    counts: [2]u64,
 ) Failure!void {
-    const blocks, const wanted, const bytes = counts;
+    const wanted, const bytes = counts;
+    const blocks = way.rows * way.columns;
     // Whole pieces of any dtype in each part.
     const each_part = std.mem.alignForward(u64, ceil(p.k, wanted), 16);
     const splits = ceil(p.k, each_part);
@@ -249,7 +274,7 @@ fn in_parts(
     };
     a.starts = 0;
     a.alpha = number(p.compute, .{ 1, 0 });
-    try call.start_grid(function, .{ blocks, 1, p.batch * splits }, args.threads, &a);
+    try call.start_with(way.function, .{ blocks, 1, p.batch * splits }, args.threads, way.shared, &a);
     var sum = whole.*;
     sum.splits = a.splits;
     sum.a = .{

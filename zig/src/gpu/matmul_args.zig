@@ -104,3 +104,21 @@ pub const Kind = enum {
 
 /// Rows and columns of a block's part of the result.
 pub const tensor_sides = [2]u32{ 128, 64 };
+
+/// The tiles of GPUs of capability 9.0, whose units read shared memory themselves.
+pub const Group = struct {
+    pub const kinds = [_]Kind{ .bfloat16, .float16 };
+    pub const rows = 128;
+    pub const columns = 256;
+    pub const reads: Reads = .{ .wide = 8, .depth = 64 };
+    /// Slices in shared memory.
+    pub const stages = 4;
+    pub const shared_bytes = stages * (rows + columns) * reads.depth * 2;
+
+    /// Kernels by how the left and the right factor lie, inwards or outwards: their letters.
+    pub const variants = [_][]const u8{ "ii", "io", "oi", "oo" };
+
+    pub fn variant(a: Along, b: Along) usize {
+        return @intFromEnum(a) * 2 + @intFromEnum(b);
+    }
+};

@@ -1,0 +1,90 @@
+// Products of 16-bit floats by groups of warps, as GPUs of capability 9.0 have them, emulated by the stand-in driver.
+// Factors are small whole numbers: sums are exact in any order, and results rounded once.
+import { describe, expect, test } from "bun:test";
+import { buildStandin } from "../../scripts/standin.ts";
+import { evaluate } from "../ffi/child.ts";
+import { available } from "./standin-driver.ts";
+
+const hopper = available
+  ? { ZENSOR_LIBCUDA: buildStandin(), ZENSOR_STANDIN: "capability=90,version=12000,race_faults=1" }
+  : {};
+
+/** Small whole numbers, and the two products, of which one is made on the device. */
+const begin = `
+  const g = new z.Generator().manualSeed(7);
+  const whole = (dtype, ...shape) => z.randint(-4, 5, shape, { generator: g }).to(dtype);
+  const across = (t) => t.mT.contiguous().mT;
+  const wrong = [];
+  const compare = (name, made, wanted) => { if (!z.equal(made.cpu(), wanted)) wrong.push(name); };
+`;
+
+const run = (body: string, env: Record<string, string> = hopper): unknown =>
+  evaluate(`${begin} ${body} console.log(JSON.stringify(wrong));`, env);
+
+describe.if(available)("products by groups of warps", () => {
+  test("of factors that lie in either direction, with edges of all kinds", () => {
+    const body = `
+      for (const dtype of ["bfloat16", "float16"]) {
+        // Batches, rows, columns, terms: tiles have 128 by 256 and take 64 terms at a time.
+        for (const [batch, m, n, k] of [[1, 264, 1544, 8], [17, 72, 136, 264]]) {
+          const [a, b] = [whole(dtype, batch, m, k), whole(dtype, batch, k, n)];
+          const wanted = a.float().bmm(b.float()).to(dtype);
+          for (const [i, left] of [a, across(a)].entries()) for (const [j, right] of [b, across(b)].entries()) {
+            compare([dtype, batch, m, n, k, i, j].join(" "), left.to("cuda").bmm(right.to("cuda")), wanted);
+          }
+        }
+      }`;
+    expect(run(body)).toEqual([]);
+  }, 60_000);
+
+  test("with long sums in parts, what is added, and results that lie otherwise", () => {
+    const body = `
+      for (const dtype of ["bfloat16", "float16"]) {
+        const [long, wide] = [whole(dtype, 640, 776), whole(dtype, 776, 776)];
+        compare("parts", long.to("cuda").mm(wide.to("cuda")), long.float().mm(wide.float()).to(dtype));
+        const [a, b] = [whole(dtype, 640, 24), whole(dtype, 24, 776)];
+        const [product, l, r] = [a.float().mm(b.float()), a.to("cuda"), b.to("cuda")];
+        const [matrix, bias] = [whole(dtype, 640, 776), whole(dtype, 776)];
+        const factors = { alpha: 2, beta: -3 };
+        const sum = z.addmm(matrix.to("cuda"), l, r, factors);
+        compare("a matrix", sum, product.mul(2).sub(matrix.float().mul(3)).to(dtype));
+        compare("a bias", z.addmm(bias.to("cuda"), l, r), product.add(bias.float()).to(dtype));
+        const into = z.zeros([776, 640], { dtype, device: "cuda" });
+        z.mm(l, r, { out: into.t() });
+        compare("columns", into.t(), product.to(dtype));
+        const apart = z.zeros([640, 776, 2], { dtype, device: "cuda" }).select(2, 1);
+        z.mm(l, r, { out: apart });
+        compare("gaps", apart, product.to(dtype));
+        // Pieces of 16 bytes do not begin here: other tiles do it.
+        compare("no pieces", l.slice(1, 1).mm(r.slice(0, 1)), a.slice(1, 1).float().mm(b.slice(0, 1).float()).to(dtype));
+      }`;
+    expect(run(body)).toEqual([]);
+  }, 60_000);
+
+  /** The kernel of a product, which the stand-in names when its launch fails as it was asked to. */
+  const kernel = (settings: string, dtype: string, turned: boolean) => {
+    const body = `
+      const [a, b] = [whole("${dtype}", 640, 64), whole("${dtype}", 64, 1024)].map((t) => t.to("cuda"));
+      z.cuda.synchronize();
+      const [left, right] = ${turned ? "[across(a), across(b)]" : "[a, b]"};
+      control("fail_launch", 1);
+      try { left.mm(right).cpu(); } catch {}
+      wrong.push(/launch of (\\w+) fails/.exec(report())?.[1]);`;
+    return run(`const { control, report } = await import("${import.meta.dir}/standin-driver.ts"); ${body}`, {
+      ...hopper,
+      ZENSOR_STANDIN: settings,
+    });
+  };
+
+  test("are chosen by device, driver and dtype", () => {
+    expect(kernel("capability=90,version=12000", "bfloat16", false)).toEqual(["tensor_group_bfloat16_io"]);
+    expect(kernel("capability=90,version=12000", "float16", true)).toEqual(["tensor_group_float16_oi"]);
+    for (const settings of [
+      "capability=89,version=12080",
+      "capability=100,version=12080",
+      "capability=90,version=11080",
+    ]) {
+      expect(kernel(settings, "bfloat16", false)).toEqual(["tensor_core_bfloat16_large"]);
+    }
+  }, 60_000);
+});

@@ -1,0 +1,179 @@
+//! Products by the matrix units of GPUs of capability 9.0, of 16-bit floats: sums in f32, rounded once. There the units
+//! reach their full rate only with factors that they read from shared memory themselves. Two groups of four warps have
+//! 64 rows each of a tile of 128 by 256. Slices of 64 terms come by asynchronous copies of 16 bytes. Of four slices in
+//! shared memory one is multiplied while another may still be, and two are on their way: one barrier a slice is enough,
+//! and the units find the next products queued.
+const std = @import("std");
+const args = @import("matmul_args.zig");
+const export_kernel = @import("pointwise.zig").export_kernel;
+const matmul = @import("matmul.zig");
+const elements = @import("matmul_elements.zig");
+const moved = elements.moved;
+const thread = @import("thread.zig");
+const warp = @import("warp_matrix.zig");
+const group = @import("warp_group.zig");
+
+const Along = args.Along;
+const Product = args.Product;
+const Group = args.Group;
+
+const groups = 2;
+const depth = Group.reads.depth;
+const wide = Group.reads.wide;
+const a_bytes = Group.rows * group.row_bytes;
+const b_bytes = Group.columns * group.row_bytes;
+const slice_bytes = a_bytes + b_bytes;
+/// Of 64 elements across the sum with all terms of a slice.
+const deep = depth * group.row_bytes;
+/// Lines of shared memory that the threads of a block fill at once.
+const lines = args.threads / 8;
+
+/// A row of results in shared memory, as far apart as makes no conflicts.
+const staged_row = Group.columns + 8;
+
+comptime {
+    std.debug.assert(Group.rows == groups * group.rows and Group.columns == group.columns);
+    std.debug.assert(args.threads == groups * 4 * thread.warp);
+    std.debug.assert(slice_bytes * Group.stages == Group.shared_bytes);
+    std.debug.assert(groups * 4 * 16 * staged_row * 4 <= Group.shared_bytes);
+    std.debug.assert(wide * 8 == depth and depth * 2 == group.row_bytes);
+}
+
+/// As many bytes as the launch says.
+extern var group_shared: [0]u8 align(1024) addrspace(.shared);
+
+/// Brings a thread's pieces of a factor: one of every 32 lines.
+fn Carrier(comptime along: Along, comptime side: u32) type {
+    const pieces = side / lines;
+    return struct {
+        const Self = @This();
+
+        at: u64,
+        left: i32,
+        k: i32,
+        to: u32,
+
+        inline fn of(f: *const args.Factor, first: u32, count: u32, batch: u32, term: u32) Self {
+            const line = thread.index() / 8;
+            const across = thread.index() % 8 * wide;
+            const outer = if (along == .inner) line else across;
+            const inner = if (along == .inner) across else line;
+            const start = moved(moved(f.data, f.batch, batch), f.outer, first + outer);
+            return .{
+                .at = moved(start, f.inner, term + inner),
+                .left = @as(i32, @intCast(count)) - @as(i32, @intCast(first + outer)),
+                .k = @intCast(inner),
+                .to = group.piece(line, thread.index() % 8),
+            };
+        }
+
+        /// Starts the copies of the next slice, of whose terms `k` are left; zeros where the factor ends.
+        inline fn fetch(s: *Self, f: *const args.Factor, to: u32, k: i32) void {
+            inline for (0..pieces) |u| {
+                const outer: u32 = if (along == .inner) u * lines else u * lines / depth * depth;
+                const inner: u32 = if (along == .inner) 0 else u * lines % depth;
+                const terms = k - s.k - @as(i32, inner);
+                const left = s.left - @as(i32, outer);
+                const some = if (along == .inner) (if (left > 0) terms else 0) else (if (terms > 0) left else 0);
+                const count: u32 = @intCast(@max(0, @min(some, wide)));
+                const from = moved(moved(s.at, f.outer, outer), f.inner, inner);
+                const place = to + s.to + @as(u32, u) * lines * group.row_bytes;
+                warp.copy_async(place, if (count > 0) from else f.data, count * 2);
+            }
+            s.at +%= @bitCast(f.ahead);
+        }
+    };
+}
+
+fn Tiles(comptime kind: args.Kind, comptime la: Along, comptime lb: Along) type {
+    return struct {
+        inline fn multiply(at: u32, which: u32) void {
+            const a = group.factor(at + which * group.rows * group.row_bytes, deep);
+            const b = group.factor(at + a_bytes, deep);
+            inline for (0..depth / group.terms) |step| {
+                const k = step * group.terms;
+                group.multiply_add(kind, la, lb, group.after(a, la, k), group.after(b, lb, k));
+            }
+        }
+
+        fn run(a: *const Product) callconv(.kernel) void {
+            @setEvalBranchQuota(100_000);
+            const spot: matmul.Spot = .of(a, thread.block());
+            const z = thread.block_z();
+            const batch = z / a.splits;
+            const first = z % a.splits * a.k_each;
+            var left: i32 = @intCast(@min(a.k_each, a.k - first));
+            var from_a: Carrier(la, Group.rows) = .of(&a.a, spot.row * Group.rows, a.m, batch, first);
+            var from_b: Carrier(lb, Group.columns) = .of(&a.b, spot.column * Group.columns, a.n, batch, first);
+            const base = warp.address(&group_shared);
+            const which = thread.index() / (4 * thread.warp);
+            group.declare();
+            var ahead = left;
+            inline for (0..Group.stages - 2) |s| {
+                const to = base + @as(u32, s) * slice_bytes;
+                from_a.fetch(&a.a, to, ahead);
+                from_b.fetch(&a.b, to + a_bytes, ahead);
+                warp.commit();
+                ahead -= depth;
+            }
+            var now: u32 = 0;
+            while (left > 0) : (left -= depth) {
+                warp.wait(Group.stages - 3);
+                group.show();
+                thread.barrier();
+                group.begin();
+                multiply(base + now * slice_bytes, which);
+                group.commit();
+                if (ahead > 0) {
+                    const to = base + (now + Group.stages - 2) % Group.stages * slice_bytes;
+                    from_a.fetch(&a.a, to, ahead);
+                    from_b.fetch(&a.b, to + a_bytes, ahead);
+                }
+                warp.commit();
+                ahead -= depth;
+                group.wait(1);
+                now = (now + 1) % Group.stages;
+            }
+            group.wait(0);
+            thread.barrier();
+            finish(a, spot);
+        }
+
+        /// Through shared memory, so that neighbouring lanes write neighbours: a warp has 16 rows of its own.
+        inline fn finish(a: *const Product, spot: matmul.Spot) void {
+            const w = thread.index() / thread.warp;
+            const lane = thread.lane();
+            const staged: *addrspace(.shared) [groups * 4][16][staged_row]f32 = @ptrCast(&group_shared);
+            const mine = &staged[w];
+            inline for (0..group.columns / 8) |j| {
+                inline for (0..2) |lower| {
+                    const to = &mine[lane / 4 + @as(u32, lower) * 8][j * 8 + lane % 4 * 2];
+                    const first = j * 4 + lower * 2;
+                    const pair = @Vector(2, f32){ group.sum(first), group.sum(first + 1) };
+                    @as(*addrspace(.shared) @Vector(2, f32), @ptrCast(@alignCast(to))).* = pair;
+                }
+            }
+            thread.meet();
+            const in_row = Group.columns / 4;
+            for (0..16 * in_row / thread.warp) |u| {
+                const v = lane + @as(u32, @intCast(u)) * thread.warp;
+                const r = v / in_row;
+                const q = v % in_row * 4;
+                const row = spot.row * Group.rows + w * 16 + r;
+                const column = spot.column * Group.columns + q;
+                if (row >= a.m or column >= a.n) continue;
+                const from: *addrspace(.shared) const @Vector(4, f32) = @ptrCast(@alignCast(&mine[r][q]));
+                elements.Output(.f32, 4).write(a, from.*, row, column, thread.block_z());
+            }
+        }
+    };
+}
+
+pub fn exports() void {
+    for (Group.kinds) |kind| {
+        for (std.enums.values(Along)) |la| for (std.enums.values(Along)) |lb| {
+            const variant = Group.variants[Group.variant(la, lb)];
+            export_kernel(&Tiles(kind, la, lb).run, "tensor_group_" ++ @tagName(kind) ++ "_" ++ variant, Product);
+        };
+    }
+}
