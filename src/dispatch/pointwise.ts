@@ -86,9 +86,10 @@ export function unary(p: Pointwise, a: Tensor, out?: Tensor, inplace = false): T
       }
       return r;
     }
-  } else if (out === a && inplace && k.fast !== null && plain(a, k) && a._numel > 0) {
+  } else if (out === a && inplace && k.fast !== null && plain(a, k) && hasWork(a)) {
     const compute = p.rule.compute(a.dtype);
-    if (compute === a.dtype && p.rule.result(compute) === a.dtype && a._storage.device === CPU) {
+    if (compute === a.dtype && p.rule.result(compute) === a.dtype) {
+      if (a._storage.device !== CPU) return throughFrame(p, a, a);
       const status = k.fast(a.dtype.compute, a._address(), a._address(), a._numel);
       if (status !== 0) throwStatus(status, p.name, k.path, compute.scalarType);
       return a;
@@ -104,10 +105,16 @@ function alone(p: Pointwise, a: Tensor): Tensor | null {
   const d = a.dtype;
   if (p.rule.compute(d) !== d || refused(p, d) || a._shape.length === 4) return null;
   const r = emptyLike(a, p.rule.result(d));
-  if (!hasWork(r)) return r;
-  frame.begin(2, d.compute);
+  return hasWork(r) ? throughFrame(p, r, a) : r;
+}
+
+/** Computes `r` from operands of one dtype and of its sizes, in any layout. */
+function throughFrame(p: Pointwise, r: Tensor, a: Tensor, b?: Tensor): Tensor {
+  const d = a.dtype;
+  frame.begin(b === undefined ? 2 : 3, d.compute);
   frame.operand(0, r._address(), r.dtype.id, r._shape, r._strides, 0);
   frame.operand(1, a._address(), d.id, a._shape, a._strides, a._bits);
+  if (b !== undefined) frame.operand(2, b._address(), d.id, b._shape, b._strides, b._bits);
   p.kernel.run(r._storage.device, p.name, d.scalarType);
   return r;
 }
@@ -124,16 +131,9 @@ export function binary(p: Pointwise, a: Operand, b: Operand, out?: Tensor, inpla
     (a._shape === b._shape || sameSizes(a._shape, b._shape))
   ) {
     const dtype = a.dtype;
-    if (p.rule.compute(dtype) === dtype && a._storage.device === CPU) {
-      if (out === undefined) {
-        const r = emptyLike(a, p.rule.result(dtype));
-        quick(p, r, a, b);
-        return r;
-      }
-      if (canWriteQuickly(p, out, a, b)) {
-        quick(p, out, a, b);
-        return out;
-      }
+    if (p.rule.compute(dtype) === dtype && a._storage.device === b._storage.device) {
+      if (out === undefined) return quick(p, emptyLike(a, p.rule.result(dtype)), a, b);
+      if (canWriteQuickly(p, out, a, b)) return quick(p, out, a, b);
     }
   }
   if (a instanceof Tensor && (out === undefined || out === a) && p.kernel.fast !== null) {
@@ -157,7 +157,7 @@ function withNumber(p: Pointwise, a: Tensor, b: Scalar, out: Tensor | undefined)
   const k = p.kernel;
   const at = frame.scratchNative(0, d.compute, b);
   const quickly = plain(a, k) && a._storage.device === CPU;
-  if (at === 0 || (out !== undefined && !quickly)) return null;
+  if (at === 0 || (out !== undefined && !plain(a, k))) return null;
   const r = out ?? (p.numbersApart ? emptyLike(a, result) : emptyBeside(a, result));
   if (!hasWork(r)) return r;
   if (!quickly) {
@@ -253,16 +253,19 @@ function broadcasting(p: Pointwise, a: Tensor, b: Tensor): Tensor {
 /** `out` is one of the operands, or has their layout in bytes of its own. */
 function canWriteQuickly(p: Pointwise, out: Tensor, a: Tensor, b: Tensor): boolean {
   if (out.dtype !== p.rule.result(a.dtype) || !out._contiguous || out._bits !== 0) return false;
+  if (out._storage.device !== a._storage.device) return false;
   if (out !== a && !sameSizes(out._shape, a._shape)) return false;
   return (out === a || out._storage !== a._storage) && (out === b || out._storage !== b._storage);
 }
 
-function quick(p: Pointwise, r: Tensor, a: Tensor, b: Tensor): void {
-  if (a._numel === 0) return;
+function quick(p: Pointwise, r: Tensor, a: Tensor, b: Tensor): Tensor {
+  if (!hasWork(r)) return r;
+  if (r._storage.device !== CPU) return throughFrame(p, r, a, b);
   const k = p.kernel;
   const call = k.fast as (...args: number[]) => number;
   const status = call(a.dtype.compute, r._address(), a._address(), b._address(), a._numel);
   if (status !== 0) throwStatus(status, p.name, k.path, a.dtype.scalarType);
+  return r;
 }
 
 /** The general path: any operands, any layout. Attributes must be set by `setAttrs` just before the call. */

@@ -4,7 +4,9 @@
  */
 import { attention, DEVICES, MEMORY, TAKERS } from "../ffi/attention.ts";
 import { relieve } from "../ffi/memory.ts";
+import type { Device } from "../tensor/device.ts";
 import { requireSync, requireSyncResult } from "../tensor/modes.ts";
+import { Tensor } from "../tensor/tensor.ts";
 import { requireSameDevice, singlesOf, withSinglesMoved } from "./same-device.ts";
 
 export { attention } from "../ffi/attention.ts";
@@ -84,12 +86,29 @@ export function attend(operator: Operator, args: readonly unknown[]): unknown {
   return PROCEED;
 }
 
+/** Whether all operands are on one device, as they nearly always are; false also where a list has to be looked at. */
+function onOneDevice(args: readonly unknown[], places: NonNullable<Operator["devices"]>): boolean {
+  let device: Device | null = null;
+  for (const list of places) {
+    for (let i = 0; i < list.length; i++) {
+      const x = args[list[i] as number];
+      if (x instanceof Tensor) {
+        device ??= x._storage.device;
+        if (x._storage.device !== device) return false;
+      } else if (Array.isArray(x)) return false;
+    }
+  }
+  return true;
+}
+
 /** Refuses operands on several devices. Gives other arguments where single elements have to be moved first. */
 function checkDevices(
   { publicName, name, kind }: Operator,
   args: readonly unknown[],
-  [read, written, indices]: NonNullable<Operator["devices"]>,
+  places: NonNullable<Operator["devices"]>,
 ): unknown[] | null {
+  if (onOneDevice(args, places)) return null;
+  const [read, written, indices] = places;
   const those = (places: readonly number[]): unknown[] => places.map((i) => args[i]);
   const singles = singlesOf(name, kind);
   requireSameDevice(publicName, those(read), those(written), those(indices), singles);

@@ -56,7 +56,9 @@ describe.if(available)("products by groups of warps", () => {
         z.mm(l, r, { out: apart });
         compare("gaps", apart, product.to(dtype));
         // Pieces of 16 bytes do not begin here: other tiles do it.
-        compare("no pieces", l.slice(1, 1).mm(r.slice(0, 1)), a.slice(1, 1).float().mm(b.slice(0, 1).float()).to(dtype));
+        const [left, right] = [a.slice(1, 1), b.slice(0, 1)];
+        const made = l.slice(1, 1).mm(r.slice(0, 1));
+        compare("no pieces", made, left.float().mm(right.float()).to(dtype));
       }`;
     expect(run(body)).toEqual([]);
   }, 60_000);

@@ -61,7 +61,14 @@ fn retain(index: u32) Failure!void {
     defer opening.unlock();
     if (ready[index].load(.acquire)) return;
     const q = driver.queries() orelse return fail(abi.CudaStatus.not_open);
-    var d: Device = .{ .index = index, .handle = 0, .context = null, .multiprocessors = 1, .capability = 0, .is_recent = false };
+    var d: Device = .{
+        .index = index,
+        .handle = 0,
+        .context = null,
+        .multiprocessors = 1,
+        .capability = 0,
+        .is_recent = false,
+    };
     try check(q.DeviceGet(&d.handle, @intCast(index)));
     try check(q.DevicePrimaryCtxRetain(&d.context, d.handle));
     var count: c_int = 1;
