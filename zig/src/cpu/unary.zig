@@ -29,6 +29,7 @@ fn Inexact(comptime name: []const u8) type {
         pub const arity = 1;
         pub const computes = pw.inexact;
         pub const heavy = !std.mem.eql(u8, name, "sqrt");
+        pub const is_short_on_gpu = std.mem.eql(u8, name, "exp");
         pub inline fn apply(comptime c: Compute, _: Params, x: anytype) @TypeOf(x) {
             return if (comptime cx(c)) @field(cm, name)(x) else @field(vm, name)(x);
         }

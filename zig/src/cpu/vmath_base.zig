@@ -4,6 +4,7 @@ const std = @import("std");
 const builtin = @import("builtin");
 
 const is_x86 = builtin.cpu.arch == .x86_64;
+pub const on_gpu = builtin.cpu.arch == .nvptx64;
 pub const has_fma = if (is_x86) std.Target.x86.featureSetHas(builtin.cpu.features, .fma) else true;
 /// AVX-512 with its 128- and 256-bit forms; the inline assembly below is used nowhere else. Zig's own backend (Debug
 /// builds) does not know these instructions.

@@ -67,8 +67,9 @@ pub inline fn clamp(x: anytype) @TypeOf(x) {
 
 pub inline fn exp(x: anytype) @TypeOf(x) {
     const V = @TypeOf(x);
-    if (comptime !b.fits_avx512(V)) {
-        // Without the scaling instruction results inside the normal range are worth a path of their own.
+    if (comptime !b.fits_avx512(V) and !b.on_gpu) {
+        // Without the scaling instruction results inside the normal range are worth a path of their own, but not where
+        // each lane would branch.
         const ordinary = @abs(x) <= c(V, if (b.is_f64(V)) 708.0 else 87.0);
         if (b.any(b.not(ordinary))) return exp_any(x);
         const red = reduce(x);

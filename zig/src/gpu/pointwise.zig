@@ -144,6 +144,7 @@ fn Kernels(comptime Body: type, comptime c: Compute) type {
 
 /// Bodies with more than a few instructions.
 fn is_long(comptime Body: type, comptime c: Compute) bool {
+    if (c == .f32 and @hasDecl(Body, "is_short_on_gpu") and Body.is_short_on_gpu) return false;
     return (@hasDecl(Body, "heavy") and Body.heavy) or dt.is_complex(dt.Computed(c));
 }
 
