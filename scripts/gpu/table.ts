@@ -84,6 +84,7 @@ function checks(record: Results): string[] {
 
 function words(value: unknown): string {
   if (typeof value !== "object" || value === null) return String(value);
+  if (Array.isArray(value) && value.length === 0) return "none";
   const parts = Object.entries(value).map(([key, of]) => {
     if (Array.isArray(of)) return of.length > 0 ? `${key}: ${of.slice(0, 5).join("; ").replaceAll("|", "\\|")}` : "";
     return typeof of === "object" && of !== null ? (words(of) ? `${key} (${words(of)})` : "") : `${key} ${of}`;
