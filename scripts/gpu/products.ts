@@ -1,5 +1,5 @@
-// Products: exact where sums of whole numbers are, then of square matrices, operations a second. They are by zensor's own
-// kernels: cuBLAS, where it is found, is measured beside them.
+// Products: exact where sums of whole numbers are, then of square matrices, operations a second. They are by zensor's
+// own kernels: cuBLAS, where it is found, is measured beside them.
 import * as z from "../../src/index.ts";
 import { isLate, measured, type Part, type Run } from "./parts.ts";
 import type { Row } from "./results.ts";

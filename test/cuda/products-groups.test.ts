@@ -5,7 +5,7 @@ import { buildStandin } from "../../scripts/standin.ts";
 import { evaluate } from "../ffi/child.ts";
 import { available } from "./standin-driver.ts";
 
-const hopper = available
+const hopper: Record<string, string> = available
   ? { ZENSOR_LIBCUDA: buildStandin(), ZENSOR_STANDIN: "capability=90,version=12000,race_faults=1" }
   : {};
 
