@@ -25,6 +25,7 @@ fn types_of(kernel: u32, compute: abi.Compute) ?Types {
     return .{ .arity = spec.arity, .operands = spec.computes };
 }
 
+const lanes = @import("../gpu/pointwise.zig").lanes;
 const variants = [_][]const u8{ "dense", "strided" };
 const dense = 0;
 const strided = 1;
@@ -87,7 +88,7 @@ fn start(comptime operands: usize, c: *const Call, compute: abi.Compute, t: *con
     }
     const in_order = c.frame.sequential != 0;
     if (!in_order and is_dense(operands, &a, &space, t)) return each_dense(operands, c, compute, &a, space.total);
-    try each(operands, c, compute, &a, &space);
+    try each(operands, c, compute, &a, &space, t);
 }
 
 /// Host numbers lie in the frame.
@@ -127,6 +128,11 @@ fn is_dense(
     return true;
 }
 
+/// Of the dense kernels.
+fn blocks_of(elements: usize) usize {
+    return std.math.divCeil(usize, elements, launch.block_threads * lanes) catch unreachable;
+}
+
 fn each_dense(
     comptime operands: usize,
     c: *const Call,
@@ -135,18 +141,36 @@ fn each_dense(
     total: usize,
 ) Failure!void {
     const function = try launch.function(c, compute, &variants, dense);
-    const per_block = launch.block_threads * @import("../gpu/pointwise.zig").lanes;
     var left = total;
     while (left > 0) {
         const n = @min(left, pieces.most_elements);
         a.count = @intCast(n);
         a.rank = 1;
-        try c.start(function, std.math.divCeil(usize, n, per_block) catch unreachable, launch.block_threads, a);
+        try c.start(function, blocks_of(n), launch.block_threads, a);
         for (&a.operands) |*o| {
             if (o.place == .memory) o.data += n * dt.size_of(@enumFromInt(@as(u8, @truncate(o.dtype))));
         }
         left -= n;
     }
+}
+
+/// All operands have rows without gaps, in whole groups of lanes that can be read at once, or one element for a row.
+fn has_dense_rows(
+    comptime operands: usize,
+    a: *const Pointwise(operands),
+    space: *const iter.Space,
+    t: *const Types,
+) bool {
+    if (space.rank < 2 or space.sizes[0] % lanes != 0) return false;
+    for (0..operands) |k| {
+        const o = &a.operands[k];
+        if (o.place != .memory or (k > 0 and space.strides[k][0] == 0)) continue;
+        const dtype: abi.DType = @enumFromInt(@as(u8, @truncate(o.dtype)));
+        if (space.strides[k][0] != 1 or o.flags != 0 or !element.is_dense(t.operands[k], dtype)) return false;
+        if (o.data % @min(16, lanes * dt.size_of(dtype)) != 0) return false;
+        for (space.strides[k][1..space.rank]) |step| if (step < 0 or @mod(step, lanes) != 0) return false;
+    }
+    return true;
 }
 
 /// In pieces that 32 bits are enough for.
@@ -156,11 +180,13 @@ fn each(
     compute: abi.Compute,
     a: *const Pointwise(operands),
     space: *const iter.Space,
+    t: *const Types,
 ) Failure!void {
     const Whole = struct {
         call: *const Call,
         compute: abi.Compute,
         a: *const Pointwise(operands),
+        types: *const Types,
 
         fn piece(w: *const @This(), of: *const iter.Space, offsets: *const pieces.Offsets) Failure!void {
             var part = w.a.*;
@@ -169,10 +195,10 @@ fn each(
                 const size: i64 = @intCast(dt.size_of(@enumFromInt(@as(u8, @truncate(o.dtype)))));
                 o.data +%= @bitCast(offsets[k] * size);
             }
-            try one(operands, w.call, w.compute, &part, of);
+            try one(operands, w.call, w.compute, &part, of, w.types);
         }
     };
-    const whole: Whole = .{ .call = c, .compute = compute, .a = a };
+    const whole: Whole = .{ .call = c, .compute = compute, .a = a, .types = t };
     try pieces.each(space, true, &whole, Whole.piece);
 }
 
@@ -182,12 +208,20 @@ fn one(
     compute: abi.Compute,
     a: *Pointwise(operands),
     space: *const iter.Space,
+    t: *const Types,
 ) Failure!void {
     a.count = @intCast(space.total);
     a.rank = @intCast(space.rank);
     for (0..space.rank) |d| {
         a.sizes[d] = .of(@intCast(space.sizes[d]));
         for (&a.operands, 0..) |*o, k| o.strides[d] = @intCast(space.strides[k][d]);
+    }
+    if (c.frame.sequential == 0 and has_dense_rows(operands, a, space, t)) {
+        for (a.operands[1..], 1..) |*o, k| {
+            if (o.place == .memory and space.strides[k][0] == 0) o.place = .single;
+        }
+        const function = try launch.function(c, compute, &variants, dense);
+        return c.start(function, blocks_of(space.total), launch.block_threads, a);
     }
     const function = try launch.function(c, compute, &variants, strided);
     // Elements that overlap are written one after another, as on the CPU.

@@ -25,9 +25,9 @@ pub const Divisor = extern struct {
 
 /// Where the elements of an operand are.
 pub const Place = enum(u32) {
-    /// By strides; in a dense call, one after the other.
+    /// By strides; in a dense call those of a row one after the other.
     memory = 0,
-    /// One element in the device's memory for all.
+    /// One element in the device's memory for all; in a dense call for a row.
     single = 1,
     /// The number in the arguments.
     number = 2,

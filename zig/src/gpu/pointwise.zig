@@ -89,16 +89,30 @@ fn Kernels(comptime Body: type, comptime c: Compute) type {
             return if (comptime is_pair(k)) .{ in[k][0].re, in[k][0].im } else .{ in[k][0], in[k][0] };
         }
 
-        /// All operands lie without gaps in dtypes of the compute type, or are one element or number.
+        /// The rows of all operands lie without gaps in dtypes of the compute type, or are one element or number. One
+        /// row may end anywhere, of several each has whole groups of lanes.
         fn dense(a: *const Args) callconv(.kernel) void {
             @setEvalBranchQuota(1_000_000);
             const i = (thread.block() * thread.threads() + thread.index()) * lanes;
             if (i >= a.count) return;
+            var rows: [Body.arity + 1]u32 = @splat(0);
+            var inside = i;
+            if (a.rank > 1) {
+                var rest = a.sizes[0].divide(i);
+                inside -= rest * a.sizes[0].size;
+                for (1..a.rank) |d| {
+                    const quotient = a.sizes[d].divide(rest);
+                    const index = rest - quotient * a.sizes[d].size;
+                    inline for (&rows, 0..) |*row, k| row.* +%= index *% @as(u32, @bitCast(a.operands[k].strides[d]));
+                    rest = quotient;
+                }
+            }
             var in: Inputs(lanes) = undefined;
             inline for (0..Body.arity) |k| {
                 const o = &a.operands[k + 1];
                 const V = element.Several(pw.in_of(Body, c, k), lanes);
-                in[k] = if (o.place == .memory) V.load(o.data, o.dtype, i) else @splat(single(a, k));
+                const memory = o.place == .memory;
+                in[k] = if (memory) V.load(o.data, o.dtype, rows[k + 1] + inside) else @splat(single(a, k, rows[k + 1]));
             }
             var r: [lanes]dt.Computed(out) = undefined;
             inline for (&r, 0..) |*x, lane| {
@@ -106,12 +120,14 @@ fn Kernels(comptime Body: type, comptime c: Compute) type {
                 inline for (0..Body.arity) |k| values[k][0] = in[k][lane];
                 x.* = apply(a, values);
             }
-            element.Several(out, lanes).store(a.operands[0].data, a.operands[0].dtype, i, r, a.count - i);
+            const to = &a.operands[0];
+            element.Several(out, lanes).store(to.data, to.dtype, rows[0] + inside, r, a.count - i);
         }
 
-        inline fn single(a: *const Args, comptime k: usize) dt.Computed(pw.in_of(Body, c, k)) {
+        inline fn single(a: *const Args, comptime k: usize, row: u32) dt.Computed(pw.in_of(Body, c, k)) {
             const o = &a.operands[k + 1];
-            if (o.place == .single) return element.Any(pw.in_of(Body, c, k)).load(o.data, o.dtype, o.flags, 0);
+            const A = element.Any(pw.in_of(Body, c, k));
+            if (o.place == .single) return A.load(o.data, o.dtype, o.flags, @bitCast(row));
             const number: *const dt.Computed(pw.in_of(Body, c, k)) = @ptrCast(&a.numbers[k]);
             return number.*;
         }
@@ -134,7 +150,7 @@ fn Kernels(comptime Body: type, comptime c: Compute) type {
                     const o = &a.operands[k + 1];
                     const A = element.Any(pw.in_of(Body, c, k));
                     const offset = offsets[k + 1];
-                    in[k][0] = if (o.place != .number) A.load(o.data, o.dtype, o.flags, offset) else single(a, k);
+                    in[k][0] = if (o.place != .number) A.load(o.data, o.dtype, o.flags, offset) else single(a, k, 0);
                 }
                 element.Any(out).store(a.operands[0].data, a.operands[0].dtype, offsets[0], apply(a, in));
             }
