@@ -6,11 +6,13 @@ export const BACKGROUND = "signal:any onProgress:fn";
 export const WRITE = "numThreads:int fsync:bool remote:any";
 /** Options of what uses an S3 store. */
 export const REMOTE = "client:any concurrency:int retries:int timeout:int signal:any onProgress:fn";
+/** Where tensors of a file go. */
+export const PLACE = "device:any";
 /** How HDF5 files keep tensors. */
 export const LAYOUT = "compression:any compressionOpts:int shuffle:bool chunks:any maxShape:any";
 
 const TREE = "path:text | style:=indent,branches maxDepth:number maxLines:number";
-const NPZ = "mode:=r,r+,c verify:bool device:any";
+const NPZ = `mode:=r,r+,c verify:bool ${PLACE}`;
 const TAKE = "path!:text appState!:saved numThreads:int maxChunkBytes:number slabBytes:number fsync:bool";
 const RESTORE = "appState!:restored rank:int memoryBudgetBytes:number";
 
@@ -20,12 +22,12 @@ export const FUNCTIONS = {
   printDirectoryTree: TREE,
   download: `url:text path:text | ${REMOTE} fsync:bool`,
   hdf5Engine: "",
-  loadGguf: "path:text",
+  loadGguf: `path:text | ${PLACE}`,
   loadHdf5: "h5wasm?:h5wasm?",
-  loadNpy: "path:text | mode:=r,r+,c device:any",
+  loadNpy: `path:text | mode:=r,r+,c ${PLACE}`,
   loadNpz: `path:text | ${NPZ}`,
   loadNpzAsync: `path:text | ${NPZ} ${BACKGROUND}`,
-  loadSafetensors: "path:text | device:any",
+  loadSafetensors: `path:text | ${PLACE}`,
   loadTorch: "path:text | mapLocation:any",
   isMemmapArchive: "path:text",
   packMemmap: `prefix:text archivePath:text | ${WRITE} compression:any compressLevel:int`,
@@ -47,9 +49,9 @@ export const FUNCTIONS = {
 
 /** Constructors. */
 export const CONSTRUCTORS = {
-  GgufFile: "path:text",
+  GgufFile: `path:text | ${PLACE}`,
   Hdf5File: "path:text mode?:string written?:text?",
-  SafetensorsFile: "path:text",
+  SafetensorsFile: `path:text | ${PLACE}`,
   Snapshot: "path:text",
   StateDict: "values?:dict",
 };
@@ -90,6 +92,6 @@ export const METHODS = {
 
 /** Class methods by class. */
 export const STATICS = {
-  RemoteSafetensors: { open: `url:text | ${REMOTE}` },
+  RemoteSafetensors: { open: `url:text | ${PLACE} ${REMOTE}` },
   Snapshot: { take: `| ${TAKE}`, asyncTake: `| ${TAKE} ${BACKGROUND}` },
 };

@@ -1,12 +1,14 @@
 // GGUF files: metadata, and tensors as views of one mapping.
 
 import { inOrder } from "../../tensor/checks.ts";
+import type { Device } from "../../tensor/device.ts";
 import { float32, uint8 } from "../../tensor/dtype.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
 import { CONSTRUCTORS, FUNCTIONS } from "../base/signatures.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
+import { type PlaceOptions, placeAll, placeOf } from "../disk/placing.ts";
 import { TensorFile } from "../disk/tensor-file.ts";
 import { whileUnreplaced } from "../disk/unreplaced.ts";
 import { canExpand, expandBlocks } from "./gguf-blocks.ts";
@@ -37,7 +39,8 @@ function readHeader(path: string): { header: GgufHeader; path: string } {
 }
 
 /**
- * An open GGUF file whose tensors are made when they are asked for; their bytes are read when they are used.
+ * An open GGUF file whose tensors are made when they are asked for; their bytes are read when they are used, for a GPU
+ * at once.
  * @example
  * ```ts
  * const file = new io.GgufFile("model.gguf");
@@ -51,9 +54,11 @@ export class GgufFile {
   /** What the file says of itself and its tensors. */
   readonly header: GgufHeader;
   private readonly file: TensorFile;
+  private readonly device: Device;
 
-  constructor(path: string) {
-    [path] = inOrder<[string]>("GgufFile", CONSTRUCTORS.GgufFile, arguments);
+  constructor(path: string, options: PlaceOptions = {}) {
+    [path, options = {}] = inOrder<[string, PlaceOptions?]>("GgufFile", CONSTRUCTORS.GgufFile, arguments);
+    this.device = placeOf(options);
     const { identity, ...found } = whileUnreplaced(path, (identity) => ({ identity, ...readHeader(path) }));
     this.path = found.path;
     this.header = found.header;
@@ -81,6 +86,14 @@ export class GgufFile {
 
   /** One tensor. Of a quantized one the blocks as they are: uint8, with the bytes of a row as the last dimension. */
   tensor(name: string): Tensor {
+    return this.#placed([this.#mapped(name)])[0] as Tensor;
+  }
+
+  #placed(tensors: Tensor[]): Tensor[] {
+    return placeAll(tensors, this.device, "GgufFile");
+  }
+
+  #mapped(name: string): Tensor {
     const { type, shape, offset } = this.entry(name);
     if (type.dtype !== null) return this.file.tensor(type.dtype, shape, offset);
     const row = ((shape.at(-1) as number) / type.blockSize) * type.blockBytes;
@@ -101,19 +114,24 @@ export class GgufFile {
     const made = makeContiguous(expandBlocks(type, address, nbytes / type.blockBytes), shape, float32);
     // The mapping must not go before the blocks are read.
     this.file.anchor();
-    return made;
+    return this.#placed([made])[0] as Tensor;
   }
 
   /** All tensors by name, as `tensor` gives them. */
   get tensors(): Record<string, Tensor> {
     const result: Record<string, Tensor> = Object.create(null);
-    for (const name of this.keys()) result[name] = this.tensor(name);
+    const names = this.keys();
+    const placed = this.#placed(names.map((name) => this.#mapped(name)));
+    names.forEach((name, i) => {
+      result[name] = placed[i] as Tensor;
+    });
     return result;
   }
 }
 
 /**
- * Opens a GGUF file (version 2 or 3). Its metadata is read at once, tensors when they are used.
+ * Opens a GGUF file (version 2 or 3). Its metadata is read at once, tensors when they are used; with
+ * `device` they go there when they are asked for, what is expanded from blocks as well.
  * @throws FormatError when the file is damaged or none
  * @example
  * ```ts
@@ -121,7 +139,7 @@ export class GgufFile {
  * ```
  * @torch gguf.GGUFReader
  */
-export function loadGguf(path: string): GgufFile {
-  [path] = inOrder<Parameters<typeof loadGguf>>("loadGguf", FUNCTIONS.loadGguf, arguments);
-  return new GgufFile(path);
+export function loadGguf(path: string, options: PlaceOptions = {}): GgufFile {
+  [path, options = {}] = inOrder<Parameters<typeof loadGguf>>("loadGguf", FUNCTIONS.loadGguf, arguments);
+  return new GgufFile(path, options);
 }

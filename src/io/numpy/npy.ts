@@ -137,7 +137,7 @@ export function withEnding(path: string, ending: string): string {
 export function loadNpy(path: string, options: NpyOptions = {}): Tensor {
   [path, options = {}] = inOrder<Parameters<typeof loadNpy>>("loadNpy", FUNCTIONS.loadNpy, arguments);
   const device = placeOf(options);
-  return placeAll([whileUnreplaced(path, () => loadOnce(path, options))], device, "loadNpy")[0] as Tensor;
+  return whileUnreplaced(path, () => placeAll([loadOnce(path, options)], device, "loadNpy")[0] as Tensor);
 }
 
 function loadOnce(path: string, options: NpyOptions): Tensor {

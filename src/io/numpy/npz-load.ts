@@ -5,6 +5,7 @@ import { addressOf } from "../../ffi/library.ts";
 import { copyBytes } from "../../ffi/memory.ts";
 import { totalmem } from "../../runtime/node.ts";
 import { inOrder } from "../../tensor/checks.ts";
+import type { Device } from "../../tensor/device.ts";
 import { Storage } from "../../tensor/storage.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
@@ -185,8 +186,7 @@ function storedHeader(file: FileRanges, entry: ZipEntry, place: string): NpyHead
  */
 export function loadNpz(path: string, options: NpzLoadOptions = {}): Record<string, Tensor> {
   [path, options = {}] = inOrder<Parameters<typeof loadNpz>>("loadNpz", FUNCTIONS.loadNpz, arguments);
-  const device = placeOf(options);
-  return placeRecord(runSteps(loading(path, options)), device, "loadNpz");
+  return runSteps(loading(path, options));
 }
 
 /**
@@ -206,15 +206,19 @@ export async function loadNpzAsync(
   options: NpzLoadOptions & BackgroundOptions = {},
 ): Promise<Record<string, Tensor>> {
   [path, options = {}] = inOrder<Parameters<typeof loadNpzAsync>>("loadNpzAsync", FUNCTIONS.loadNpzAsync, arguments);
-  const device = placeOf(options);
-  return placeRecord(await runStepsLater(loading(path, options), options.signal), device, "loadNpzAsync");
+  return await runStepsLater(loading(path, options), options.signal);
 }
 
 function loading(path: string, options: NpzLoadOptions & BackgroundOptions): Steps<Record<string, Tensor>> {
-  return unreplaced(path, () => loadingOnce(path, options), options.signal);
+  const device = placeOf(options);
+  return unreplaced(path, () => loadingOnce(path, device, options), options.signal);
 }
 
-function* loadingOnce(path: string, options: NpzLoadOptions & BackgroundOptions): Steps<Record<string, Tensor>> {
+function* loadingOnce(
+  path: string,
+  device: Device,
+  options: NpzLoadOptions & BackgroundOptions,
+): Steps<Record<string, Tensor>> {
   const { signal, onProgress } = options;
   const zip = yield* readingZip(path);
   const mapped = new TensorFile(zip.path, zip.size, options.mode);
@@ -244,5 +248,5 @@ function* loadingOnce(path: string, options: NpzLoadOptions & BackgroundOptions)
     file.close();
   }
   yield* copies.reading(signal, done);
-  return result;
+  return placeRecord(result, device, "loadNpz");
 }

@@ -1,7 +1,9 @@
 // Safetensors files in an S3 store: the header is read at once, tensors and rows of them when they are asked for.
+import type { Device } from "../../tensor/device.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
+import { type PlaceOptions, placeAll, placeOf } from "../disk/placing.ts";
 import { type RemoteOptions, RemotePlace, together } from "../store/s3.ts";
 import {
   headerLength,
@@ -36,25 +38,29 @@ export class RemoteSafetensors extends SafetensorsListing {
   private constructor(
     private readonly place: RemotePlace,
     header: SafetensorsHeader,
+    private readonly device: Device,
   ) {
     super(place.url, header);
   }
 
   /** Reads the header of "s3://bucket/file". */
-  static async open(url: string, options: RemoteOptions = {}): Promise<RemoteSafetensors> {
-    const place = new RemotePlace(url, options);
+  static async open(url: string, options: PlaceOptions & RemoteOptions = {}): Promise<RemoteSafetensors> {
+    const { device: wanted, ...remote } = options;
+    const device = placeOf(wanted === undefined ? {} : { device: wanted });
+    const place = new RemotePlace(url, remote);
     const size = await place.size(place.key);
     const first = await place.range(place.key, 0, Math.min(size, FIRST_BYTES));
     const length = headerLength(first, size, url);
     const end = 8 + length;
     const bytes = end <= first.length ? first : Buffer.concat([first, await place.range(place.key, first.length, end)]);
-    return new RemoteSafetensors(place, readHeader(bytes.subarray(8, end), size, url));
+    return new RemoteSafetensors(place, readHeader(bytes.subarray(8, end), size, url), device);
   }
 
-  /** One tensor, or rows of it, in memory. */
+  /** One tensor, or rows of it, in memory or on the device that was asked for. */
   async tensor(name: string, options: RowOptions = {}): Promise<Tensor> {
     const entry = this.entry(name);
-    return await this.#read(entry, options, () => {});
+    const tensor = await this.#read(entry, options, () => {});
+    return placeAll([tensor], this.device, "tensor")[0] as Tensor;
   }
 
   /** Several tensors by name, all by default; some requests run at the same time. */
@@ -70,7 +76,12 @@ export class RemoteSafetensors extends SafetensorsListing {
       });
       found.set(entry.name, tensor);
     });
-    return new Map(names.map((name) => [name, found.get(name) as Tensor]));
+    const placed = placeAll(
+      names.map((name) => found.get(name) as Tensor),
+      this.device,
+      "tensors",
+    );
+    return new Map(names.map((name, i) => [name, placed[i] as Tensor]));
   }
 
   async #read(

@@ -1,6 +1,7 @@
 // Safetensors files: lazy reading through one mapping, and writing the bytes that Python's safetensors writes.
 import { resolve } from "../../runtime/node.ts";
 import { inOrder } from "../../tensor/checks.ts";
+import type { Device } from "../../tensor/device.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
 import { type NamedTensors, pairs } from "../base/named-tensors.ts";
@@ -10,7 +11,7 @@ import { requireText, requireTexts } from "../base/well-formed.ts";
 import type { BackgroundOptions } from "../disk/file-jobs.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
 import type { Piece } from "../disk/pieces.ts";
-import { type PlaceOptions, placeOf, placeRecord } from "../disk/placing.ts";
+import { type PlaceOptions, placeAll, placeOf } from "../disk/placing.ts";
 import { bytesToWrite } from "../disk/tensor-bytes.ts";
 import { TensorFile } from "../disk/tensor-file.ts";
 import { whileUnreplaced } from "../disk/unreplaced.ts";
@@ -47,7 +48,7 @@ export function readSafetensorsHeader(path: string): SafetensorsHeader {
 }
 
 /**
- * An open safetensors file whose tensors are views of one mapping, made when asked for.
+ * An open safetensors file whose tensors are views of one mapping, or on a GPU, made when asked for.
  * @example
  * ```ts
  * saveSafetensors({ a: arange(3), b: ones(1) }, "a.safetensors");
@@ -59,20 +60,27 @@ export function readSafetensorsHeader(path: string): SafetensorsHeader {
 export class SafetensorsFile extends SafetensorsListing {
   private file: TensorFile | null = null;
   private readonly identity: string;
+  private readonly device: Device;
 
-  constructor(path: string) {
-    [path] = inOrder<[string]>("SafetensorsFile", CONSTRUCTORS.SafetensorsFile, arguments);
+  constructor(path: string, options: PlaceOptions = {}) {
+    [path, options = {}] = inOrder<[string, PlaceOptions?]>("SafetensorsFile", CONSTRUCTORS.SafetensorsFile, arguments);
+    const device = placeOf(options);
     const full = resolve(path);
     const opened = whileUnreplaced(path, (identity) => ({ identity, header: readSafetensorsHeader(full) }));
     super(full, opened.header);
     this.identity = opened.identity;
+    this.device = device;
   }
 
   /**
-   * One tensor. Its bytes are read when they are used; writing to it does not change the file.
+   * One tensor. Its bytes are read when they are used, for a GPU at once; writing to it does not change the file.
    * @throws OSError when another file took the name before the first tensor was asked for
    */
   tensor(name: string): Tensor {
+    return placeAll([this.#mapped(name)], this.device, "tensor")[0] as Tensor;
+  }
+
+  #mapped(name: string): Tensor {
     const entry = this.entry(name);
     this.file ??= new TensorFile(this.path, this.#size(), "c", { identity: this.identity });
     return this.file.tensor(entry.dtype, entry.shape, this.header.dataStart + entry.begin);
@@ -80,7 +88,13 @@ export class SafetensorsFile extends SafetensorsListing {
 
   /** All tensors by name. */
   tensors(): Map<string, Tensor> {
-    return new Map(this.keys().map((name) => [name, this.tensor(name)]));
+    const names = this.keys();
+    const placed = placeAll(
+      names.map((name) => this.#mapped(name)),
+      this.device,
+      "tensors",
+    );
+    return new Map(names.map((name, i) => [name, placed[i] as Tensor]));
   }
 
   #size(): number {
@@ -105,11 +119,10 @@ export function loadSafetensors(path: string, options: PlaceOptions = {}): Recor
     FUNCTIONS.loadSafetensors,
     arguments,
   );
-  const device = placeOf(options);
   const result: Record<string, Tensor> = Object.create(null);
-  const tensors = whileUnreplaced(path, () => new SafetensorsFile(path).tensors());
+  const tensors = whileUnreplaced(path, () => new SafetensorsFile(path, options).tensors());
   for (const [name, tensor] of tensors) result[name] = tensor;
-  return placeRecord(result, device, "loadSafetensors");
+  return result;
 }
 
 /** What may be said about a save. */

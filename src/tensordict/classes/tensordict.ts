@@ -1,6 +1,7 @@
 // The dense TensorDict: a dictionary of tensors and collections that share their leading dimensions.
 
 import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
+import type { PlaceOptions } from "../../io/disk/placing.ts";
 import { checkOptions } from "../../tensor/checks.ts";
 import { take } from "../../tensor/scope-state.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
@@ -180,8 +181,8 @@ class DenseTensorDict<in out S extends Schema = Schema> extends TensorDictBase<S
     return loader.fromH5(filename, options) as PersistentTensorDict<T>;
   }
   /** Loads a file written by `consolidate`. @torch TensorDict.from_consolidated */
-  static fromConsolidated<T extends Schema = Schema>(filename: string): TensorDict<T> {
-    return fromConsolidated(filename) as TensorDict<T>;
+  static fromConsolidated<T extends Schema = Schema>(filename: string, options: PlaceOptions = {}): TensorDict<T> {
+    return fromConsolidated(filename, options) as TensorDict<T>;
   }
   /** Parameters and buffers of a module. @torch TensorDict.from_module */
   static fromModule(module: ModuleLike, options: { lock?: boolean } = {}): TensorDict {

@@ -1,12 +1,13 @@
 // What the methods and functions of this room take, as data: `name:kind` for each argument (`?` when it may be missing,
 // `...` when it takes the rest), and after `|` the names of the options. src/tensor/checks.ts reads it.
-import { BACKGROUND, LAYOUT, REMOTE, WRITE } from "../../io/base/signatures.ts";
+import { BACKGROUND, LAYOUT, PLACE, REMOTE, WRITE } from "../../io/base/signatures.ts";
 
 const KEYS_UPDATE = "nonBlocking:bool keysToUpdate:keyList";
 const LISTING = "includeNested?:bool leavesOnly?:bool | isLeaf:fn sort:bool";
 const MEMMAP = "copyExisting:bool numThreads:int existsok:bool robustKey:bool fsync:bool atomic:bool";
 const ARCHIVE = "archive:bool compression:any";
-const LOAD = "device:any mode:any robustKey:bool numThreads:int pickles:=refuse,keep,plain";
+const LOAD = `${PLACE} mode:any robustKey:bool numThreads:int pickles:=refuse,keep,plain`;
+const FROM_H5 = `filename:text | mode:any batchSize:any batchDims:int nonTensorAsStack:bool ${PLACE}`;
 const STATE = "batchSize:any device:any names:names";
 
 const TABLE = "autoBatchSize:bool batchDims:int? device:any batchSize:any separator:string? dtype:any";
@@ -311,7 +312,7 @@ export const PERSISTENT_METHODS = {
 
 /** Class methods of collections in HDF5 files. */
 export const PERSISTENT_STATICS = {
-  fromH5: "filename:text | mode:any batchSize:any batchDims:int nonTensorAsStack:bool",
+  fromH5: FROM_H5,
   fromDict: `inputDict:source filename:text | written:text nonTensorAsStack:bool ${STATE} ${LAYOUT}`,
 };
 
@@ -346,12 +347,12 @@ export const STATICS = {
   load: `prefix:text | ${LOAD} subpath:any out:td`,
   loadMemmapAsync: `prefix:text | ${LOAD} subpath:any out:td ${BACKGROUND}`,
   loadAsync: `prefix:text | ${LOAD} subpath:any out:td ${BACKGROUND}`,
-  fromH5: "filename:text | mode:any batchSize:any batchDims:int nonTensorAsStack:bool",
+  fromH5: FROM_H5,
   fromCsv: `path:text | ${TABLE} ${CSV}`,
   fromJson: `path:text | ${TABLE} lines:bool`,
   fromParquet: `path:text | ${TABLE} columns:any`,
   fromArrow: "table:any | copy:any nulls:string maskKey:any device:any",
-  fromConsolidated: "filename:text",
+  fromConsolidated: `filename:text | ${PLACE}`,
   fromModule: "module:moduleLike | lock:bool",
   fromModules: "...modules:moduleLike | asModule:bool lock:bool lazyStack:bool expandIdentical:bool",
   fromDict: `inputDict:source batchSize?:any | ${MAKE}`,
@@ -397,7 +398,7 @@ export const FUNCTIONS = {
   fromModule: "module:moduleLike | lock:bool",
   fromModules: "...modules:moduleLike | asModule:bool lock:bool lazyStack:bool expandIdentical:bool",
   toModule: "tensordict:td module:moduleLike | preserveModuleState:bool",
-  loadRemote: `url:text | subpath:any keys:list rows:ints pickles:=refuse,keep,plain ${REMOTE}`,
+  loadRemote: `url:text | ${PLACE} subpath:any keys:list rows:ints pickles:=refuse,keep,plain ${REMOTE}`,
   saveRemote: `data:td url:text | robustKey:bool ${REMOTE}`,
   tensorclass: "fields:dict | pythonName:string",
   registerTensorClass: "target:fn",
@@ -439,13 +440,13 @@ export const FUNCTIONS = {
   writeTable: `path:text parts:any | format:string? ${TO_TABLE} ${TO_CSV} compression:string rowGroupSize:int`,
   toShared: "value:tensorOrTd",
   fromShared: "shared:any",
-  fromConsolidated: "filename:text",
+  fromConsolidated: STATICS.fromConsolidated,
   toSafetensors: `data:td path:text | ${WRITE}`,
   toSafetensorsAsync: `data:td path:text | ${WRITE} ${BACKGROUND}`,
   save: `value:any path:text | ${MEMMAP} ${ARCHIVE} ${WRITE}`,
   saveAsync: `value:any path:text | ${MEMMAP} ${ARCHIVE} ${WRITE} ${BACKGROUND}`,
   load: `path:text | ${LOAD} subpath:any out:td`,
   loadAsync: `path:text | ${LOAD} subpath:any out:td ${BACKGROUND}`,
-  fromSafetensors: "path:text | device:any",
+  fromSafetensors: `path:text | ${PLACE}`,
   appendMemmap: "prefix:text rows:td",
 };

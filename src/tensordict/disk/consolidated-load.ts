@@ -8,6 +8,7 @@ import {
   toPlain,
 } from "../../io/base/python-json.ts";
 import { FileRanges } from "../../io/disk/file-ranges.ts";
+import { type PlaceOptions, placeOf } from "../../io/disk/placing.ts";
 import { TensorFile } from "../../io/disk/tensor-file.ts";
 import { whileUnreplaced } from "../../io/disk/unreplaced.ts";
 import { inOrder } from "../../tensor/checks.ts";
@@ -24,6 +25,7 @@ import { FUNCTIONS } from "../core/signatures.ts";
 import { make, type NewState, type Td, toNames } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
 import { LEVEL_KEYS, MAX_DEPTH, markConsolidated, NESTED_PREFIX } from "./consolidated.ts";
+import { placeTd } from "./placing.ts";
 
 const LENGTH_BYTES = 8;
 const MAX_JSON_BYTES = 512 * 2 ** 20;
@@ -293,10 +295,16 @@ class Builder {
  * TensorDict.fromConsolidated("/tmp/zensor-consolidated.bin").get("a") // tensor([0, 1, 2])
  * ```
  */
-export function fromConsolidated(filename: string): Td {
-  [filename] = inOrder<Parameters<typeof fromConsolidated>>("fromConsolidated", FUNCTIONS.fromConsolidated, arguments);
+export function fromConsolidated(filename: string, options: PlaceOptions = {}): Td {
+  [filename, options = {}] = inOrder<Parameters<typeof fromConsolidated>>(
+    "fromConsolidated",
+    FUNCTIONS.fromConsolidated,
+    arguments,
+  );
+  placeOf(options);
   return whileUnreplaced(filename, () => {
     const { root, dataBytes, path } = readStructure(filename);
-    return markConsolidated(buildConsolidated(root, new TensorFile(path, dataBytes)));
+    const td = markConsolidated(buildConsolidated(root, new TensorFile(path, dataBytes)));
+    return placeTd(td, options, "fromConsolidated");
   });
 }

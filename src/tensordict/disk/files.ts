@@ -3,7 +3,7 @@
 import { guarded } from "../../io/base/errors.ts";
 import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
 import type { FileWriteOptions } from "../../io/store/single-file.ts";
-import { loadTorch } from "../../io/torch/torch-file.ts";
+import { loadTorch, type TorchLoadOptions } from "../../io/torch/torch-file.ts";
 import { saveTorch, saveTorchAsync } from "../../io/torch/torch-save.ts";
 import { statSync } from "../../runtime/node.ts";
 import { inOrder } from "../../tensor/checks.ts";
@@ -54,8 +54,9 @@ export async function saveAsync(
 
 /**
  * Loads what was saved: a file of torch's, or the TensorDict of a directory. Tensors are views of the file, read when
- * they are used. Nothing in a file is ever run: a pickle that asks for more than data is an error. What the file holds
- * is not known to the compiler, which takes what is wanted: `load<{ step: number }>(path)`, `load<TensorDict>(path)`.
+ * they are used, or copies on a GPU with `device`. Nothing in a file is ever run: a pickle that asks for more than data
+ * is an error. What the file holds is not known to the compiler, which takes what is wanted:
+ * `load<{ step: number }>(path)`, `load<TensorDict>(path)`.
  * @throws FileNotFoundError when there is nothing
  * @throws FormatError when a file is damaged or holds something else
  * @example
@@ -68,7 +69,7 @@ export async function saveAsync(
 // biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
 export function load<T = any>(path: string, options: LoadOptions = {}): T {
   [path, options = {}] = inOrder<Parameters<typeof load>>("load", FUNCTIONS.load, arguments);
-  return (isTree(path) ? loadTree(path, options) : loadTorch(path)) as T;
+  return (isTree(path) ? loadTree(path, options) : loadTorch(path, placesOf(options))) as T;
 }
 
 /**
@@ -83,7 +84,12 @@ export function load<T = any>(path: string, options: LoadOptions = {}): T {
 // biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
 export async function loadAsync<T = any>(path: string, options: LoadOptions & BackgroundOptions = {}): Promise<T> {
   [path, options = {}] = inOrder<Parameters<typeof loadAsync>>("loadAsync", FUNCTIONS.loadAsync, arguments);
-  return (isTree(path) ? await loadTreeAsync(path, options) : loadTorch(path)) as T;
+  return (isTree(path) ? await loadTreeAsync(path, options) : loadTorch(path, placesOf(options))) as T;
+}
+
+/** Where the tensors of a file of torch's go: its option has another name. */
+function placesOf({ device = null }: LoadOptions): TorchLoadOptions {
+  return { mapLocation: device };
 }
 
 /** The options that single files have, too. */

@@ -6,11 +6,12 @@ import { absolutePath } from "../../io/base/paths.ts";
 import { runSteps, runStepsLater, type Steps } from "../../io/base/steps.ts";
 import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
 import { type MapRequest, mappingFiles } from "../../io/disk/mapping.ts";
+import { type PlaceOptions, placeOf } from "../../io/disk/placing.ts";
 import { unreplaced } from "../../io/disk/unreplaced.ts";
 import { DIRECTORIES, type ReadOptions, readingTree } from "../../io/memmap/memmap-read.ts";
 import { type LeafNode, leavesOf, type TreeNode } from "../../io/memmap/tree.ts";
 import { statSync } from "../../runtime/node.ts";
-import { CPU, type Device, type DeviceLike, toDevice } from "../../tensor/device.ts";
+import { CPU, type Device } from "../../tensor/device.ts";
 import { ValueError } from "../../tensor/errors.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, Tensor } from "../../tensor/tensor.ts";
@@ -18,12 +19,11 @@ import { isLazy, type Td } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
 import { loadArchive } from "./archive-load.ts";
 import { MemoryMappedTensor } from "./mapped-tensor.ts";
+import { placeTd } from "./placing.ts";
 import { buildTree, type PickleChoice } from "./tree-load.ts";
 
 /** How a directory is loaded. */
-export interface LoadOptions {
-  /** Move everything there; "meta" reads no bytes. */
-  device?: DeviceLike | null;
+export interface LoadOptions extends PlaceOptions {
   /** Load only this sub-tree. */
   subpath?: string | readonly string[];
   /**
@@ -88,19 +88,15 @@ function* loading(prefix: string, options: LoadOptions & BackgroundOptions): Ste
   return given(yield* unreplaced(prefix, () => loadingOnce(prefix, options), options.signal), options);
 }
 
-function targetOf({ device }: LoadOptions): Device {
-  return device === undefined || device === null ? CPU : toDevice(device);
-}
-
 function isFile(prefix: string): boolean {
   return guarded(prefix, () => statSync(prefix, { throwIfNoEntry: false })?.isDirectory()) === false;
 }
 
 function* loadingOnce(prefix: string, options: LoadOptions & BackgroundOptions): Steps<Td> {
-  const target = targetOf(options);
+  const target = placeOf(options);
   // An archive is one file, which is mapped in a moment.
   const td = isFile(prefix) ? loadArchive(prefix, target, options) : yield* loadingDirectory(prefix, target, options);
-  return target.type === "cuda" ? td.to(target) : td;
+  return placeTd(td, options, "loadMemmap");
 }
 
 function readOptions({ subpath, robustKey = true }: LoadOptions): ReadOptions {

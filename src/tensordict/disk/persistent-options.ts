@@ -49,6 +49,8 @@ export interface FromH5Options {
   batchDims?: number;
   /** Read values that another program wrote, one per element of the batch, as a stack. */
   nonTensorAsStack?: boolean;
+  /** Where what is read goes. */
+  device?: CollectionOptions["device"];
 }
 
 /** How datasets are stored. */

@@ -1,6 +1,7 @@
 // TensorDicts in S3 stores: memory-mapped directories as objects, of which parts are loaded by range.
 
 import { Claims } from "../../io/base/claims.ts";
+import { type PlaceOptions, placeOf } from "../../io/disk/placing.ts";
 import { readTree } from "../../io/memmap/memmap-read.ts";
 import { RemoteDirectory, remoteSubtree, writeRemoteDirectory } from "../../io/memmap/remote-directory.ts";
 import { type LeafNode, leavesOf } from "../../io/memmap/tree.ts";
@@ -13,10 +14,11 @@ import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
 import { FUNCTIONS } from "../core/signatures.ts";
 import type { Td } from "../core/state.ts";
 import { planTree, requireSavable } from "./memmap-save.ts";
+import { placeTd } from "./placing.ts";
 import { buildTree, type PickleChoice } from "./tree-load.ts";
 
 /** What of a remote directory is loaded. */
-export interface RemoteLoadOptions extends RemoteOptions {
+export interface RemoteLoadOptions extends RemoteOptions, PlaceOptions {
   /** Only this sub-tree. */
   subpath?: string | readonly string[];
   /** Only these entries, nested keys too. */
@@ -28,9 +30,9 @@ export interface RemoteLoadOptions extends RemoteOptions {
 }
 
 /**
- * Loads a TensorDict from a directory in an S3 store, such as "s3://bucket/folder", into memory. Metadata is read
- * first; of the tensors only the bytes that are asked for are transferred, several ranges at a time, and again when a
- * request fails for a passing reason.
+ * Loads a TensorDict from a directory in an S3 store, such as "s3://bucket/folder", into memory or to a device.
+ * Metadata is read first; of the tensors only the bytes that are asked for are transferred, several ranges at a time,
+ * and again when a request fails for a passing reason.
  *
  * @throws FileNotFoundError when there is no directory, or a tensor of it is missing
  * @throws FormatError when the metadata is wrong, or an object is shorter than its tensor
@@ -43,7 +45,8 @@ export interface RemoteLoadOptions extends RemoteOptions {
  */
 export async function loadRemote(url: string, options: RemoteLoadOptions = {}): Promise<Td> {
   [url, options = {}] = inOrder<Parameters<typeof loadRemote>>("loadRemote", FUNCTIONS.loadRemote, arguments);
-  const { subpath, keys, rows, pickles = "refuse", ...remote } = options;
+  const { subpath, keys, rows, pickles = "refuse", device = null, ...remote } = options;
+  placeOf({ device });
   const directory = await RemoteDirectory.open(new RemotePlace(remoteSubtree(url, subpath), remote));
   let node = readTree(directory, directory.root);
   if (keys !== undefined) node = selectKeys(node, keys);
@@ -56,7 +59,8 @@ export async function loadRemote(url: string, options: RemoteLoadOptions = {}): 
     tensors.set(leaf, makeContiguous(Storage.allocate(leaf.meta.nbytes), leaf.meta.shape, leaf.meta.dtype));
   }
   await directory.read(filled.map((leaf) => ({ leaf, address: (tensors.get(leaf) as Tensor).dataPtr() })));
-  return buildTree(node, { tensors, device: CPU, pickles, onDisk: false, source: directory });
+  const td = buildTree(node, { tensors, device: CPU, pickles, onDisk: false, source: directory });
+  return placeTd(td, { device }, "loadRemote");
 }
 
 /** How a directory is saved. */

@@ -11,12 +11,12 @@ import {
 } from "../../io/base/python-json.ts";
 import { requireText, requireTexts } from "../../io/base/well-formed.ts";
 import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
+import type { PlaceOptions } from "../../io/disk/placing.ts";
 import { whileUnreplaced } from "../../io/disk/unreplaced.ts";
 import { SafetensorsFile, saveSafetensors, saveSafetensorsAsync } from "../../io/safetensors/safetensors.ts";
 import type { SafetensorsListing } from "../../io/safetensors/safetensors-header.ts";
 import type { FileWriteOptions } from "../../io/store/single-file.ts";
 import { inOrder } from "../../tensor/checks.ts";
-import { type DeviceLike, toDevice } from "../../tensor/device.ts";
 import { TypeError, ValueError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
@@ -38,6 +38,7 @@ import {
   type ValueTd,
 } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
+import { placeTd } from "./placing.ts";
 
 const VERSION = 1;
 const MAX_DEPTH = 128;
@@ -322,16 +323,16 @@ function dotted(file: SafetensorsFile): Td {
  * fromSafetensors("td.safetensors").get(["a", "b"]) // tensor([0, 1, 2])
  * ```
  */
-export function fromSafetensors(path: string, options: { device?: DeviceLike | null } = {}): Td {
+export function fromSafetensors(path: string, options: PlaceOptions = {}): Td {
   [path, options = {}] = inOrder<Parameters<typeof fromSafetensors>>(
     "fromSafetensors",
     FUNCTIONS.fromSafetensors,
     arguments,
   );
-  const td = whileUnreplaced(path, () => {
+  return whileUnreplaced(path, () => {
     const file = new SafetensorsFile(path);
     const text = file.metadata.get("tensordict");
-    return text === undefined ? dotted(file) : structuredSafetensors(file, text);
+    const td = text === undefined ? dotted(file) : structuredSafetensors(file, text);
+    return placeTd(td, options, "fromSafetensors");
   });
-  return options.device == null ? td : (td.to(toDevice(options.device)) as Td);
 }

@@ -154,12 +154,18 @@ export function convertTd(td: Td, target: unknown, options: ToOptions): Td {
   return result;
 }
 
+/** Moves plain tensors between the CPU and a GPU, all of them or none. */
+type MoveTensors = (tensors: readonly Tensor[], device: Device) => Tensor[];
+
+/** A single one needs no plan. */
+const together: MoveTensors = (tensors, device) => (tensors.length > 1 ? moveMany(tensors, device) : []);
+
 /** On another device. */
-function moveTd(td: Td, device: Device): Td {
+export function moveTd(td: Td, device: Device, move = together): Td {
   const found = new Set<Tensor>();
   if (device.computes) collectMovable(td, device, found);
   const list = [...found];
-  const moved = found.size > 1 ? moveMany(list, device) : [];
+  const moved = move(list, device);
   return placeTd(td, device, new Map(moved.map((t, i) => [list[i] as Tensor, t])));
 }
 
