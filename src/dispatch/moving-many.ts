@@ -17,6 +17,23 @@ const aligned = (n: number): number => Math.ceil(n / ALIGNMENT) * ALIGNMENT;
 /** Whether the elements are one run of bytes. */
 export const isPlain = (t: Tensor): boolean => t._contiguous && t._bits === 0 && t._numel > 0;
 
+/** A tensor whose elements go where another one has its own, from the CPU to a GPU or the other way. */
+export interface Move {
+  to: Tensor;
+  from: Tensor;
+}
+
+/** Whether one of two tensors, which have elements, is on the CPU and the other on a GPU. */
+export function isMove(to: Tensor, from: Tensor): boolean {
+  const [there, here] = [to._storage.device, from._storage.device];
+  return from._numel > 0 && (there === CPU ? here.type === "cuda" : here === CPU && there.type === "cuda");
+}
+
+/** The elements of a tensor as one run of bytes. */
+export function plain(t: Tensor): Tensor {
+  return isPlain(t) ? t : t.resolveConj().resolveNeg().contiguous();
+}
+
 /** So many elements behind the first ones of a row-major tensor, in one dimension. */
 const run = (t: Tensor, from: number, count: number): Tensor =>
   makeStrided(t._storage, t._offset + from, [count], [1], t.dtype);
@@ -46,27 +63,33 @@ export function stageToGpu(dst: Tensor, src: Tensor): void {
   }
 }
 
-/** Tensors together as large as one piece; larger ones are alone. */
-function* groups(list: readonly Tensor[]): Generator<Tensor[]> {
-  let group: Tensor[] = [];
+/** Tensors between the same devices, together as large as one piece; larger ones are alone. */
+function* groups(moves: readonly Move[]): Generator<Move[]> {
+  let group: Move[] = [];
   let total = 0;
-  for (const t of list) {
-    if (group.length > 0 && total + t.nbytes > PIECE_BYTES) {
+  for (const move of moves) {
+    const { nbytes } = move.from;
+    const [last] = group;
+    if (last !== undefined && (total + nbytes > PIECE_BYTES || !sameWay(last, move))) {
       yield group;
       [group, total] = [[], 0];
     }
-    group.push(t);
-    total += aligned(t.nbytes);
+    group.push(move);
+    total += aligned(nbytes);
   }
   if (group.length > 0) yield group;
 }
 
+function sameWay(a: Move, b: Move): boolean {
+  return a.from._storage.device === b.from._storage.device && a.to._storage.device === b.to._storage.device;
+}
+
 /** Where each tensor of a group begins in one block, and how large that is. */
-function layout(group: readonly Tensor[]): { places: number[]; nbytes: number } {
+function layout(group: readonly Move[]): { places: number[]; nbytes: number } {
   let nbytes = 0;
-  const places = group.map((t) => {
+  const places = group.map(({ from }) => {
     const at = nbytes;
-    nbytes += aligned(t.nbytes);
+    nbytes += aligned(from.nbytes);
     return at;
   });
   return { places, nbytes };
@@ -77,46 +100,47 @@ const within = (block: Storage, at: number, t: Tensor): Tensor =>
 
 const flat = (t: Tensor): Tensor => run(t, 0, t._numel);
 
-function groupToGpu(group: readonly Tensor[], device: Device): Tensor[] {
+function groupToGpu(group: readonly Move[]): void {
   if (group.length === 1) {
-    const [t] = group as [Tensor];
-    const made = empty(t._shape, t.dtype, device);
-    stageToGpu(made, t);
-    return [made];
+    const [{ to, from }] = group as [Move];
+    stageToGpu(to, from);
+    return;
   }
   const { places, nbytes } = layout(group);
-  return withPinned(nbytes, (block) => {
-    const staged = group.map((t, i) => within(block, places[i] as number, t));
-    group.forEach((t, i) => void transfer(staged[i] as Tensor, flat(t)));
-    return group.map((t, i) => {
-      const made = empty(t._shape, t.dtype, device);
-      backendOf(device).copy(flat(made), staged[i] as Tensor, true);
-      return made;
-    });
+  withPinned(nbytes, (block) => {
+    const staged = group.map(({ from }, i) => within(block, places[i] as number, from));
+    group.forEach(({ from }, i) => void transfer(staged[i] as Tensor, flat(from)));
+    group.forEach(({ to }, i) => void backendOf(to._storage.device).copy(flat(to), staged[i] as Tensor, true));
   });
 }
 
-function groupToCpu(group: readonly Tensor[]): Tensor[] {
+function groupToCpu(group: readonly Move[]): void {
   const { places, nbytes } = layout(group);
-  return withPinned(nbytes, (block) => {
-    const staged = group.map((t, i) => within(block, places[i] as number, t));
+  withPinned(nbytes, (block) => {
+    const staged = group.map(({ from }, i) => within(block, places[i] as number, from));
     // The last one waits, and with it all before: they are on one stream.
     const last = group.length - 1;
-    group.forEach((t, i) => void backendOf(t._storage.device).copy(staged[i] as Tensor, flat(t), i < last));
-    return group.map((t, i) => {
-      const made = empty(t._shape, t.dtype, CPU);
-      transfer(flat(made), staged[i] as Tensor);
-      return made;
+    group.forEach(({ from }, i) => {
+      backendOf(from._storage.device).copy(staged[i] as Tensor, flat(from), i < last);
     });
+    group.forEach(({ to }, i) => void transfer(flat(to), staged[i] as Tensor));
   });
 }
 
 /**
- * Row-major tensors (see `isPlain`) to another device, from the CPU to a GPU or from one GPU to the CPU: through one
- * pinned block for up to 32 MiB of them, with one wait to the CPU and none to a GPU.
+ * Row-major tensors (see `isPlain`) into others of their dtypes and sizes: through one pinned block for up to 32 MiB of
+ * them, with one wait to the CPU and none to a GPU.
  */
+export function fillMany(moves: readonly Move[]): void {
+  for (const group of groups(moves)) {
+    if ((group[0] as Move).to._storage.device === CPU) groupToCpu(group);
+    else groupToGpu(group);
+  }
+}
+
+/** Row-major tensors to another device, from the CPU to a GPU or from GPUs to the CPU; see `fillMany`. */
 export function moveMany(list: readonly Tensor[], device: Device): Tensor[] {
-  const moved: Tensor[] = [];
-  for (const group of groups(list)) moved.push(...(device === CPU ? groupToCpu(group) : groupToGpu(group, device)));
-  return moved;
+  const moves = list.map((from) => ({ from, to: empty(from._shape, from.dtype, device) }));
+  fillMany(moves);
+  return moves.map(({ to }) => to);
 }

@@ -117,7 +117,8 @@ export class Storage {
 
   /** Bytes of another storage that users have, too: what they do to that one, this one sees. */
   static within(parent: Storage, start: number, nbytes: number): Storage {
-    const s = new Storage(parent.ptr + start, nbytes, parent, "borrowed");
+    const s = new Storage(parent.ptr + start, nbytes, parent, "borrowed", parent.device);
+    if (parent.source instanceof DeviceBlock) s.source = parent.source;
     parent.claim();
     s.offset = start;
     s.watched = true;

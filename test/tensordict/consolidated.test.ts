@@ -12,8 +12,10 @@ import { tensor, zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import {
   fromConsolidated,
   LazyStackedTensorDict,
+  load,
   NonTensorData,
   NonTensorStack,
+  save,
   TensorDict,
 } from "../../src/tensordict/index.ts";
 import fixtures from "../fixtures/archives/consolidated.json" with { type: "json" };
@@ -146,6 +148,65 @@ describe("one block", () => {
     expect(first._storage).toBe(second._storage);
     const stack = new TensorDict({ s: new NonTensorStack(["a", "b"]) as never }, [2]) as unknown as Td;
     expect(String(stack.consolidate())).toBe(String(stack));
+  });
+});
+
+describe("devices", () => {
+  const made = (device: string | null = null) =>
+    new TensorDict({ a: tensor([1, 2, 3]).byte(), n: { b: tensor([4, 5]), v: "x" } }, [], {
+      device: device as never,
+    }) as unknown as Td;
+  const seen = (td: Td) => {
+    const [a, b] = [td.get("a") as Tensor, td.get(["n", "b"]) as Tensor];
+    const level = td.get("n") as Td;
+    const devices = [td.device, level.device, a.device, b.device].map(String);
+    return [...devices, a._storage === b._storage, td.isConsolidated(), td.isLocked];
+  };
+  const meta = (level: string) => [level, level, "meta", "meta", true, true, true];
+
+  test("the block is where the collection is, or where it is asked for", () => {
+    expect(seen(made().consolidate({ device: "meta" }))).toEqual(meta("null"));
+    expect(seen(made("meta").consolidate())).toEqual(meta("meta"));
+    expect(seen(made("cpu").consolidate({ device: "meta", inplace: true }))).toEqual(meta("meta"));
+    expect(seen(made("cpu").consolidate())).toEqual(["cpu", "cpu", "cpu", "cpu", true, true, true]);
+    expect(() => made("meta").consolidate({ device: "cpu" })).toThrow("Cannot copy out of meta tensor; no data!");
+  });
+
+  test("moving it keeps it one block, locked", () => {
+    const block = made().consolidate();
+    const [there, same] = [block.to("meta"), block.to("cpu")] as [Td, Td];
+    expect(seen(there)).toEqual(meta("meta"));
+    expect(seen(same)).toEqual(["cpu", "cpu", "cpu", "cpu", true, true, true]);
+    expect(same.get("a")).toBe(block.get("a"));
+    expect((block.to("float64") as Td).isConsolidated()).toBe(false);
+    expect(block.to("meta", { inplace: true })).toBe(block);
+    expect(seen(block)).toEqual(meta("meta"));
+  });
+
+  test("a file is mapped on the CPU, and no device goes with it", () => {
+    const [name, own] = [path("device.bin"), made("cpu")];
+    expect(seen(made().consolidate({ filename: name, device: "cpu" })).slice(0, 3)).toEqual(["cpu", "cpu", "cpu"]);
+    expect(seen(own.consolidate({ filename: name, inplace: true })).slice(0, 2)).toEqual(["cpu", "cpu"]);
+    expect(() => made().consolidate({ filename: name, device: "meta" })).toThrow(/mutually exclusive/);
+    expect(seen(fromConsolidated(name).to("meta") as Td)).toEqual(meta("meta"));
+    expect(seen(fromConsolidated(name, { device: "meta" }))).toEqual([...meta("meta").slice(0, 6), false]);
+  });
+
+  test("in a .pt file it is one block, too, unless something would be lost", () => {
+    const block = made("cpu").consolidate();
+    save({ td: block, more: tensor([9]) }, path("block.pt"));
+    const loaded = load<{ td: Td; more: Tensor }>(path("block.pt"));
+    expect(seen(loaded.td)).toEqual(["cpu", "cpu", "cpu", "cpu", true, true, false]);
+    expect([list(loaded.td, ["n", "b"]), list(loaded.td, "a"), loaded.more.tolist()]).toEqual([[4, 5], [1, 2, 3], [9]]);
+    expect(String((loaded.td.get("n") as Td).at("v"))).toBe("x");
+    expect(seen(load(path("block.pt"), { device: "meta" }).td).slice(0, 6)).toEqual(meta("meta").slice(0, 6));
+    (block.get("a") as Tensor).set_(tensor([8, 8]).byte());
+    save(block, path("block.pt"));
+    expect(list(load(path("block.pt")), "a")).toEqual([8, 8]);
+    const grads = made().consolidate();
+    (grads.get(["n", "b"]) as Tensor).requiresGrad_();
+    save(grads, path("block.pt"));
+    expect((load(path("block.pt")).get(["n", "b"]) as Tensor).requiresGrad).toBe(true);
   });
 });
 

@@ -6,9 +6,12 @@ export class TorchObject {
   constructor(
     /** Module and name of its class. */
     readonly className: string,
-    /** "state": an instance that receives its state; "make_td": what `tensordict._reductions._make_td` makes of it. */
-    readonly how: "state" | "make_td",
-    readonly state: Readonly<Record<string, unknown>>,
+    /**
+     * "state": an instance that receives its state; "make_td": what `tensordict._reductions._make_td` makes of it;
+     * "call": what a function of that name makes of its arguments.
+     */
+    readonly how: "state" | "make_td" | "call",
+    readonly state: Readonly<Record<string, unknown>> | readonly unknown[],
   ) {}
 }
 

@@ -133,6 +133,11 @@ class TorchWriter {
       return true;
     }
     pickle.name(name.module, name.name);
+    if (object.how === "call") {
+      pickle.tuple(object.state as readonly unknown[]);
+      pickle.call(value);
+      return true;
+    }
     pickle.tuple([]);
     pickle.make(value);
     pickle.value(object.state);

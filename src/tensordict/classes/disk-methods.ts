@@ -16,6 +16,7 @@ import { Tensor } from "../../tensor/tensor.ts";
 import { startsWith } from "../core/convert.ts";
 import { keyPath, keyText } from "../core/keys.ts";
 import { childrenOf, lockTd } from "../core/locking.ts";
+import { isConsolidated } from "../core/one-block.ts";
 import {
   Collection,
   entriesOf,
@@ -29,7 +30,7 @@ import {
 } from "../core/state.ts";
 import type { Classes, NestedKey, Schema } from "../core/types.ts";
 import { ArchiveSave, wantsArchive } from "../disk/archive-save.ts";
-import { type ConsolidateOptions, consolidate, consolidateAsync, isConsolidated } from "../disk/consolidated.ts";
+import { type ConsolidateOptions, consolidate, consolidateAsync } from "../disk/consolidated.ts";
 import { MemoryMappedTensor } from "../disk/mapped-tensor.ts";
 import { type LoadOptions, loadTree } from "../disk/memmap-load.ts";
 import { type MemmapOptions, rewriteMeta, Save } from "../disk/memmap-save.ts";
@@ -264,10 +265,13 @@ export abstract class DiskMethods<in out S extends Schema = Schema> extends Coll
   }
 
   /**
-   * Copies all tensors into one block of bytes, in memory or in a file, and gives a locked collection of views of it.
-   * With `filename` the structure is written behind the data, so that `fromConsolidated` can read it; writes into the
-   * tensors then reach the file. A collection that is consolidated already is returned as it is. @torch
+   * Copies all tensors into one block of bytes, in memory, on a device or in a file, and gives a locked collection of
+   * views of it, which `to` moves and `save` writes as one. The block is on `device`, on that of the collection, or on
+   * the CPU. With `filename` the structure is written behind the data, so that `fromConsolidated` can read it; writes
+   * into the tensors then reach the file. A collection that is consolidated already is returned as it is. @torch
    * TensorDict.consolidate
+   *
+   * @throws RuntimeError for a file on a device, and for mapped collections in place
    */
   consolidate(options: ConsolidateOptions = {}): this {
     return consolidate(this._td, options) as this & Td;

@@ -7,6 +7,7 @@ const LISTING = "includeNested?:bool leavesOnly?:bool | isLeaf:fn sort:bool";
 const MEMMAP = "copyExisting:bool numThreads:int existsok:bool robustKey:bool fsync:bool atomic:bool";
 const ARCHIVE = "archive:bool compression:any";
 const LOAD = `${PLACE} mode:any robustKey:bool numThreads:int pickles:=refuse,keep,plain`;
+const CONSOLIDATE = `filename:text inplace:bool shareMemory:bool ${PLACE} ${WRITE}`;
 const FROM_H5 = `filename:text | mode:any batchSize:any batchDims:int nonTensorAsStack:bool ${PLACE}`;
 const STATE = "batchSize:any device:any names:names";
 
@@ -240,8 +241,8 @@ export const METHODS = {
   toArrow: "",
   toH5: `filename:text | ${LAYOUT}`,
   toH5Async: `filename:text | ${LAYOUT} ${BACKGROUND}`,
-  consolidate: `| filename:text inplace:bool shareMemory:bool ${WRITE}`,
-  consolidateAsync: `| filename:text inplace:bool shareMemory:bool ${WRITE} ${BACKGROUND}`,
+  consolidate: `| ${CONSOLIDATE}`,
+  consolidateAsync: `| ${CONSOLIDATE} ${BACKGROUND}`,
   isConsolidated: "",
   stateDict: "| flatten:bool prefix:string keepVars:bool",
   loadStateDict: "state:source | strict:bool assign:bool",

@@ -12,7 +12,7 @@ import { type PlaceOptions, placeOf } from "../../io/disk/placing.ts";
 import { TensorFile } from "../../io/disk/tensor-file.ts";
 import { whileUnreplaced } from "../../io/disk/unreplaced.ts";
 import { inOrder } from "../../tensor/checks.ts";
-import { CPU } from "../../tensor/device.ts";
+import { CPU, type Device } from "../../tensor/device.ts";
 import { type DType, dtypeByName } from "../../tensor/dtype.ts";
 import { KeyError, RuntimeError } from "../../tensor/errors.ts";
 import { Size, sameSizes } from "../../tensor/size.ts";
@@ -21,10 +21,11 @@ import { fitBatch } from "../core/batch.ts";
 import { classInFile } from "../core/class-registry.ts";
 import { stackProblem } from "../core/convert.ts";
 import { lockTd } from "../core/locking.ts";
+import { markConsolidated } from "../core/one-block.ts";
 import { FUNCTIONS } from "../core/signatures.ts";
 import { make, type NewState, type Td, toNames } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
-import { LEVEL_KEYS, MAX_DEPTH, markConsolidated, NESTED_PREFIX } from "./consolidated.ts";
+import { LEVEL_KEYS, MAX_DEPTH, NESTED_PREFIX } from "./consolidated.ts";
 import { placeTd } from "./placing.ts";
 
 const LENGTH_BYTES = 8;
@@ -60,8 +61,8 @@ function readStructure(path: string): { root: PythonJsonObject; dataBytes: numbe
   });
 }
 
-/** The bytes of all tensors: a file, or a tensor in memory. */
-export type ConsolidatedBytes = Pick<TensorFile, "path" | "size" | "tensor">;
+/** The bytes of all tensors: a file, or a tensor in memory or on a device. */
+export type ConsolidatedBytes = Pick<TensorFile, "path" | "size" | "tensor"> & { readonly device?: Device };
 
 /** What a structure describes over its bytes. */
 export function buildConsolidated(root: PythonJson, bytes: ConsolidatedBytes): Td {
@@ -127,8 +128,8 @@ class Builder {
 
   private device(value: PythonJson | undefined, place: string): NewState["device"] {
     if (value !== null && value !== undefined && typeof value !== "string") throw this.bad(place, "a strange device");
-    // Bytes of a file are on the CPU, wherever the tensors were before.
-    return typeof value === "string" ? CPU : null;
+    // Wherever the tensors were before; the bytes of a file are on the CPU.
+    return typeof value === "string" ? (this.file.device ?? CPU) : null;
   }
 
   private state(metadata: PythonJsonObject, place: string): NewState {
@@ -304,7 +305,8 @@ export function fromConsolidated(filename: string, options: PlaceOptions = {}): 
   placeOf(options);
   return whileUnreplaced(filename, () => {
     const { root, dataBytes, path } = readStructure(filename);
-    const td = markConsolidated(buildConsolidated(root, new TensorFile(path, dataBytes)));
+    const file = new TensorFile(path, dataBytes);
+    const td = markConsolidated(buildConsolidated(root, file), file.anchor());
     return placeTd(td, options, "fromConsolidated");
   });
 }

@@ -1,6 +1,9 @@
 // Consolidated TensorDicts: all tensors in one block of bytes, in memory or in a file with the structure as JSON at
 // its end.
 
+import { backendOf } from "../../dispatch/backend.ts";
+import { requiresGrad } from "../../dispatch/mode.ts";
+import { fillMany, isMove, isPlain, type Move, plain } from "../../dispatch/moving-many.ts";
 import { absolutePath } from "../../io/base/paths.ts";
 import { type PythonJson, type PythonJsonObject, pythonJsonStringify } from "../../io/base/python-json.ts";
 import { runSteps, runStepsLater, type Steps } from "../../io/base/steps.ts";
@@ -13,12 +16,15 @@ import { bytesToWrite } from "../../io/disk/tensor-bytes.ts";
 import { TensorFile } from "../../io/disk/tensor-file.ts";
 import { isRemote } from "../../io/store/s3.ts";
 import { FileWrite, type FileWriteOptions } from "../../io/store/single-file.ts";
+import { CPU, type Device, type DeviceLike, toDevice } from "../../tensor/device.ts";
+import { uint8 } from "../../tensor/dtype.ts";
 import { KeyError, RuntimeError, TypeError, ValueError, warn } from "../../tensor/errors.ts";
-import { contiguousStrides } from "../../tensor/size.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeStrided, Tensor } from "../../tensor/tensor.ts";
+import { requireFit } from "../core/batch.ts";
 import { lockTd } from "../core/locking.ts";
 import { noNested } from "../core/nested.ts";
+import { blockOf, markConsolidated, viewIn } from "../core/one-block.ts";
 import {
   entriesOf,
   isClassTd,
@@ -42,6 +48,8 @@ export interface ConsolidateOptions extends FileWriteOptions {
   inplace?: boolean;
   /** Put the bytes into shared memory. */
   shareMemory?: boolean;
+  /** Where the bytes go; by default to the device of the collection, or to the CPU where it has none. */
+  device?: DeviceLike | null;
 }
 
 /** Tensors begin at multiples of this. */
@@ -64,11 +72,14 @@ class Layout {
   readonly placed: Placed[] = [];
   size = 0;
 
-  constructor(root: Td) {
+  constructor(
+    root: Td,
+    private readonly locks = true,
+  ) {
     if (isNonTensor(root)) {
       throw new TypeError("a value that is no tensor cannot be consolidated by itself: put it into a TensorDict");
     }
-    requireSavable(root, "consolidated");
+    requireFit(root, "consolidated");
     this.structure = this.level(root, 0);
   }
 
@@ -102,14 +113,14 @@ class Layout {
         nonTensors.set(key, [valueJson(entry, key), [...entry._batchSize], deviceText(entry)]);
       } else {
         if (LEVEL_KEYS.has(key)) throw badKey(key);
-        nested.set(key, isNonTensor(entry) ? valueStack(entry) : this.level(entry, depth + 1));
+        nested.set(key, isNonTensor(entry) ? valueStack(entry, this.locks) : this.level(entry, depth + 1));
       }
     }
     const metadata = new Map<string, PythonJson>([
       ["device", deviceText(td)],
       ["names", td._names === null ? td._batchSize.map(() => null) : [...td._names]],
       ["batch_size", [...td._batchSize]],
-      ["is_locked", td._locked],
+      ["is_locked", this.locks && td._locked],
     ]);
     // Python forgets the class of a root.
     const qualified = isClassTd(td) && depth > 0 ? td._qualifiedName : null;
@@ -120,7 +131,7 @@ class Layout {
   private lazy(stack: LazyTd, depth: number): PythonJsonObject {
     const members: PythonJsonObject = new Map();
     for (const [i, member] of stack.members.entries()) members.set(String(i), this.level(member, depth + 1));
-    const metadata = stackMetadata(stack.stackDim, stack.stackDimName, stack._locked);
+    const metadata = stackMetadata(stack.stackDim, stack.stackDimName, this.locks && stack._locked);
     return levelJson("LazyStackedTensorDict", new Map(), new Map(), metadata, members);
   }
 }
@@ -158,7 +169,7 @@ function stackMetadata(dim: number, name: string | null, locked: boolean): Pytho
 }
 
 /** Stacks of values are stacks of stacks, one per dimension. */
-function valueStack(td: ValueTd): PythonJsonObject {
+function valueStack(td: ValueTd, locks: boolean): PythonJsonObject {
   const device = deviceText(td);
   const build = (data: readonly PythonJson[], rank: number): PythonJsonObject => {
     const values: PythonJsonObject = new Map();
@@ -167,53 +178,65 @@ function valueStack(td: ValueTd): PythonJsonObject {
       if (rank === 1) values.set(String(i), [item, [], device]);
       else inner.set(String(i), build(item as readonly PythonJson[], rank - 1));
     }
-    return levelJson("NonTensorStack", values, new Map(), stackMetadata(0, null, td._locked), inner);
+    return levelJson("NonTensorStack", values, new Map(), stackMetadata(0, null, locks && td._locked), inner);
   };
   return build(valueJson(td) as readonly PythonJson[], td._batchSize.length);
 }
 
+/** The device of a level of the result, by the one that the level had. */
+type NewDevice = (device: Device | null) => Device | null;
+
 /** The same tree over other tensors, which come in the order of the layout. */
-function rebuilt(td: Td, tensors: Iterator<Tensor, undefined>, inplace: boolean): Td {
-  if (isNonTensor(td)) return inplace ? td : td._like(new Map(), stateOf(td));
+function rebuilt(td: Td, tensors: Iterator<Tensor, undefined>, inplace: boolean, deviceFor: NewDevice): Td {
+  const device = isNonTensor(td) && td._device === null ? null : deviceFor(td._device);
+  if (inplace) td._device = device;
+  if (isNonTensor(td)) return inplace ? td : td._like(new Map(), stateOf(td, { device }));
   if (isLazy(td)) {
-    const members = td.members.map((member) => rebuilt(member, tensors, inplace));
+    const members = td.members.map((member) => rebuilt(member, tensors, inplace, deviceFor));
     return inplace ? td : make.lazy(members, td.stackDim, td.stackDimName);
   }
   const entries = new Map<string, Entry>();
   for (const [key, entry] of entriesOf(td)) {
     if (entry instanceof Tensor) entries.set(key, tensors.next().value as Tensor);
-    else entries.set(key, rebuilt(entry as Td, tensors, inplace));
+    else entries.set(key, rebuilt(entry as Td, tensors, inplace, deviceFor));
   }
-  if (!inplace) return td._like(entries, stateOf(td));
+  if (!inplace) return td._like(entries, stateOf(td, { device }));
   for (const [key, entry] of entries) if (entry instanceof Tensor) td._put(key, entry);
   td._disk = null;
   return td;
 }
 
-/** Places in one block of memory. */
-function placesOf(layout: Layout, shared: boolean): Tensor[] {
-  const storage = shared ? anonymousStorage(layout.size) : Storage.allocate(layout.size);
-  return layout.placed.map(({ tensor, start }) => {
-    const { dtype, _shape: shape } = tensor;
-    const strides = contiguousStrides(shape);
-    // A place that is no multiple of the element's size is none of the block's elements either.
-    const whole = start % dtype.itemsize === 0;
-    const nbytes = tensor._numel * dtype.itemsize;
-    const part = whole || nbytes === 0 ? storage : Storage.within(storage, start, nbytes);
-    return makeStrided(part, part === storage && whole ? start / dtype.itemsize : 0, shape, strides, dtype);
-  });
+/** Tensors in one block of bytes. */
+interface Placement {
+  tensors: Tensor[];
+  bytes: Storage;
+}
+
+/** A block of memory, of a device or shared. */
+function blockOn(device: Device, nbytes: number, shared: boolean): Storage {
+  if (device === CPU) return shared ? anonymousStorage(nbytes) : Storage.allocate(nbytes);
+  // The memory of a GPU is always shared.
+  return device.computes ? backendOf(device).allocate(nbytes, device) : Storage.meta(nbytes);
 }
 
 function* copying(
   layout: Layout,
+  device: Device,
   { shareMemory = false, onProgress }: ConsolidateOptions & BackgroundOptions,
-): Steps<Tensor[]> {
-  const places = placesOf(layout, shareMemory);
+): Steps<Placement> {
+  const bytes = blockOn(device, layout.size, shareMemory);
+  const tensors = layout.placed.map(({ tensor, start }) => viewIn(bytes, start, tensor.dtype, tensor._shape));
+  const moves: Move[] = [];
   for (const [i, { tensor }] of layout.placed.entries()) {
-    if (tensor._numel > 0) yield* copyingTensor(places[i] as Tensor, tensor.detach());
-    onProgress?.(i + 1, places.length);
+    const place = tensors[i] as Tensor;
+    const from = tensor.detach();
+    if (isMove(place, from)) moves.push({ to: place, from: plain(from) });
+    else if (tensor._numel > 0 && (device.computes || !tensor.isMeta)) yield* copyingTensor(place, from);
+    if (moves.length === 0) onProgress?.(i + 1, tensors.length);
   }
-  return places;
+  fillMany(moves);
+  if (moves.length > 0) onProgress?.(tensors.length, tensors.length);
+  return { tensors, bytes };
 }
 
 function planFile(layout: Layout, filename: string, options: ConsolidateOptions): FileWrite {
@@ -225,61 +248,74 @@ function planFile(layout: Layout, filename: string, options: ConsolidateOptions)
   return new FileWrite(isRemote(filename) ? filename : absolutePath(filename), pieces, options);
 }
 
-/** What a consolidated collection consisted of. */
-const remembered = new WeakMap<Td, readonly unknown[]>();
-
-/** Tensors and values in order; they stay the same objects as long as nothing is replaced. */
-function partsOf(td: Td, found: unknown[] = []): unknown[] {
-  if (isNonTensor(td)) found.push(td._kind === "nonTensor" ? td.value_ : td.values_);
-  else if (isLazy(td)) for (const member of td.members) partsOf(member, found);
-  else {
-    for (const [key, entry] of entriesOf(td)) {
-      found.push(key);
-      if (entry instanceof Tensor) found.push(entry);
-      else partsOf(entry as Td, found);
-    }
-  }
-  return found;
-}
-
-/** Remembers that all tensors of `td` lie in one block. */
-export function markConsolidated(td: Td): Td {
-  remembered.set(td, partsOf(td));
-  return td;
-}
-
-/** True as long as the tensors of a consolidated collection have not been replaced. */
-export function isConsolidated(td: Td): boolean {
-  const parts = remembered.get(td);
-  if (parts === undefined) return false;
-  const now = partsOf(td);
-  return now.length === parts.length && now.every((part, i) => Object.is(part, parts[i]));
+/**
+ * Structure and bytes of a consolidated collection, as Python pickles it: what is not locked was not so before it was
+ * consolidated. Null when its bytes lie in another order by now, or something would be lost.
+ */
+export function blockParts(td: Td): { structure: PythonJsonObject; bytes: Tensor } | null {
+  const block = blockOf(td);
+  // Python forgets the class of a root.
+  if (block === null || !block.device.computes || isClassTd(td)) return null;
+  const layout = new Layout(td, false);
+  const inPlace = ({ tensor, start }: Placed): boolean => {
+    // Python makes views at multiples of an element's size only.
+    if (requiresGrad(tensor) || start % tensor.dtype.itemsize !== 0) return false;
+    return tensor._numel === 0 || (isPlain(tensor) && tensor._address() - block.ptr === start);
+  };
+  if (layout.size === 0 || layout.size > block.nbytes || !layout.placed.every(inPlace)) return null;
+  return { structure: layout.structure, bytes: makeStrided(block, 0, [layout.size], [1], uint8) };
 }
 
 /** What is to be consolidated; null when it is already. */
 function begin(td: Td, options: ConsolidateOptions): Layout | null {
   const { filename = null, inplace = false, shareMemory = false } = options;
   if (filename !== null && shareMemory) throw new ValueError("filename and shareMemory exclude each other.");
-  if (isConsolidated(td)) {
+  const [block, wanted] = [blockOf(td), wantedDevice(options)];
+  if (block !== null) {
     if (filename !== null) {
       warn("the tensordict is already consolidated: nothing is written. Call td.contiguous().consolidate() instead.");
     }
+    if (wanted !== null && wanted !== block.device) {
+      warn(
+        `consolidate() ignores device='${wanted}' on a tensordict that is already consolidated, and returns it ` +
+          "as is. Call td.contiguous().consolidate(...) to get that result, or td.to(device).",
+      );
+    }
     return null;
   }
+  if (filename !== null && wanted !== null && wanted !== CPU) {
+    throw new RuntimeError("device and filename are mutually exclusive arguments.");
+  }
+  if (filename !== null) requireSavable(td, "consolidated");
   if (inplace && td._disk !== null)
     throw new RuntimeError("a memory-mapped tensordict cannot be consolidated in place");
   return new Layout(td);
 }
 
-function viewsOf(layout: Layout, path: string, filename: string): Tensor[] {
+function viewsOf(layout: Layout, path: string, filename: string): Placement {
   const file = new TensorFile(path, layout.size, "r+", { name: filename });
-  return layout.placed.map(({ tensor, start }) => file.tensor(tensor.dtype, tensor._shape, start));
+  const tensors = layout.placed.map(({ tensor, start }) => file.tensor(tensor.dtype, tensor._shape, start));
+  return { tensors, bytes: file.anchor() };
 }
 
-function finish(td: Td, tensors: readonly Tensor[], options: ConsolidateOptions): Td {
-  const result = rebuilt(td, tensors.values() as Iterator<Tensor, undefined>, options.inplace ?? false);
+function wantedDevice({ device }: ConsolidateOptions): Device | null {
+  return device === undefined || device === null ? null : toDevice(device);
+}
+
+/** What the levels of the result say about their device. */
+function devicesOf(td: Td, options: ConsolidateOptions): NewDevice {
+  const { filename = null, inplace = false } = options;
+  const wanted = wantedDevice(options);
+  if (filename === null) return (own) => (own === null ? null : (wanted ?? own));
+  if (!inplace) return () => CPU;
+  return td._device === null || td._device === CPU ? (own) => own : () => null;
+}
+
+function finish(td: Td, { tensors, bytes }: Placement, options: ConsolidateOptions): Td {
+  const views = tensors.values() as Iterator<Tensor, undefined>;
+  const result = rebuilt(td, views, options.inplace ?? false, devicesOf(td, options));
   lockTd(result);
-  return markConsolidated(result);
+  return markConsolidated(result, bytes);
 }
 
 /** See `TensorDict.consolidate`. */
@@ -296,9 +332,9 @@ function* consolidating(td: Td, options: ConsolidateOptions & BackgroundOptions)
   const layout = begin(td, options);
   if (layout === null) return td;
   const { filename = null } = options;
-  const tensors =
+  const placement =
     filename === null
-      ? yield* copying(layout, options)
+      ? yield* copying(layout, wantedDevice(options) ?? td._device ?? CPU, options)
       : yield* planFile(layout, filename, options).writing(options, (path) => viewsOf(layout, path, filename));
-  return finish(td, tensors, options);
+  return finish(td, placement, options);
 }

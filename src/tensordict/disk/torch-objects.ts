@@ -17,6 +17,7 @@ import { classByName } from "../core/class-registry.ts";
 import { stackProblem } from "../core/convert.ts";
 import { lockTd } from "../core/locking.ts";
 import { noNested } from "../core/nested.ts";
+import { isConsolidated, markConsolidated } from "../core/one-block.ts";
 import {
   type DimNames,
   entriesOf,
@@ -34,7 +35,7 @@ import {
 import type { Classes, Entry } from "../core/types.ts";
 import { nestedFromParts } from "../ops/nested-parts.ts";
 import { stackOfValues, valuesOf } from "../ops/stacking.ts";
-import { isConsolidated } from "./consolidated.ts";
+import { blockParts } from "./consolidated.ts";
 import { buildConsolidated } from "./consolidated-load.ts";
 
 const TENSORDICT = "tensordict._td.TensorDict";
@@ -82,6 +83,15 @@ function stateOfSaved(state: unknown, path: string): NewState {
   }
   const place = device instanceof Device ? (device.type === "meta" ? META : CPU) : null;
   return { batchSize, device: place, names: named && names.some((name) => name !== null) ? (names as DimNames) : null };
+}
+
+/** Where the entries of a TensorDict are that had a device when it was saved. */
+function deviceOfEntries(entries: ReadonlyMap<string, Entry>): Device {
+  for (const entry of entries.values()) {
+    if (entry instanceof Tensor || isNested(entry)) return entry.device;
+    if (!isNonTensor(entry) && entry._device !== null) return entry._device;
+  }
+  return CPU;
 }
 
 function checkedEntries(pairs: readonly [string, unknown][], state: NewState, path: string): Map<string, Entry> {
@@ -143,12 +153,13 @@ function makeClass(className: string, state: unknown, path: string): Td {
 
 /** A TensorDict whose tensors are views of one tensor of bytes. */
 function makeConsolidated({ structure, data }: { structure: PythonJson; data: unknown }, path: string): Td {
-  if (!(data instanceof Tensor) || data.dtype !== uint8 || data.ndim !== 1 || data.isMeta) {
+  if (!(data instanceof Tensor) || data.dtype !== uint8 || data.ndim !== 1) {
     throw new FormatError("a consolidated TensorDict without its bytes", path);
   }
-  return buildConsolidated(structure, {
+  const td = buildConsolidated(structure, {
     path,
     size: data.numel(),
+    device: data.device,
     tensor(dtype, shape, offset) {
       const nbytes = shape.reduce((product, n) => product * n, dtype.itemsize);
       const part = data.narrow(0, offset, nbytes);
@@ -156,6 +167,7 @@ function makeConsolidated({ structure, data }: { structure: PythonJson; data: un
       return aligned.view(dtype).view([...shape]);
     },
   });
+  return markConsolidated(td, data._storage);
 }
 
 /** What was locked when it was saved is locked. */
@@ -169,6 +181,7 @@ function makeObject(className: string, state: unknown, path: string): unknown {
     case TENSORDICT: {
       const level = stateOfSaved(state, path);
       const entries = checkedEntries(pairsOf(field(state, "_tensordict"), path), level, path);
+      if (level.device === CPU) level.device = deviceOfEntries(entries);
       return lockedAs(state, make.tensordict(entries, level));
     }
     case LAZY:
@@ -249,10 +262,13 @@ export const torchBridge: TorchClasses = {
   isParameter: (value) => value instanceof Parameter,
   knows: (className) => OWN.has(className) || classByName(simpleName(className)) !== undefined,
   make: makeObject,
-  // One file holds no two types of elements over one storage: tensors of one block become separate.
   describe: (value) => {
     if (!isTensorCollection(value)) return null;
     requireFit(value, "saved");
-    return describeTd(isConsolidated(value) ? (value.clone() as Td) : value);
+    if (!isConsolidated(value)) return describeTd(value);
+    const block = blockParts(value);
+    if (block !== null) return new TorchObject(CONSOLIDATED, "call", [block.structure, block.bytes]);
+    // One file holds no two types of elements over one storage: tensors of one block become separate.
+    return describeTd(value.clone() as Td);
   },
 };

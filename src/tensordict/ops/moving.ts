@@ -5,13 +5,15 @@ import { requiresGrad } from "../../dispatch/mode.ts";
 import { isPlain, moveMany } from "../../dispatch/moving-many.ts";
 import { batchOf } from "../../tensor/batched.ts";
 import { CPU, Device, type DeviceLike, toDevice } from "../../tensor/device.ts";
-import { DType, isDTypeName, toDType } from "../../tensor/dtype.ts";
+import { DType, isDTypeName, toDType, uint8 } from "../../tensor/dtype.ts";
 import { TypeError } from "../../tensor/errors.ts";
 import { contiguousStrides } from "../../tensor/size.ts";
-import { Tensor } from "../../tensor/tensor.ts";
+import { Storage } from "../../tensor/storage.ts";
+import { makeStrided, Tensor } from "../../tensor/tensor.ts";
 import { typeName } from "../../tensor/type-name.ts";
-import { lockTd } from "../core/locking.ts";
+import { childrenOf, lockTd } from "../core/locking.ts";
 import { mapEntries, mapMembers } from "../core/mapping.ts";
+import { blockOf, isConsolidated, markConsolidated, viewsOfCopy } from "../core/one-block.ts";
 import {
   entriesOf,
   isBranch,
@@ -133,24 +135,42 @@ function readTarget(target: unknown, options: ToOptions): { device: Device | nul
   return { device: device === null ? null : toDevice(device), dtype: dtype === null ? null : toDType(dtype) };
 }
 
+/** Gives a consolidated collection the tensors of its copy on another device: it keeps its keys, and stays locked. */
+function replaceBlock(td: Td, made: Td, device: Device): void {
+  replaceTensors(td, made);
+  const tell = (level: Td): void => {
+    level._device = device;
+    for (const child of childrenOf(level)) tell(child);
+  };
+  tell(td);
+  const bytes = blockOf(made);
+  if (bytes !== null) markConsolidated(td, bytes);
+}
+
 /** @torch TensorDict.to */
 export function convertTd(td: Td, target: unknown, options: ToOptions): Td {
   const { device, dtype } = readTarget(target, options);
   let result = td;
+  const elsewhere = device !== null && !(td._device?.equals(device) ?? false);
+  // Such a collection stays locked, and stays one block.
+  const block = dtype === null && elsewhere && isConsolidated(td);
   if (dtype !== null) {
     result = applyLeaves(result, (t) => t.to(dtype), { nested: (entry) => entry.to(dtype) });
   }
-  if (device !== null && !(result._device?.equals(device) ?? false)) result = moveTd(result, device);
+  if (elsewhere) result = moveTd(result, device);
   if (options.inplace === true && result !== td) {
-    requireUnlocked(td);
-    rebind(td, result);
+    if (block) replaceBlock(td, result, device);
+    else {
+      requireUnlocked(td);
+      rebind(td, result);
+    }
     result = td;
   }
   if (options.batchSize !== undefined) {
     if (isLazy(td)) throw new TypeError("Cannot pass batch-size to a LazyStackedTensorDict.");
     result.batchSize = options.batchSize;
   }
-  if (td._locked && result !== td) lockTd(result);
+  if ((td._locked && result !== td) || block) lockTd(result);
   return result;
 }
 
@@ -162,11 +182,29 @@ const together: MoveTensors = (tensors, device) => (tensors.length > 1 ? moveMan
 
 /** On another device. */
 export function moveTd(td: Td, device: Device, move = together): Td {
+  const whole = moveBlock(td, device, move);
+  if (whole !== null) return whole;
   const found = new Set<Tensor>();
   if (device.computes) collectMovable(td, device, found);
   const list = [...found];
   const moved = move(list, device);
   return placeTd(td, device, new Map(moved.map((t, i) => [list[i] as Tensor, t])));
+}
+
+/** A collection whose tensors lie in one block: that is moved as one. Null where they have to be moved one by one. */
+function moveBlock(td: Td, device: Device, move: MoveTensors): Td | null {
+  const from = blockOf(td);
+  if (from === null || !from.device.computes || from.kind === "freed") return null;
+  if (from.device === device) return markConsolidated(placeTd(td, device, new Map()), from);
+  // Before anything is moved: it may have to be done another way.
+  if (viewsOfCopy(td, from, Storage.meta(from.nbytes)) === null) return null;
+  const bytes = makeStrided(from, 0, [from.nbytes], [1], uint8);
+  const moved = (isPlain(bytes) && device.computes ? move([bytes], device)[0] : undefined) ?? bytes.to(device);
+  const to = moved._storage;
+  const views = viewsOfCopy(td, from, to) as Map<Tensor, Tensor>;
+  bytes.dispose();
+  moved.dispose();
+  return markConsolidated(placeTd(td, device, views), to);
 }
 
 /** The tensors that go to a GPU or come from one together, without a record. */
