@@ -14,10 +14,11 @@ import * as registry from "./autograd/registry.ts";
 import { nameClasses } from "./class-names.ts";
 import { installCuda } from "./cuda/backend.ts";
 import { CLASSES as CUDA_CLASSES } from "./cuda/signatures.ts";
-import { Event, installStreams, Stream } from "./cuda/streams.ts";
+import { Event, installStreams, markOn, Stream } from "./cuda/streams.ts";
 import { staging } from "./dispatch/copy.ts";
 import { Generator } from "./dispatch/generator.ts";
 import { stageToGpu } from "./dispatch/moving-many.ts";
+import { marks } from "./dispatch/staging.ts";
 import { DISTRIBUTION_KINDS } from "./distributions/kinds.ts";
 import { IO_KINDS } from "./io/base/kinds.ts";
 import { torchClasses } from "./io/torch/torch-classes.ts";
@@ -57,6 +58,7 @@ for (const [name, table] of Object.entries(CLASSES)) {
 }
 installCuda();
 staging.toGpu = stageToGpu;
+marks.on = markOn;
 installStreams(Tensor.prototype);
 installChecks(Stream.prototype, CUDA_CLASSES.Stream);
 installChecks(Event.prototype, CUDA_CLASSES.Event);

@@ -1,4 +1,6 @@
 /** Streams on which work goes to devices, and the events that order them, as users have them. */
+
+import type { Mark } from "../dispatch/staging.ts";
 import { addressOf, native } from "../ffi/library.ts";
 import { type Anchor, ownHandle } from "../ffi/memory.ts";
 import { inOrder } from "../tensor/checks.ts";
@@ -353,6 +355,12 @@ export class Event {
   [Symbol.for("nodejs.util.inspect.custom")](): string {
     return this.toString();
   }
+}
+
+/** Marks of what the current stream of a device was given; the host sleeps while it waits for one. */
+export function markOn(device: Device): Mark {
+  const event = new Event({ blocking: true });
+  return { record: () => event.record(currentStream(device)), synchronize: () => event.synchronize() };
 }
 
 /** The method of tensors that knows streams. */

@@ -2,14 +2,13 @@
  * Many tensors to another device, or large ones: through pinned memory, so that nobody waits between one and the next.
  */
 import { CPU, type Device } from "../tensor/device.ts";
-import { pinnedMemory, type Storage } from "../tensor/storage.ts";
-import { makeStrided, type Tensor } from "../tensor/tensor.ts";
+import type { Storage } from "../tensor/storage.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import { backendOf } from "./backend.ts";
 import { transfer } from "./copy.ts";
+import { elements, PIECE_BYTES, type StagedPiece, stage, withPinned } from "./staging.ts";
 
-/** Bytes that lie in pinned memory at once. */
-const PIECE_BYTES = 32 * 2 ** 20;
 const ALIGNMENT = 64;
 
 const aligned = (n: number): number => Math.ceil(n / ALIGNMENT) * ALIGNMENT;
@@ -35,32 +34,26 @@ export function plain(t: Tensor): Tensor {
 }
 
 /** So many elements behind the first ones of a row-major tensor, in one dimension. */
-const run = (t: Tensor, from: number, count: number): Tensor =>
-  makeStrided(t._storage, t._offset + from, [count], [1], t.dtype);
+const run = (t: Tensor, from: number, count: number): Tensor => elements(t._storage, t._offset + from, count, t.dtype);
 
-/** A pinned block for a while: what copies from it still do, its allocator knows. */
-function withPinned<R>(nbytes: number, body: (block: Storage) => R): R {
-  const block = pinnedMemory.allocate(nbytes);
-  block.claim();
-  try {
-    return body(block);
-  } finally {
-    block.release();
+/** The elements of a row-major tensor on the CPU on their way to one on a GPU. */
+function* piecesOf(dst: Tensor, src: Tensor): Generator<StagedPiece> {
+  const { dtype } = src;
+  const step = Math.floor(PIECE_BYTES / dtype.itemsize);
+  for (let at = 0; at < src._numel; at += step) {
+    const count = Math.min(step, src._numel - at);
+    const staged = (block: Storage) => elements(block, 0, count, dtype);
+    yield {
+      nbytes: count * dtype.itemsize,
+      fill: (block) => transfer(staged(block), run(src, at, count)),
+      send: (block) => backendOf(dst._storage.device).copy(run(dst, at, count), staged(block), true),
+    };
   }
 }
 
 /** The bytes of a row-major tensor on the CPU to one on a GPU, a piece at a time. Nobody waits for them. */
 export function stageToGpu(dst: Tensor, src: Tensor): void {
-  const { itemsize } = src.dtype;
-  const step = Math.floor(PIECE_BYTES / itemsize);
-  for (let at = 0; at < src._numel; at += step) {
-    const count = Math.min(step, src._numel - at);
-    withPinned(count * itemsize, (block) => {
-      const piece = makeStrided(block, 0, [count], [1], src.dtype);
-      transfer(piece, run(src, at, count));
-      backendOf(dst._storage.device).copy(run(dst, at, count), piece, true);
-    });
-  }
+  stage(dst._storage.device, piecesOf(dst, src));
 }
 
 /** Tensors between the same devices, together as large as one piece; larger ones are alone. */
@@ -96,22 +89,27 @@ function layout(group: readonly Move[]): { places: number[]; nbytes: number } {
 }
 
 const within = (block: Storage, at: number, t: Tensor): Tensor =>
-  makeStrided(block, at / t.dtype.itemsize, [t._numel], [1], t.dtype);
+  elements(block, at / t.dtype.itemsize, t._numel, t.dtype);
 
 const flat = (t: Tensor): Tensor => run(t, 0, t._numel);
 
-function groupToGpu(group: readonly Move[]): void {
-  if (group.length === 1) {
-    const [{ to, from }] = group as [Move];
-    stageToGpu(to, from);
-    return;
+/** Tensors that go to one GPU one after the other, small ones together. */
+function* piecesOfMoves(moves: readonly Move[]): Generator<StagedPiece> {
+  for (const group of groups(moves)) {
+    const [{ to, from }, second] = group as [Move, Move?];
+    if (second === undefined) {
+      yield* piecesOf(to, from);
+      continue;
+    }
+    const { places, nbytes } = layout(group);
+    const staged = (block: Storage, i: number) => within(block, places[i] as number, (group[i] as Move).from);
+    yield {
+      nbytes,
+      fill: (block) => group.forEach(({ from }, i) => void transfer(staged(block, i), flat(from))),
+      send: (block) =>
+        group.forEach(({ to }, i) => void backendOf(to._storage.device).copy(flat(to), staged(block, i), true)),
+    };
   }
-  const { places, nbytes } = layout(group);
-  withPinned(nbytes, (block) => {
-    const staged = group.map(({ from }, i) => within(block, places[i] as number, from));
-    group.forEach(({ from }, i) => void transfer(staged[i] as Tensor, flat(from)));
-    group.forEach(({ to }, i) => void backendOf(to._storage.device).copy(flat(to), staged[i] as Tensor, true));
-  });
 }
 
 function groupToCpu(group: readonly Move[]): void {
@@ -132,10 +130,10 @@ function groupToCpu(group: readonly Move[]): void {
  * them, with one wait to the CPU and none to a GPU.
  */
 export function fillMany(moves: readonly Move[]): void {
-  for (const group of groups(moves)) {
-    if ((group[0] as Move).to._storage.device === CPU) groupToCpu(group);
-    else groupToGpu(group);
-  }
+  for (const group of groups(moves.filter(({ to }) => to._storage.device === CPU))) groupToCpu(group);
+  const there = new Set(moves.map(({ to }) => to._storage.device));
+  there.delete(CPU);
+  for (const device of there) stage(device, piecesOfMoves(moves.filter(({ to }) => to._storage.device === device)));
 }
 
 /** Row-major tensors to another device, from the CPU to a GPU or from GPUs to the CPU; see `fillMany`. */

@@ -6,7 +6,7 @@ import { copyBytes, ownHandle, releaseAnchor, releaseBatch, TINY_BYTES } from ".
 import { Storage } from "../../tensor/storage.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { fileFault } from "../../tensor/values.ts";
-import { OSError, systemError } from "../base/errors.ts";
+import { FormatError, OSError, systemError } from "../base/errors.ts";
 import { Slices } from "../base/slices.ts";
 import { textProblem } from "../base/well-formed.ts";
 import type { FileBytes, TensorBytes } from "./pieces.ts";
@@ -417,6 +417,14 @@ export class FileJobs {
       const { address, mapped } = this.result(i);
       if (mapped > 0) native.zs_io_unmap(address, mapped);
       this.table[i * JOB_SIZE + JobField.mapped] = 0;
+    }
+  }
+
+  /** Throws when a job that reads came to the end of its file too early. */
+  requireWhole(): void {
+    for (const [i, { path, nbytes }] of this.jobs.entries()) {
+      if (this.result(i).mapped === nbytes) continue;
+      throw new FormatError("the file became shorter while it was read", path ?? "");
     }
   }
 

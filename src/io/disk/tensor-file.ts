@@ -2,6 +2,7 @@
 
 import { copyBytes } from "../../ffi/memory.ts";
 import { resolve } from "../../runtime/node.ts";
+import { CPU, type Device } from "../../tensor/device.ts";
 import type { DType } from "../../tensor/dtype.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
@@ -21,6 +22,8 @@ export interface TensorFileOptions {
   identity?: string;
   /** The path that it is about to get. */
   name?: string;
+  /** Where its tensors go. On the CPU they begin at addresses that kernels want. */
+  device?: Device;
 }
 
 /** A file whose tensors are views of one mapping. The caller has checked that they lie inside of `size` bytes. */
@@ -61,15 +64,16 @@ export class TensorFile {
   }
 
   /**
-   * A row-major tensor whose bytes begin at `offset`. They are read when they are used. Elements at addresses that are
-   * no multiple of their size are copied: kernels want them aligned.
+   * A row-major tensor whose bytes begin at `offset`. They are read when they are used. For the CPU, elements at
+   * addresses that are no multiple of their size are copied: kernels want them aligned.
    */
   tensor(dtype: DType, shape: readonly number[], offset: number): Tensor {
     let nbytes = dtype.itemsize;
     for (const n of shape) nbytes *= n;
     if (nbytes === 0) return makeContiguous(Storage.allocate(0), shape, dtype);
     const address = this.address(offset, nbytes);
-    if (address % alignmentOf(dtype) === 0) {
+    const { device = CPU } = this.options;
+    if (device !== CPU || address % alignmentOf(dtype) === 0) {
       return makeContiguous(Storage.borrow(address, nbytes, this.anchor()), shape, dtype);
     }
     if (this.mode === "r+")

@@ -64,7 +64,7 @@ export class GgufFile {
     this.header = found.header;
     let end = 0;
     for (const entry of this.header.entries.values()) end = Math.max(end, entry.offset + entry.nbytes);
-    this.file = new TensorFile(this.path, end, "c", { identity });
+    this.file = new TensorFile(this.path, end, "c", { identity, device: this.device });
   }
 
   /** What the file says about itself, by key. */

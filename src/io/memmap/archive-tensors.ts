@@ -7,7 +7,7 @@ import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
 import type { MapMode } from "../disk/mapping.ts";
-import { TensorFile } from "../disk/tensor-file.ts";
+import { TensorFile, type TensorFileOptions } from "../disk/tensor-file.ts";
 import type { ZipEntry } from "../zip/zip-directory.ts";
 import type { MemmapArchive } from "./memmap-archive.ts";
 import type { LeafNode } from "./tree.ts";
@@ -21,10 +21,9 @@ export class ArchiveTensors {
   constructor(
     private readonly archive: MemmapArchive,
     private readonly mode: MapMode,
-    /** The path that it is about to get. */
-    name?: string,
+    options: TensorFileOptions = {},
   ) {
-    this.file = new TensorFile(archive.zip.path, archive.zip.size, mode, name === undefined ? {} : { name });
+    this.file = new TensorFile(archive.zip.path, archive.zip.size, mode, options);
   }
 
   /** The tensor of a leaf. Throws `FormatError` for an entry that is missing, too short or damaged. */

@@ -2,6 +2,7 @@
 import { addressOf } from "../../ffi/library.ts";
 import { copyBytes } from "../../ffi/memory.ts";
 import { inOrder } from "../../tensor/checks.ts";
+import type { Device } from "../../tensor/device.ts";
 import type { DType } from "../../tensor/dtype.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
@@ -137,15 +138,15 @@ export function withEnding(path: string, ending: string): string {
 export function loadNpy(path: string, options: NpyOptions = {}): Tensor {
   [path, options = {}] = inOrder<Parameters<typeof loadNpy>>("loadNpy", FUNCTIONS.loadNpy, arguments);
   const device = placeOf(options);
-  return whileUnreplaced(path, () => placeAll([loadOnce(path, options)], device, "loadNpy")[0] as Tensor);
+  return whileUnreplaced(path, () => placeAll([loadOnce(path, device, options)], device, "loadNpy")[0] as Tensor);
 }
 
-function loadOnce(path: string, options: NpyOptions): Tensor {
+function loadOnce(path: string, device: Device, options: NpyOptions): Tensor {
   const { header, size } = FileRanges.with(path, (file) => ({
     header: readNpyHeader((offset, nbytes) => file.read(offset, nbytes), file.size, file.path),
     size: file.size,
   }));
-  return mappedArray(new TensorFile(path, size, options.mode), 0, header);
+  return mappedArray(new TensorFile(path, size, options.mode, { device }), 0, header);
 }
 
 /**

@@ -5,7 +5,7 @@ import { addressOf } from "../../ffi/library.ts";
 import { copyBytes } from "../../ffi/memory.ts";
 import { totalmem } from "../../runtime/node.ts";
 import { inOrder } from "../../tensor/checks.ts";
-import type { Device } from "../../tensor/device.ts";
+import { CPU, type Device } from "../../tensor/device.ts";
 import { Storage } from "../../tensor/storage.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
@@ -132,10 +132,7 @@ class Copies {
       () => this.jobs.runInBackground(1, signal === undefined ? {} : { signal }),
     );
     if (failed !== 0) this.jobs.throwFirstFailure();
-    for (let i = 0; i < this.jobs.length; i++) {
-      if (this.jobs.result(i).mapped === this.jobs.job(i).nbytes) continue;
-      throw new FormatError("the file became shorter while it was read", this.path);
-    }
+    this.jobs.requireWhole();
     for (const made of this.made) {
       yield* finishing(made);
       done();
@@ -221,7 +218,7 @@ function* loadingOnce(
 ): Steps<Record<string, Tensor>> {
   const { signal, onProgress } = options;
   const zip = yield* readingZip(path);
-  const mapped = new TensorFile(zip.path, zip.size, options.mode);
+  const mapped = new TensorFile(zip.path, zip.size, options.mode, { device });
   const copies = new Copies(zip.path);
   const result: Record<string, Tensor> = Object.create(null);
   let count = 0;
@@ -235,7 +232,7 @@ function* loadingOnce(
         if (isVerified(options)) yield* zip.verifying(file, entry);
         const header = storedHeader(file, entry, place);
         const offset = entry.offset + header.headerBytes;
-        const isCopied = header.bigEndian || offset % alignmentOf(header.dtype) !== 0;
+        const isCopied = header.bigEndian || (device === CPU && offset % alignmentOf(header.dtype) !== 0);
         if (isCopied && header.nbytes > SMALL_BYTES && options.mode !== "r+") {
           result[name] = copies.add(offset, header);
           continue;

@@ -82,7 +82,8 @@ export class SafetensorsFile extends SafetensorsListing {
 
   #mapped(name: string): Tensor {
     const entry = this.entry(name);
-    this.file ??= new TensorFile(this.path, this.#size(), "c", { identity: this.identity });
+    const { identity, device } = this;
+    this.file ??= new TensorFile(this.path, this.#size(), "c", { identity, device });
     return this.file.tensor(entry.dtype, entry.shape, this.header.dataStart + entry.begin);
   }
 

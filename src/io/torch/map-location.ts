@@ -24,7 +24,9 @@ export function placingOf(wanted: MapLocation | null | undefined): Placing {
     return (storage, location) => {
       const answer = wanted(new UntypedStorage(storage), location);
       if (answer instanceof UntypedStorage) return answer.storage;
-      return answer === null || answer === undefined ? storage : placeStorage(storage, toDevice(answer), "loadTorch");
+      return answer === null || answer === undefined
+        ? storage
+        : placeStorage(storage, toDevice(answer), "loadTorch", false);
     };
   }
   if (isDict(wanted)) {

@@ -27,13 +27,14 @@ function metaTensors(leaves: readonly LeafNode[]): Map<LeafNode, Tensor> {
   );
 }
 
-/** Loads what an archive holds, to the CPU or to "meta". */
+/** Loads what an archive holds, to "meta" or to the CPU; for a GPU its tensors are only to be read from there. */
 export function loadArchive(path: string, device: Device, options: ArchiveLoadOptions): Td {
   const archive = new MemmapArchive(path);
   const { subpath, robustKey = true } = options;
   const node = readTree(archive, archive.zip.path, { robustKey, ...(subpath === undefined ? {} : { subpath }) });
   const leaves = leavesOf(node);
-  const reader = new ArchiveTensors(archive, options.mode ?? "c", options.name);
+  const { mode = "c", name } = options;
+  const reader = new ArchiveTensors(archive, mode, { device, ...(name === undefined ? {} : { name }) });
   const tensors =
     device.type === "meta" ? metaTensors(leaves) : new Map(leaves.map((leaf) => [leaf, reader.tensor(leaf)]));
   return buildTree(node, {

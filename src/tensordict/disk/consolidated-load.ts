@@ -302,10 +302,10 @@ export function fromConsolidated(filename: string, options: PlaceOptions = {}): 
     FUNCTIONS.fromConsolidated,
     arguments,
   );
-  placeOf(options);
+  const device = placeOf(options);
   return whileUnreplaced(filename, () => {
     const { root, dataBytes, path } = readStructure(filename);
-    const file = new TensorFile(path, dataBytes);
+    const file = new TensorFile(path, dataBytes, "c", { device });
     const td = markConsolidated(buildConsolidated(root, file), file.anchor());
     return placeTd(td, options, "fromConsolidated");
   });

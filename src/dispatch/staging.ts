@@ -1,0 +1,108 @@
+/**
+ * Bytes on their way to a GPU: pieces of them lie in pinned memory, from where the device copies while the next one is
+ * prepared.
+ */
+import type { Device } from "../tensor/device.ts";
+import type { DType } from "../tensor/dtype.ts";
+import { pinnedMemory, type Storage } from "../tensor/storage.ts";
+import { makeStrided, type Tensor } from "../tensor/tensor.ts";
+
+/** Bytes that lie in a pinned block at once. */
+export const PIECE_BYTES: number = 32 * 2 ** 20;
+/** Blocks of one transfer: one is filled while the device copies from the other. */
+const BLOCKS = 2;
+
+/** A part of a transfer, small enough for one pinned block. */
+export interface StagedPiece {
+  readonly nbytes: number;
+  /** Puts the bytes into the block. */
+  fill(block: Storage): void;
+  /** Has them copied from there; nobody waits. */
+  send(block: Storage): void;
+}
+
+/** How far the current stream of a device has come. */
+export interface Mark {
+  /** Notes what the stream has been given so far. */
+  record(): void;
+  /** Waits until that is done. */
+  synchronize(): void;
+}
+
+/** Makes marks; the cuda room tells how. */
+export const marks: { on(device: Device): Mark } = {
+  on: () => ({ record() {}, synchronize() {} }),
+};
+
+/** Elements in a row for one copy, without ties to their storage. */
+export function elements(storage: Storage, offset: number, count: number, dtype: DType): Tensor {
+  const t = makeStrided(storage, offset, [count], [1], dtype);
+  storage.claims--;
+  return t;
+}
+
+/** A pinned block for a while: what copies from it still do, its allocator knows. */
+export function withPinned<R>(nbytes: number, body: (block: Storage) => R): R {
+  const block = pinned(nbytes);
+  try {
+    return body(block);
+  } finally {
+    block.release();
+  }
+}
+
+function pinned(nbytes: number): Storage {
+  const block = pinnedMemory.allocate(nbytes);
+  block.claim();
+  return block;
+}
+
+/** A pinned block that serves several pieces, one after the other. */
+class Room {
+  private block: Storage | null = null;
+  private mark: Mark | null = null;
+
+  constructor(private readonly device: Device) {}
+
+  /** The block, as soon as the device has copied from it what it held. */
+  ready(nbytes: number): Storage {
+    if (this.block !== null && this.block.nbytes >= nbytes) {
+      this.mark?.synchronize();
+      return this.block;
+    }
+    this.release();
+    this.block = pinned(nbytes);
+    return this.block;
+  }
+
+  /** Notes that copies from the block have begun. */
+  sent(): void {
+    this.mark ??= marks.on(this.device);
+    this.mark.record();
+  }
+
+  release(): void {
+    this.block?.release();
+    this.block = null;
+  }
+}
+
+/** Sends pieces to a device, through two pinned blocks however many they are. Nobody waits for the last ones. */
+export function stage(device: Device, pieces: Iterable<StagedPiece>): void {
+  const rooms = Array.from({ length: BLOCKS }, () => new Room(device));
+  let last: Room | null = null;
+  let count = 0;
+  try {
+    for (const piece of pieces) {
+      // A transfer of one piece needs no mark.
+      last?.sent();
+      const room = rooms[count++ % BLOCKS] as Room;
+      const block = room.ready(piece.nbytes);
+      piece.fill(block);
+      piece.send(block);
+      last = room;
+    }
+  } finally {
+    for (const room of rooms) room.release();
+  }
+}
