@@ -111,8 +111,8 @@ fn Kernels(comptime Body: type, comptime c: Compute) type {
             inline for (0..Body.arity) |k| {
                 const o = &a.operands[k + 1];
                 const V = element.Several(pw.in_of(Body, c, k), lanes);
-                const memory = o.place == .memory;
-                in[k] = if (memory) V.load(o.data, o.dtype, rows[k + 1] + inside) else @splat(single(a, k, rows[k + 1]));
+                const row = rows[k + 1];
+                in[k] = if (o.place == .memory) V.load(o.data, o.dtype, row + inside) else @splat(single(a, k, row));
             }
             var r: [lanes]dt.Computed(out) = undefined;
             inline for (&r, 0..) |*x, lane| {
