@@ -8,7 +8,7 @@ import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
 import { CONSTRUCTORS, FUNCTIONS } from "../base/signatures.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
-import { type PlaceOptions, placeAll, placeOf } from "../disk/placing.ts";
+import { type PlaceOptions, placeAll, placeOf, placeRecord } from "../disk/placing.ts";
 import { TensorFile } from "../disk/tensor-file.ts";
 import { whileUnreplaced } from "../disk/unreplaced.ts";
 import { canExpand, expandBlocks } from "./gguf-blocks.ts";
@@ -36,6 +36,13 @@ function readHeader(path: string): { header: GgufHeader; path: string } {
       }
     }
   });
+}
+
+/** A tensor as the file has it. */
+function asStored(file: TensorFile, { type, shape, offset }: GgufEntry): Tensor {
+  if (type.dtype !== null) return file.tensor(type.dtype, shape, offset);
+  const row = ((shape.at(-1) as number) / type.blockSize) * type.blockBytes;
+  return file.tensor(uint8, [...shape.slice(0, -1), row], offset);
 }
 
 /**
@@ -86,18 +93,8 @@ export class GgufFile {
 
   /** One tensor. Of a quantized one the blocks as they are: uint8, with the bytes of a row as the last dimension. */
   tensor(name: string): Tensor {
-    return this.#placed([this.#mapped(name)])[0] as Tensor;
-  }
-
-  #placed(tensors: Tensor[]): Tensor[] {
-    return placeAll(tensors, this.device, "GgufFile");
-  }
-
-  #mapped(name: string): Tensor {
-    const { type, shape, offset } = this.entry(name);
-    if (type.dtype !== null) return this.file.tensor(type.dtype, shape, offset);
-    const row = ((shape.at(-1) as number) / type.blockSize) * type.blockBytes;
-    return this.file.tensor(uint8, [...shape.slice(0, -1), row], offset);
+    const entry = this.entry(name);
+    return placeAll([asStored(this.file, entry)], this.device, "tensor")[0] as Tensor;
   }
 
   /**
@@ -109,23 +106,18 @@ export class GgufFile {
     if (type.dtype !== null) return this.tensor(name).to(float32);
     if (!canExpand(type))
       throw new FormatError(`tensor ${JSON.stringify(name)}: ${type.name} is not expanded`, this.path);
-    if (nbytes === 0) return makeContiguous(Storage.allocate(0), shape, float32);
-    const address = this.file.address(offset, nbytes);
-    const made = makeContiguous(expandBlocks(type, address, nbytes / type.blockBytes), shape, float32);
+    const address = nbytes === 0 ? 0 : this.file.address(offset, nbytes);
+    const expanded = nbytes === 0 ? Storage.allocate(0) : expandBlocks(type, address, nbytes / type.blockBytes);
     // The mapping must not go before the blocks are read.
-    this.file.anchor();
-    return this.#placed([made])[0] as Tensor;
+    if (nbytes > 0) this.file.anchor();
+    return placeAll([makeContiguous(expanded, shape, float32)], this.device, "dequantize")[0] as Tensor;
   }
 
   /** All tensors by name, as `tensor` gives them. */
   get tensors(): Record<string, Tensor> {
     const result: Record<string, Tensor> = Object.create(null);
-    const names = this.keys();
-    const placed = this.#placed(names.map((name) => this.#mapped(name)));
-    names.forEach((name, i) => {
-      result[name] = placed[i] as Tensor;
-    });
-    return result;
+    for (const name of this.keys()) result[name] = asStored(this.file, this.entry(name));
+    return placeRecord(result, this.device, "tensors");
   }
 }
 
