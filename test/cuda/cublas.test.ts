@@ -25,6 +25,7 @@ const PRODUCTS = `
   const count = { args: [], returns: "f64" };
   const fake = dlopen(${JSON.stringify(library)}, {
     zsFakeProducts: count, zsFakeRefused: count, zsFakeFast: count, zsFakeFail: { args: [], returns: "void" },
+    zsFakeBiased: count, zsFakeObjects: count,
   }).symbols;
   const g = new z.Generator().manualSeed(4);
   const number = (dtype, ...shape) => {
@@ -77,6 +78,36 @@ describe.if(available)("NVIDIA's library of matrix products", () => {
       const right = run();
       console.log(JSON.stringify([before, right, fake.zsFakeProducts(), fake.zsFakeRefused(), fake.zsFakeFast()]))`;
     expect(evaluate(code, env)).toEqual([0, EACH, 2 * EACH, 0, EACH / 3]);
+  }, 60_000);
+
+  /** Products with a bias: which are right, and what each part of the library made, refused and kept. */
+  const BIASED = `
+    const results = [];
+    for (const dtype of ["float32", "float64", "bfloat16", "float16", "complex64"]) {
+      const [x, w, bias] = [number(dtype, 34, 50), number(dtype, 37, 50), number(dtype, 37)];
+      const [a, b, c] = [x, w, bias].map((t) => t.to("cuda"));
+      const bound = dtype === "bfloat16" ? 0.1 : dtype === "float16" ? 0.02 : 1e-4;
+      const close = (made, wanted) => z.allclose(made.cpu(), wanted, { rtol: bound, atol: bound });
+      results.push(close(z.nn.functional.linear(a, b, c), z.nn.functional.linear(x, w, bias)));
+      results.push(close(z.addmm(c, a, b.t().contiguous(), { alpha: 2 }), z.addmm(bias, x, w.t(), { alpha: 2 })));
+      // These have no row to add, or add something else.
+      const wide = z.zeros(34, 37, { dtype }).to("cuda");
+      results.push(close(z.addmm(c, a, b.t(), { beta: 3 }), z.addmm(bias, x, w.t(), { beta: 3 })));
+      results.push(close(z.addmm(wide, a, b.t()), x.mm(w.t())));
+      const out = z.zeros(37, 34, { dtype, device: "cuda" }).t();
+      z.addmm(c, a, b.t(), { out });
+      results.push(close(out, z.addmm(bias, x, w.t())));
+    }
+    const counts = [fake.zsFakeBiased(), fake.zsFakeProducts(), fake.zsFakeRefused(), fake.zsFakeObjects()];
+    console.log(JSON.stringify([results.every((x) => x), results.length, ...counts]));`;
+
+  test("adds the bias of a product in the same pass, where it is a row of real numbers", () => {
+    expect(evaluate(`${PRODUCTS} ${BIASED}`, env)).toEqual([true, 25, 8, 17, 0, 0]);
+  }, 60_000);
+
+  test("that fails at that has written nothing", () => {
+    // Eight that were to have the row, and all 25 products of the other part.
+    expect(evaluate(`${PRODUCTS} fake.zsFakeFail(); ${BIASED}`, env)).toEqual([true, 25, 0, 0, 33, 0]);
   }, 60_000);
 
   test("is not asked for small products, integers, and strides that it does not know", () => {

@@ -50,6 +50,7 @@ const default_names: []const [*:0]const u8 = switch (builtin.os.tag) {
 var lock: Lock = .{};
 var state: enum { unknown, open, refused } = .unknown;
 var functions: Functions = undefined;
+var opened: Library = undefined;
 /// A library that was named instead of the usual ones.
 var named: [4096:0]u8 = @splat(0);
 
@@ -75,16 +76,23 @@ pub fn zs_cuda_libraries(allowed: u32, path: ?[*:0]const u8) callconv(.c) void {
 fn open() bool {
     if (state != .unknown) return state == .open;
     state = .refused;
-    const library = if (named[0] != 0) Library.open(&named) else for (default_names) |name| {
-        if (Library.open(name)) |found| break found;
-    } else null;
-    const l = library orelse return false;
+    const usual = named[0] == 0;
+    const found = if (usual) Library.open_first(default_names) else Library.open(&named);
+    const l = found orelse return false;
     if (!l.bind(Functions, "cublas", &functions)) {
         l.close();
         return false;
     }
     state = .open;
+    opened = l;
     return true;
+}
+
+/// The library, where it is used.
+pub fn library() ?Library {
+    lock.lock();
+    defer lock.unlock();
+    return if (open()) opened else null;
 }
 
 fn handle_of(device: u32, stream: driver.Stream) ?Handle {
@@ -119,10 +127,10 @@ pub const Product = struct {
     beta: *const anyopaque,
 };
 
-const Types = struct { data: c_int, compute: c_int };
+pub const Types = struct { data: c_int, compute: c_int };
 
 /// The library's numbers for a dtype and for how it is multiplied and summed.
-fn types_of(d: abi.DType) ?Types {
+pub fn types_of(d: abi.DType) ?Types {
     const single: c_int = if (precision.allows_tf32()) 77 else 68;
     return switch (d) {
         .float32 => .{ .data = 0, .compute = single },

@@ -117,10 +117,8 @@ var work_functions: Work = undefined;
 var has_work = false;
 
 fn open(path: ?[*:0]const u8) i32 {
-    const library = if (path) |p| Library.open(p) else for (default_names) |name| {
-        if (Library.open(name)) |found| break found;
-    } else null;
-    const l = library orelse return Code.no_library;
+    const found = if (path) |p| Library.open(p) else Library.open_first(default_names);
+    const l = found orelse return Code.no_library;
     if (!l.bind(Functions, "cu", &driver)) {
         l.close();
         return Code.missing_function;

@@ -2,6 +2,7 @@
 const std = @import("std");
 const abi = @import("abi");
 const cublas = @import("cublas.zig");
+const cublas_lt = @import("cublas_lt.zig");
 const dt = @import("../core/dtype.zig");
 const launch = @import("launch.zig");
 const matmul = @import("launch_matmul.zig");
@@ -36,11 +37,22 @@ pub fn run(call: *const launch.Call, p: *const Problem) launch.Failure!bool {
         .alpha = &alpha,
         .beta = &beta,
     };
+    if (row_of(p)) |row| {
+        if (cublas_lt.multiply(&product, row, call.device.index, call.stream)) return true;
+    }
     const beside = starts and p.data[Problem.d] != p.data[Problem.c];
     if (beside) try matmul.begin(call, p);
     if (cublas.multiply(&product, call.device.index, call.stream)) return true;
     // The result holds what beta multiplies, or is what it was: the own kernels can begin from either.
     return false;
+}
+
+/// Where the row is that is added to each row of the result, if that is what is asked for: as `linear` has a bias.
+fn row_of(p: *const Problem) ?u64 {
+    const s = p.strides[Problem.d];
+    const real = p.compute == .f32 or p.compute == .f64;
+    if (!real or p.beta[0] != 1 or p.beta[1] != 0 or p.batch != 1 or p.m == 1 or p.n == 1) return null;
+    return if (s[1] == 0 and s[2] == p.size) p.data[Problem.d] else null;
 }
 
 /// As the library can read it: rows or columns without gaps, the others at least as far apart as they are long.

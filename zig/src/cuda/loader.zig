@@ -13,6 +13,11 @@ pub const Library = struct {
         return .{ .handle = handle orelse return null };
     }
 
+    pub fn open_first(names: []const [*:0]const u8) ?Library {
+        for (names) |name| if (open(name)) |found| return found;
+        return null;
+    }
+
     pub fn close(library: Library) void {
         if (windows) {
             _ = FreeLibrary(library.handle);
