@@ -228,3 +228,31 @@ test("a Counter in a pickle is a dict", () => {
     ),
   ).toEqual({ a: 2, b: 1 });
 });
+
+describe("what is made of a locked collection has values of its own", () => {
+  const kept = zeros([2]).eq(0);
+  const made: Record<string, (td: Td) => Td> = {
+    "a conversion": (td) => td.to("float64" as never) as unknown as Td,
+    "a function of all tensors": (td) => td.apply((x) => x) as unknown as Td,
+    arithmetic: (td) => td.add(1) as unknown as Td,
+    "absolute values": (td) => td.abs() as unknown as Td,
+    "detached tensors": (td) => td.detach() as unknown as Td,
+    "a choice": (td) => td.where(kept, td as never) as unknown as Td,
+    "a shallow copy": (td) => td.clone(false) as unknown as Td,
+  };
+
+  test.each(Object.keys(made))("%s", (name) => {
+    const td = new TensorDict({ outer: sample() as never, own: "y" as never }, [2]) as unknown as Td;
+    td.lock_();
+    const after = (made[name] as (td: Td) => Td)(td).lock_() as unknown as Td;
+    // Each is unlocked by itself, and changes alone.
+    td.unlock_();
+    expect([td.isLocked, after.isLocked]).toEqual([false, true]);
+    (td as unknown as TensorDict).setAt_(["outer", "each"] as never, "q" as never, 0 as never);
+    const inside = (of: Td) => (of.get(["outer", "each"] as never) as unknown as { tolist(): unknown }).tolist();
+    expect([inside(td), inside(after)]).toEqual([
+      ["q", "b"],
+      ["a", "b"],
+    ]);
+  });
+});

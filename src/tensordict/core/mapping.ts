@@ -1,5 +1,5 @@
 // Collections of what becomes of another one's entries or members.
-import { entriesOf, type LazyTd, make, type NewState, stateOf, type Td } from "./state.ts";
+import { entriesOf, type LazyTd, make, type NewState, stateOf, type Td, type ValueTd } from "./state.ts";
 import type { Entry } from "./types.ts";
 
 /** A collection like another of what becomes of its entries; one that becomes undefined is left out. */
@@ -14,6 +14,11 @@ export function mapEntries(
     if (made !== undefined) entries.set(key, made);
   }
   return td._like(entries, state);
+}
+
+/** A value of a locked tree is locked itself: what is made of the tree has one of its own. */
+export function unlockedValue(value: ValueTd): Td {
+  return value._locked ? value._like(new Map(), stateOf(value)) : value;
 }
 
 /** A lazy stack of what becomes of another one's members. */

@@ -3,6 +3,7 @@ import type { Scalar } from "../../tensor/complex.ts";
 import { KeyError, RuntimeError } from "../../tensor/errors.ts";
 import { sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
+import { unlockedValue } from "../core/mapping.ts";
 import { noNested } from "../core/nested.ts";
 import {
   entriesOf,
@@ -68,9 +69,10 @@ function padding(key: string, like: Tensor, pad: WhereOptions["pad"]): Tensor {
 
 /** Of two wrapped values, those of one where the condition holds; one value where both are the same. */
 function chooseValues(condition: Tensor, a: ValueTd, b: ValueTd | undefined): Td {
-  if (b === undefined) return a;
+  if (b === undefined) return unlockedValue(a);
   const [left, right] = [valuesOf(a), valuesOf(b)];
-  if (a._kind === "nonTensor" && b._kind === "nonTensor" && Bun.deepEquals(a.value_, b.value_, true)) return a;
+  if (a._kind === "nonTensor" && b._kind === "nonTensor" && Bun.deepEquals(a.value_, b.value_, true))
+    return unlockedValue(a);
   if (left.length !== right.length) throw new RuntimeError(`${right.length} values for ${left.length} elements`);
   const picks = flatNumbers(condition.expand([...a._batchSize]).long()).map((taken, i) =>
     taken ? i : left.length + i,

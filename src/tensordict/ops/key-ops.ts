@@ -4,7 +4,7 @@ import { KeyError, ValueError } from "../../tensor/errors.ts";
 import { sameSizes } from "../../tensor/size.ts";
 import { keyPath, pythonString } from "../core/keys.ts";
 import { type IsLeaf, isLeafBy } from "../core/leaves.ts";
-import { mapEntries, mapMembers } from "../core/mapping.ts";
+import { mapEntries, mapMembers, unlockedValue } from "../core/mapping.ts";
 import {
   entriesOf,
   isBranch,
@@ -169,15 +169,12 @@ function without(td: Td, paths: readonly (readonly string[])[]): Td {
   });
 }
 
-/** A value of a locked tree is locked itself: what is made of the tree has one of its own. */
-function unlockedValue(entry: Entry): Entry {
-  return isNonTensor(entry) && entry._locked ? entry._like(new Map(), stateOf(entry)) : entry;
-}
+const ownEntry = (entry: Entry): Entry => (isNonTensor(entry) ? unlockedValue(entry) : entry);
 
 /** The same tensors in fresh collections. */
 export function shallowTree(td: Td): Td {
   if (isLazy(td)) return mapMembers(td, shallowTree);
-  return mapEntries(td, (entry) => (isBranch(entry) ? shallowTree(entry) : unlockedValue(entry)));
+  return mapEntries(td, (entry) => (isBranch(entry) ? shallowTree(entry) : ownEntry(entry)));
 }
 
 /** Changes the keys of a lazy stack member by member: in place, once it is known for all that it can be done. */
@@ -229,7 +226,7 @@ function flatEntries(td: Td, separator: string, isLeaf: IsLeaf | null): FlatEntr
         throw new KeyError(`Flattening keys in tensordict causes keys [${both.join(", ")}] to collide.`);
       }
       paths.set(name, path);
-      flat.set(name, unlockedValue(entry));
+      flat.set(name, ownEntry(entry));
     }
   };
   visit(td, []);

@@ -1,5 +1,5 @@
-//! The part of NVIDIA's library that adds a row to each row of a product in the same pass over the result. It comes with
-//! the other part; what it does not take is left to that.
+//! The part of NVIDIA's library that adds a row to each row of a product, in the same pass over the result. It comes
+//! with the other part; what it does not take is left to that.
 const std = @import("std");
 const builtin = @import("builtin");
 const cublas = @import("cublas.zig");
