@@ -48,7 +48,7 @@ async function row(run: Run, name: Name, size: number, before: Row | undefined):
   });
 }
 
-const PRECISION = (name: Name): "high" | "highest" => (name === "tf32" ? "high" : "highest");
+const precisionOf = (name: Name): "high" | "highest" => (name === "tf32" ? "high" : "highest");
 
 /** Batches, rows, columns and terms: few tiles and long sums, and enough tiles of the largest kind for any device. */
 const SHAPES = {
@@ -84,14 +84,14 @@ export const products: Part = async (run) => {
   const names = Object.keys(DTYPES) as Name[];
   const wrong: string[] = [];
   for (const name of names) {
-    z.setFloat32MatmulPrecision(PRECISION(name));
+    z.setFloat32MatmulPrecision(precisionOf(name));
     wrong.push(...inexact(run, name));
   }
   run.results.record.memory["products of whole numbers that are wrong"] = wrong;
   const last = new Map<Name, Row>();
   for (const size of run.small ? SIZES.small : SIZES.full) {
     for (const name of names) {
-      z.setFloat32MatmulPrecision(PRECISION(name));
+      z.setFloat32MatmulPrecision(precisionOf(name));
       try {
         last.set(name, await row(run, name, size, last.get(name)));
       } finally {

@@ -133,17 +133,16 @@ function headOf(file: string): { oldest: number; exact: boolean } {
   return { oldest: Number(digits), exact: letter === "a" };
 }
 
-/** The targets that a family is made for: its own, and those after it that can run it. */
-function targetsOf(file: string): readonly Target[] {
+/** The targets for which a family is assembled: those of the wanted ones that can run it, or the only one that can. */
+function targetsOf(file: string, wanted: readonly Target[]): readonly Target[] {
   const { oldest, exact } = headOf(file);
   const of = (target: Target) => Number(target.slice(3));
-  return TARGETS.filter((target) => of(target) === oldest || (of(target) > oldest && !exact));
+  return exact ? TARGETS.filter((t) => of(t) === oldest) : wanted.filter((t) => of(t) >= oldest);
 }
 
 /** All families for all targets, or for some of them, two at a time; those for one generation alone always. */
 export async function assembleAll(ptxas: string, wanted: readonly Target[] = TARGETS): Promise<Assembled[]> {
-  const targets = (file: string) => targetsOf(file).filter((target) => wanted.includes(target) || headOf(file).exact);
-  const jobs = ptxFiles().flatMap((file) => targets(file).map((target) => ({ file, target })));
+  const jobs = ptxFiles().flatMap((file) => targetsOf(file, wanted).map((target) => ({ file, target })));
   const results: Assembled[] = [];
   const work = async () => {
     for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {

@@ -7,11 +7,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import { backendOf } from "./backend.ts";
 import { transfer } from "./copy.ts";
-import { elements, PIECE_BYTES, type StagedPiece, stage, withPinned } from "./staging.ts";
-
-const ALIGNMENT = 64;
-
-const aligned = (n: number): number => Math.ceil(n / ALIGNMENT) * ALIGNMENT;
+import { aligned, elements, PIECE_BYTES, type StagedPiece, stage, withPinned } from "./staging.ts";
 
 /** Whether the elements are one run of bytes. */
 export const isPlain = (t: Tensor): boolean => t._contiguous && t._bits === 0 && t._numel > 0;

@@ -9,6 +9,9 @@ import { makeStrided, type Tensor } from "../tensor/tensor.ts";
 
 /** Bytes that lie in a pinned block at once. */
 export const PIECE_BYTES: number = 32 * 2 ** 20;
+const ALIGNMENT = 64;
+/** Where in a block the next run of bytes may begin, from so many on. */
+export const aligned = (n: number): number => Math.ceil(n / ALIGNMENT) * ALIGNMENT;
 /** Blocks of one transfer: one is filled while the device copies from the other. */
 const BLOCKS = 2;
 

@@ -2,7 +2,7 @@
 // while the next ones are read.
 import { JobFlag } from "../../../generated/abi.ts";
 import { backendOf } from "../../dispatch/backend.ts";
-import { elements, PIECE_BYTES, type StagedPiece, stage } from "../../dispatch/staging.ts";
+import { aligned, elements, PIECE_BYTES, type StagedPiece, stage } from "../../dispatch/staging.ts";
 import type { Device } from "../../tensor/device.ts";
 import { uint8 } from "../../tensor/dtype.ts";
 import type { Storage } from "../../tensor/storage.ts";
@@ -21,8 +21,6 @@ const THREADS = 4;
 const PART_BYTES = 4 * 2 ** 20;
 /** Bytes between two tensors that are read, too: less than it costs to begin anew. */
 const GAP_BYTES = 16 * 1024;
-/** Where in a block what is read begins. */
-const ALIGNMENT = 64;
 
 /** Bytes of a file that are read at once, and where in the pinned block they go. */
 interface Range {
@@ -70,7 +68,7 @@ class ReadPiece implements StagedPiece {
     const last = this.ranges.at(-1);
     const inside = last !== undefined && last.path === path && from >= last.offset;
     if (inside && from <= last.offset + last.nbytes + GAP_BYTES) return last;
-    return { path, offset: from, nbytes: 0, at: Math.ceil(this.nbytes / ALIGNMENT) * ALIGNMENT };
+    return { path, offset: from, nbytes: 0, at: aligned(this.nbytes) };
   }
 
   fill(block: Storage): void {

@@ -18,8 +18,13 @@ export interface PlaceOptions {
 }
 
 /** The device that was asked for. */
-export function placeOf({ device }: PlaceOptions): Device {
-  return device === undefined || device === null ? CPU : toDevice(device);
+export function placeOf(options: PlaceOptions): Device {
+  return askedDevice(options) ?? CPU;
+}
+
+/** The device that options name; null where they name none. */
+export function askedDevice({ device }: PlaceOptions): Device | null {
+  return device === undefined || device === null ? null : toDevice(device);
 }
 
 /** Tensors on their way from a file, or from memory, to a GPU. */

@@ -11,12 +11,13 @@ import { requireText, requireTexts } from "../../io/base/well-formed.ts";
 import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
 import { anonymousStorage } from "../../io/disk/mapping.ts";
 import type { Piece } from "../../io/disk/pieces.ts";
+import { askedDevice } from "../../io/disk/placing.ts";
 import { copyingTensor } from "../../io/disk/strided-bytes.ts";
 import { bytesToWrite } from "../../io/disk/tensor-bytes.ts";
 import { TensorFile } from "../../io/disk/tensor-file.ts";
 import { isRemote } from "../../io/store/s3.ts";
 import { FileWrite, type FileWriteOptions } from "../../io/store/single-file.ts";
-import { CPU, type Device, type DeviceLike, toDevice } from "../../tensor/device.ts";
+import { CPU, type Device, type DeviceLike } from "../../tensor/device.ts";
 import { uint8 } from "../../tensor/dtype.ts";
 import { KeyError, RuntimeError, TypeError, ValueError, warn } from "../../tensor/errors.ts";
 import { Storage } from "../../tensor/storage.ts";
@@ -270,7 +271,7 @@ export function blockParts(td: Td): { structure: PythonJsonObject; bytes: Tensor
 function begin(td: Td, options: ConsolidateOptions): Layout | null {
   const { filename = null, inplace = false, shareMemory = false } = options;
   if (filename !== null && shareMemory) throw new ValueError("filename and shareMemory exclude each other.");
-  const [block, wanted] = [blockOf(td), wantedDevice(options)];
+  const [block, wanted] = [blockOf(td), askedDevice(options)];
   if (block !== null) {
     if (filename !== null) {
       warn("the tensordict is already consolidated: nothing is written. Call td.contiguous().consolidate() instead.");
@@ -298,14 +299,10 @@ function viewsOf(layout: Layout, path: string, filename: string): Placement {
   return { tensors, bytes: file.anchor() };
 }
 
-function wantedDevice({ device }: ConsolidateOptions): Device | null {
-  return device === undefined || device === null ? null : toDevice(device);
-}
-
 /** What the levels of the result say about their device. */
 function devicesOf(td: Td, options: ConsolidateOptions): NewDevice {
   const { filename = null, inplace = false } = options;
-  const wanted = wantedDevice(options);
+  const wanted = askedDevice(options);
   if (filename === null) return (own) => (own === null ? null : (wanted ?? own));
   if (!inplace) return () => CPU;
   return td._device === null || td._device === CPU ? (own) => own : () => null;
@@ -334,7 +331,7 @@ function* consolidating(td: Td, options: ConsolidateOptions & BackgroundOptions)
   const { filename = null } = options;
   const placement =
     filename === null
-      ? yield* copying(layout, wantedDevice(options) ?? td._device ?? CPU, options)
+      ? yield* copying(layout, askedDevice(options) ?? td._device ?? CPU, options)
       : yield* planFile(layout, filename, options).writing(options, (path) => viewsOf(layout, path, filename));
   return finish(td, placement, options);
 }
