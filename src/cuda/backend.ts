@@ -4,7 +4,15 @@ import { type Backend, backends, type Launchable } from "../dispatch/backend.ts"
 import { attention, DEVICES } from "../ffi/attention.ts";
 import { frameAddress } from "../ffi/frame.ts";
 import { addressOf, native, textAt } from "../ffi/library.ts";
-import { collectAll, countBlock, emptyCache, ownDeviceBlock, ownPinnedBlock } from "../ffi/memory.ts";
+import {
+  collectAll,
+  countBlock,
+  countDeviceBlock,
+  emptyCache,
+  ownDeviceBlock,
+  ownPinnedBlock,
+  paceDevices,
+} from "../ffi/memory.ts";
 import { CPU, chosen, type Device, deviceChecks, gpuOf } from "../tensor/device.ts";
 import { NotImplementedError, OutOfMemoryError } from "../tensor/errors.ts";
 import { DeviceBlock, deviceMemory, pinnedMemory, Storage } from "../tensor/storage.ts";
@@ -47,11 +55,21 @@ function outOfMemory(nbytes: number, index: number): OutOfMemoryError {
   );
 }
 
+let paced = false;
+
+/** The first device that is used says how much may pile up before a collection: most systems have one kind. */
+function pace(index: number): void {
+  paced = true;
+  const total = native.zs_cuda_total_memory(index);
+  if (total > 0) paceDevices(total);
+}
+
 function allocate(nbytes: number, device: Device): Storage {
   attention.bits |= DEVICES;
   if (nbytes === 0) return new Storage(0, 0, null, "device", device);
   const index = gpuOf(device);
-  countBlock(nbytes);
+  if (!paced) pace(index);
+  countDeviceBlock(nbytes);
   const stream = currentHandle(index);
   let code = native.zs_cuda_alloc(nbytes, index, stream, addressOf(block));
   if (code === OUT_OF_MEMORY) {

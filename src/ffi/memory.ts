@@ -4,6 +4,7 @@ import { read, toArrayBuffer } from "bun:ffi";
 import { edenGC, fullGC } from "bun:jsc";
 import { attention, MEMORY } from "./attention.ts";
 import { addressOf, native } from "./library.ts";
+import { Pace, type Sizes } from "./pace.ts";
 
 /** An object whose reachability keeps bytes alive. */
 export type Anchor = ArrayBuffer | NodeJS.TypedArray | object | null;
@@ -39,51 +40,42 @@ export function allocateTiny(nbytes: number): Float64Array {
 
 /** Smaller blocks are left to the collector's own pace. */
 const COUNTED_BLOCK = 64 * 2 ** 10;
-/** Allocated bytes between two collections of young objects: so much stays in the processor's caches. */
-const YOUNG_BYTES = 32 * 2 ** 20;
-/** As many when the program keeps what it makes. */
-const MOST_YOUNG_BYTES = 192 * 2 ** 20;
-/** Growth since the last full collection that is worth another one. */
-const OLD_BYTES = 128 * 2 ** 20;
+/** So much of the host's memory stays in the processor's caches: what was written before is dearer to write again. */
+const HOST: Sizes = { young: 32 * 2 ** 20, mostYoung: 192 * 2 ** 20, old: 128 * 2 ** 20 };
+/** Until a device has said how much memory it has. */
+const DEVICE: Sizes = { young: 64 * 2 ** 20, mostYoung: 512 * 2 ** 20, old: 256 * 2 ** 20 };
 
-/**
- * Whether a collection is worth its time. Operators look before they begin: from within one, the collector would find
- * what its frames hold of the last call's result, take it for alive and keep it until the next full collection.
- */
+const onHost = new Pace(HOST, () => native.zs_live_bytes() + native.zs_cuda_host_live_bytes());
+const onDevices = new Pace(DEVICE, () => native.zs_cuda_live_bytes());
 
-let young = 0;
-let patience = YOUNG_BYTES;
-let liveBefore = 0;
-let oldLimit = OLD_BYTES;
-let nextFull = 0;
-
-/** Bytes of blocks, here (pinned ones, too) and on devices. */
-function liveBytes(): number {
-  return native.zs_live_bytes() + native.zs_cuda_live_bytes() + native.zs_cuda_host_live_bytes();
+/** Devices of `total` bytes: blocks there are reused as they are, so that only their room counts. */
+export function paceDevices(total: number): void {
+  const young = Math.max(DEVICE.young, total / 32);
+  onDevices.set({ young, mostYoung: 4 * young, old: 2 * young });
 }
 
+let nextFull = 0;
+
 /**
- * Collects before results that nobody uses any more pile up: memory that was written a while ago has left the
- * processor's caches and costs half as much again to write. A program that keeps what it makes is asked ever less
- * often, and full collections may take a twentieth of the time at most while memory grows slowly.
+ * Collects before results that nobody uses any more pile up: full collections may take a twentieth of the time at most
+ * while memory grows slowly. Operators look before they begin: from within one, the collector would find what its
+ * frames hold of the last call's result, take it for alive and keep it until the next full collection.
  */
 function collect(): void {
   attention.bits &= ~MEMORY;
+  // Blocks that were given back by hand since then no longer count.
+  if (!onHost.isDue && !onDevices.isDue) return;
   edenGC();
-  let live = liveBytes();
-  if (live > oldLimit) {
-    const start = performance.now();
-    if (start >= nextFull || live > 4 * oldLimit) {
-      fullGC();
-      const end = performance.now();
-      nextFull = end + 20 * (end - start);
-      live = liveBytes();
-      oldLimit = Math.max(live + OLD_BYTES, 2 * live);
-    }
+  const growth = Math.max(onHost.growth, onDevices.growth);
+  const start = performance.now();
+  const full = growth > 1 && (start >= nextFull || growth > 4);
+  if (full) {
+    fullGC();
+    const end = performance.now();
+    nextFull = end + 20 * (end - start);
   }
-  patience = live - liveBefore < 0.75 * young ? YOUNG_BYTES : Math.min(2 * patience, MOST_YOUNG_BYTES);
-  liveBefore = live;
-  young = 0;
+  onHost.collected(full);
+  onDevices.collected(full);
 }
 
 /** What operators call before they begin when a collection is due. */
@@ -158,11 +150,19 @@ export function emptyCache(): void {
 
 /** Counts a block that is about to be made, and sees to it that a collection comes when it is due. */
 export function countBlock(nbytes: number): void {
-  if (nbytes < COUNTED_BLOCK) return;
+  if (nbytes >= COUNTED_BLOCK) count(onHost, nbytes);
+}
+
+/** The same for a block on a device. */
+export function countDeviceBlock(nbytes: number): void {
+  count(onDevices, nbytes);
+}
+
+function count(pace: Pace, nbytes: number): void {
   // Code that allocates without operators sees to it here.
-  if (young > 2 * patience) relieve();
-  young += nbytes;
-  if (young > patience) attention.bits |= MEMORY;
+  if (pace.isOverdue) relieve();
+  pace.count(nbytes);
+  if (pace.isDue) attention.bits |= MEMORY;
 }
 
 /** Address of a fresh native block, 0 when memory cannot be had. */
@@ -189,9 +189,9 @@ function seenBytes(nbytes: number): number {
   return Math.min(nbytes >= COUNTED_BLOCK ? Math.ceil(nbytes / 16) : nbytes, MAX_BUFFER);
 }
 
-/** The same for a block on a device, by its handle. Nobody reads or writes through this buffer. */
+/** The same for a block on a device, by its handle: all of them are counted here. Nobody reads or writes through it. */
 export function ownDeviceBlock(address: number, nbytes: number, handle: number): ArrayBuffer {
-  return adopt(address, 0, seenBytes(nbytes), handle, releaseDevice);
+  return adopt(address, 0, Math.min(nbytes, TINY_BYTES), handle, releaseDevice);
 }
 
 /** The same for pinned memory, which may be read and written through the buffer. */
@@ -206,7 +206,7 @@ export function ownForeignBlock(address: number, handle: number): ArrayBuffer {
 
 /** Gives such a block back at once. */
 export function returnDeviceBlock(anchor: Anchor, nbytes: number): void {
-  if (nbytes >= COUNTED_BLOCK) young = Math.max(0, young - nbytes);
+  onDevices.uncount(nbytes);
   releaseAnchor(anchor);
 }
 
@@ -237,7 +237,7 @@ export function releaseAnchor(anchor: Anchor): void {
 
 /** Gives a block back at once: nothing is left of it for the collector to find. `shared`: others know its owner. */
 export function returnBlock(anchor: Anchor, address: number, nbytes: number, shared: boolean): void {
-  if (nbytes >= COUNTED_BLOCK) young = Math.max(0, young - nbytes);
+  if (nbytes >= COUNTED_BLOCK) onHost.uncount(nbytes);
   else if (!shared && park(anchor as ArrayBuffer, address, nbytes)) return;
   releaseAnchor(anchor);
 }

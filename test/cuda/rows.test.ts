@@ -36,6 +36,8 @@ const PAIRS: Record<string, (x: z.Tensor, width: number) => [z.Tensor, z.Tensor]
   "every second row": (x, w) => [x.at(0, "::2").narrow(1, 4, w), x.at(1, "1::2").narrow(1, 0, w)],
 };
 
+const SHORT = ["bfloat16", "float16", "int16", "int8", "uint8", "bool"] as const;
+
 /** Whole groups of four, and not. */
 const WIDTHS = [36, 35, 4];
 
@@ -86,5 +88,68 @@ describe.if(available)("rows without gaps", () => {
     );
     expect(row as number).toBeLessThan(2 * (whole as number));
     expect(odd as number).toBeGreaterThan(3 * (row as number));
+  });
+
+  test.each(SHORT)("of %s, of which a thread takes several groups", (dtype) => {
+    for (const n of [1, 3, 5, 1023, 1024, 1025, 1027, 2047, 2048, 2049, 3072, 5000, 9999]) {
+      const [x, y] = [numbers(dtype as never, n), numbers(dtype as never, n)];
+      const [a, b] = [x.to("cuda"), y.to("cuda")];
+      const pairs: [z.Tensor, z.Tensor][] = [
+        [dtype === "bool" ? a.logicalXor(b) : a.add(b), dtype === "bool" ? x.logicalXor(y) : x.add(y)],
+        [a.lt(b), x.lt(y)],
+        [z.where(a.ne(0), a, b), z.where(x.ne(0), x, y)],
+        [a.clone(), x],
+        [a.float().mul(b), x.float().mul(y)],
+      ];
+      for (const [i, [made, wanted]] of pairs.entries()) {
+        expect([n, i, z.equal(made.cpu(), wanted)]).toEqual([n, i, true]);
+      }
+      // Nothing behind the end is written.
+      const room = z.zeros(n + 40, { dtype, device: "cuda" });
+      z.add(a, b, { out: room.narrow(0, 16, n) } as never);
+      expect(room.narrow(0, 0, 16).ne(0).any().item()).toBe(false);
+      expect(room.narrow(0, 16 + n, 24).ne(0).any().item()).toBe(false);
+    }
+  });
+});
+
+describe.if(available)("copies whose sides are near along two dimensions", () => {
+  test.each([...DTYPES, "int16"] as const)("of %s", (dtype) => {
+    for (const shape of [
+      [8, 8],
+      [32, 32],
+      [33, 70],
+      [100, 9],
+      [3, 65, 34],
+      [2, 5, 40, 9],
+    ]) {
+      const x = numbers(dtype as never, ...shape);
+      const a = x.to("cuda");
+      const last = shape.length - 1;
+      for (let d = 0; d < last; d++) {
+        const [turned, there] = [x.transpose(d, last), a.transpose(d, last)];
+        expect([shape, d, z.equal(there.contiguous().cpu(), turned.contiguous())]).toEqual([shape, d, true]);
+        // Into a part of something larger, and from one.
+        const out = z.zeros(...turned.shape.map((n) => n + 3), { dtype, device: "cuda" } as never);
+        const part = turned.shape.reduce((t, n, k) => t.narrow(k, 2, n), out);
+        part.copy_(there);
+        expect(z.equal(part.cpu(), turned.contiguous())).toBe(true);
+        expect(out.ne(0).sum().item()).toBe(x.ne(0).sum().item() as number);
+        expect(z.equal(part.transpose(d, last).contiguous().cpu(), x)).toBe(true);
+      }
+    }
+  });
+
+  test("take fewer steps of a warp than elements one by one", () => {
+    const cost = (t: z.Tensor): number => {
+      t.contiguous();
+      z.cuda.synchronize();
+      const before = counter("thread_instructions");
+      t.contiguous();
+      z.cuda.synchronize();
+      return Number(counter("thread_instructions") - before) / t.numel();
+    };
+    const [turned, apart] = [z.zeros(128, 128, { device: "cuda" }).t(), z.zeros(256, 256, { device: "cuda" })];
+    expect(cost(turned)).toBeLessThan(cost(apart.at("::2", "::2").t()));
   });
 });

@@ -9,6 +9,7 @@ const fr = @import("../core/frame.zig");
 const iter = @import("../core/iter.zig");
 const launch = @import("launch.zig");
 const pieces = @import("pieces.zig");
+const squares = @import("../gpu/turned.zig");
 const tables = @import("../cpu/table.zig");
 
 const Call = launch.Call;
@@ -25,10 +26,12 @@ fn types_of(kernel: u32, compute: abi.Compute) ?Types {
     return .{ .arity = spec.arity, .operands = spec.computes };
 }
 
-const lanes = @import("../gpu/pointwise.zig").lanes;
-const variants = [_][]const u8{ "dense", "strided" };
+const kernels = @import("../gpu/pointwise.zig");
+const lanes = kernels.lanes;
+const variants = [_][]const u8{ "dense", "strided", "turned" };
 const dense = 0;
 const strided = 1;
+const turned = 2;
 
 pub fn run(c: *const Call) Failure!void {
     const compute = try c.compute();
@@ -128,9 +131,14 @@ fn is_dense(
     return true;
 }
 
-/// Of the dense kernels.
-fn blocks_of(elements: usize) usize {
-    return std.math.divCeil(usize, elements, launch.block_threads * lanes) catch unreachable;
+/// Notes the groups of a thread; the blocks that a dense kernel takes then.
+fn blocks_of(comptime operands: usize, a: *Pointwise(operands), elements: usize) usize {
+    var widest: usize = 1;
+    for (&a.operands) |*o| {
+        if (o.place == .memory) widest = @max(widest, dt.size_of(@enumFromInt(@as(u8, @truncate(o.dtype)))));
+    }
+    a.groups = args.groups(lanes * widest);
+    return std.math.divCeil(usize, elements, launch.block_threads * lanes * a.groups) catch unreachable;
 }
 
 fn each_dense(
@@ -146,7 +154,7 @@ fn each_dense(
         const n = @min(left, pieces.most_elements);
         a.count = @intCast(n);
         a.rank = 1;
-        try c.start(function, blocks_of(n), launch.block_threads, a);
+        try c.start(function, blocks_of(operands, a, n), launch.block_threads, a);
         for (&a.operands) |*o| {
             if (o.place == .memory) o.data += n * dt.size_of(@enumFromInt(@as(u8, @truncate(o.dtype))));
         }
@@ -202,6 +210,26 @@ fn each(
     try pieces.each(space, true, &whole, Whole.piece);
 }
 
+/// Shorter rows and columns leave most of a square empty.
+const least_side = 8;
+
+/// Of a copy whose source is near along another dimension than its result: makes that one the second; the blocks.
+fn turned_blocks(c: *const Call, compute: abi.Compute, a: *Pointwise(2)) ?usize {
+    const to, const from = .{ &a.operands[0], &a.operands[1] };
+    if (c.kernel != convert_kernel or !kernels.turns(compute) or c.frame.sequential != 0) return null;
+    if (to.dtype != from.dtype or to.flags != 0 or from.flags != 0 or from.place != .memory) return null;
+    if (!element.is_dense(compute, @enumFromInt(@as(u8, @truncate(to.dtype))))) return null;
+    if (a.rank < 2 or to.strides[0] != 1 or from.strides[0] == 1) return null;
+    const near = std.mem.indexOfScalar(i32, from.strides[1..a.rank], 1) orelse return null;
+    if (@min(a.sizes[0].size, a.sizes[near + 1].size) < least_side) return null;
+    std.mem.swap(args.Divisor, &a.sizes[1], &a.sizes[near + 1]);
+    for (&a.operands) |*o| std.mem.swap(i32, &o.strides[1], &o.strides[near + 1]);
+    var blocks: usize = 1;
+    for (a.sizes[0..2]) |s| blocks *= std.math.divCeil(usize, s.size, squares.side) catch unreachable;
+    for (a.sizes[2..a.rank]) |s| blocks *= s.size;
+    return blocks;
+}
+
 fn one(
     comptime operands: usize,
     c: *const Call,
@@ -221,8 +249,12 @@ fn one(
             if (o.place == .memory and space.strides[k][0] == 0) o.place = .single;
         }
         const function = try launch.function(c, compute, &variants, dense);
-        return c.start(function, blocks_of(space.total), launch.block_threads, a);
+        return c.start(function, blocks_of(operands, a, space.total), launch.block_threads, a);
     }
+    if (operands == 2) if (turned_blocks(c, compute, a)) |blocks| {
+        const function = try launch.function(c, compute, &variants, turned);
+        return c.start(function, blocks, squares.threads, a);
+    };
     const function = try launch.function(c, compute, &variants, strided);
     // Elements that overlap are written one after another, as on the CPU.
     if (c.frame.sequential != 0) return c.start(function, 1, 1, a);

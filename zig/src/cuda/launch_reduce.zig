@@ -6,10 +6,13 @@ const ops = @import("ops");
 const args = @import("../gpu/reduce_args.zig");
 const axes = @import("axes.zig");
 const bodies = @import("../cpu/reduce_ops.zig");
+const context = @import("context.zig");
+const driver = @import("driver.zig");
 const dt = @import("../core/dtype.zig");
 const equal = @import("launch_equal.zig");
 const fr = @import("../core/frame.zig");
 const launch = @import("launch.zig");
+const Lock = @import("lock.zig").Lock;
 const memory = @import("memory.zig");
 const pointwise = @import("launch_pointwise.zig");
 const plans = @import("../cpu/reduce_plan.zig");
@@ -21,7 +24,7 @@ const Call = launch.Call;
 const Failure = launch.Failure;
 
 /// Blocks that keep every device busy, and how many a split makes at most.
-const enough_blocks = 1024;
+const enough_blocks = args.most_blocks;
 const most_blocks = 2048;
 /// Elements of a thread that are worth a part of its own.
 const worth = 16;
@@ -115,43 +118,49 @@ const Job = struct {
     /// All of some outputs: one launch, or parts and what joins them.
     fn outputs(j: *const Job, a: *Args, kept: *const Axes, reduced: *const Axes) Failure!void {
         a.partials = 0;
+        a.counters = args.no_counters;
         a.first_part = 0;
         a.all_parts = 0;
-        try j.pieces(a, kept, reduced.*, true);
-        if (a.all_parts == 1) return j.pieces(a, kept, reduced.*, false);
+        const launches = try j.pieces(a, kept, reduced.*, true);
+        if (a.all_parts == 1) {
+            _ = try j.pieces(a, kept, reduced.*, false);
+            return;
+        }
         const parts = a.all_parts;
         const block = try j.call.scratch(@as(u64, parts) * a.kept.count * args.widest_state);
         defer memory.release(block);
         a.partials = block.address;
         a.first_part = 0;
+        a.counters = if (launches == 1) counters.of(j.call) else args.no_counters;
         var first = a.*;
-        try j.pieces(&first, kept, reduced.*, false);
-        a.all_parts = parts;
+        _ = try j.pieces(&first, kept, reduced.*, false);
+        if (a.counters != args.no_counters) return;
         a.step = parts;
         a.across = 0;
         a.group = @min(8, axes.log_up(parts / 2));
         try j.start(join, a, .{ .kernel = join, .group = a.group, .across = 0, .parts = 1, .step = parts });
     }
 
-    /// Goes through the reduced elements by what a launch can take: counts the parts, or launches.
-    fn pieces(j: *const Job, a: *Args, kept: *const Axes, all: Axes, counts: bool) Failure!void {
+    /// Goes through the reduced elements by what a launch can take: counts the parts, or launches. Gives how many
+    /// launches there are.
+    fn pieces(j: *const Job, a: *Args, kept: *const Axes, all: Axes, counts: bool) Failure!u32 {
         var reduced = all;
         if (!reduced.fits()) {
             const rest = reduced.halve();
             const src = a.src;
             const position = a.position;
-            try j.pieces(a, kept, reduced, counts);
+            const before = try j.pieces(a, kept, reduced, counts);
             a.src +%= rest.at[0];
             a.position += @intCast(rest.elements);
-            try j.pieces(a, kept, rest.axes, counts);
+            const after = try j.pieces(a, kept, rest.axes, counts);
             a.src = src;
             a.position = position;
-            return;
+            return before + after;
         }
         const form = j.form_of(a, kept, &reduced);
         if (counts) {
             a.all_parts += @intCast(form.parts);
-            return;
+            return 1;
         }
         reduced.write(&a.reduced);
         a.step = @intCast(form.step);
@@ -159,6 +168,7 @@ const Job = struct {
         a.group = form.group;
         try j.start(form.kernel, a, form);
         a.first_part += @intCast(form.parts);
+        return 1;
     }
 
     fn start(j: *const Job, kernel: usize, a: *const Args, form: Form) Failure!void {
@@ -184,6 +194,9 @@ const Job = struct {
                 lanes = @max(1, 16 / j.size);
             }
             form.group = @min(8, axes.log_up(count / @max(4, 2 * lanes)));
+            // A warp joins its states without waiting for others: where it has some steps only, and there are many.
+            const warps = all / (args.threads / 32);
+            if (form.group > 5 and count <= 128 * lanes and warps >= enough_blocks) form.group = 5;
         }
         const threads = @as(usize, 1) << @intCast(form.group);
         const blocks = std.math.divCeil(usize, all, form.per_block()) catch unreachable;
@@ -204,6 +217,22 @@ const Job = struct {
             if (@mod(step, 16) != 0) return false;
         }
         return true;
+    }
+};
+
+/// The streams whose reductions have counters of their own: launches of one stream follow each other.
+const counters = struct {
+    var lock: Lock = .{};
+    var taken: [context.max_devices][args.counter_rows]?driver.Stream = @splat(@splat(null));
+
+    fn of(c: *const Call) u32 {
+        lock.lock();
+        defer lock.unlock();
+        for (&taken[c.device.index], 0..) |*row, i| {
+            if (row.* == null) row.* = c.stream;
+            if (row.*.? == c.stream) return @intCast(i * args.most_blocks);
+        }
+        return args.no_counters;
     }
 };
 

@@ -42,11 +42,18 @@ pub const Operand = extern struct {
     strides: [max_dims]i32,
 };
 
+/// Groups of elements that a thread of a dense kernel takes, by the bytes of one in the widest operand.
+pub fn groups(bytes: usize) u32 {
+    return if (bytes < 16) 2 else 1;
+}
+
 pub fn Pointwise(comptime operands: usize) type {
     return extern struct {
         operands: [operands]Operand,
         count: u32,
         rank: u32,
+        /// Of a thread of the dense kernel.
+        groups: u32,
         /// The innermost dimension first.
         sizes: [max_dims]Divisor,
         /// In the compute type of the operand; an input has the number of its operand less one.

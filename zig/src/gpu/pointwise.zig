@@ -6,6 +6,7 @@ const dt = @import("../core/dtype.zig");
 const element = @import("element.zig");
 const pw = @import("../cpu/pointwise.zig");
 const thread = @import("thread.zig");
+const turned = @import("turned.zig");
 
 const Compute = abi.Compute;
 
@@ -89,12 +90,50 @@ fn Kernels(comptime Body: type, comptime c: Compute) type {
             return if (comptime is_pair(k)) .{ in[k][0].re, in[k][0].im } else .{ in[k][0], in[k][0] };
         }
 
+        /// Elements that a thread has at once: of a group `lanes` of them, read as one.
+        const Group = struct { in: Inputs(lanes), to: u32 };
+
+        /// Groups of a thread that are all on their way before the first is worked on: short elements need more of
+        /// them for as many bytes. A long body takes longer than its elements.
+        const most_groups = if (is_long(Body, c)) 1 else groups_of(Body, c);
+
         /// The rows of all operands lie without gaps in dtypes of the compute type, or are one element or number. One
         /// row may end anywhere, of several each has whole groups of lanes.
         fn dense(a: *const Args) callconv(.kernel) void {
             @setEvalBranchQuota(1_000_000);
-            const i = (thread.block() * thread.threads() + thread.index()) * lanes;
+            const step = thread.threads() * lanes;
+            var i = thread.block() * step * a.groups + thread.index() * lanes;
             if (i >= a.count) return;
+            var now: Group = undefined;
+            if (most_groups > 1) now = group_at(a, i);
+            var later: [most_groups - 1]Group = undefined;
+            if (most_groups > 1 and a.groups > 1) inline for (&later, 1..) |*next, k| {
+                // Behind the end the first one is read again, and not used.
+                const at_next = i + step * @as(u32, k);
+                next.* = group_at(a, if (at_next < a.count) at_next else i);
+            };
+            var left = a.groups;
+            while (true) {
+                if (most_groups == 1) now = group_at(a, i);
+                var r: [lanes]dt.Computed(out) = undefined;
+                inline for (&r, 0..) |*x, lane| {
+                    var values: Inputs(1) = undefined;
+                    inline for (0..Body.arity) |k| values[k][0] = now.in[k][lane];
+                    x.* = apply(a, values);
+                }
+                const to = &a.operands[0];
+                element.Several(out, lanes).store(to.data, to.dtype, now.to, r, a.count - i);
+                left -= 1;
+                i += step;
+                if (left == 0 or i >= a.count) return;
+                if (most_groups > 1) {
+                    now = later[0];
+                    inline for (0..most_groups - 2) |k| later[k] = later[k + 1];
+                }
+            }
+        }
+
+        inline fn group_at(a: *const Args, i: u32) Group {
             var rows: [Body.arity + 1]u32 = @splat(0);
             var inside = i;
             if (a.rank > 1) {
@@ -114,14 +153,7 @@ fn Kernels(comptime Body: type, comptime c: Compute) type {
                 const row = rows[k + 1];
                 in[k] = if (o.place == .memory) V.load(o.data, o.dtype, row + inside) else @splat(single(a, k, row));
             }
-            var r: [lanes]dt.Computed(out) = undefined;
-            inline for (&r, 0..) |*x, lane| {
-                var values: Inputs(1) = undefined;
-                inline for (0..Body.arity) |k| values[k][0] = in[k][lane];
-                x.* = apply(a, values);
-            }
-            const to = &a.operands[0];
-            element.Several(out, lanes).store(to.data, to.dtype, rows[0] + inside, r, a.count - i);
+            return .{ .in = in, .to = rows[0] + inside };
         }
 
         inline fn single(a: *const Args, comptime k: usize, row: u32) dt.Computed(pw.in_of(Body, c, k)) {
@@ -158,10 +190,28 @@ fn Kernels(comptime Body: type, comptime c: Compute) type {
     };
 }
 
+/// As many groups as make 16 bytes of the widest operand in its shortest dtype, two at most.
+fn groups_of(comptime Body: type, comptime c: Compute) u32 {
+    var widest: usize = shortest(pw.out_of(Body, c));
+    for (0..Body.arity) |k| widest = @max(widest, shortest(pw.in_of(Body, c, k)));
+    return args.groups(lanes * widest);
+}
+
+fn shortest(comptime c: Compute) usize {
+    var size: usize = 16;
+    for (element.dense_dtypes(c)) |d| size = @min(size, @sizeOf(dt.Stored(d)));
+    return size;
+}
+
 /// Bodies with more than a few instructions.
 fn is_long(comptime Body: type, comptime c: Compute) bool {
     if (c == .f32 and @hasDecl(Body, "is_short_on_gpu") and Body.is_short_on_gpu) return false;
     return (@hasDecl(Body, "heavy") and Body.heavy) or dt.is_complex(dt.Computed(c));
+}
+
+/// Compute types of copies that move bytes.
+pub fn turns(c: Compute) bool {
+    return c == .i32 or c == .i64 or c == .c128;
 }
 
 /// Exports the kernels of a family's bodies: `<family>_<name>_<compute>_<variant>`, and how many bytes they take.
@@ -175,6 +225,9 @@ pub fn exports(comptime family: []const u8, comptime Family: type) void {
             const name = family ++ "_" ++ decl.name ++ "_" ++ @tagName(c);
             export_kernel(&K.dense, name ++ "_dense", K.Args);
             export_kernel(&K.strided, name ++ "_strided", K.Args);
+            if (comptime std.mem.eql(u8, decl.name, "convert") and turns(c)) {
+                export_kernel(&turned.Kernel(c).turned, name ++ "_turned", K.Args);
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Device code of reductions. A block works on a part of the reduced elements of one or more outputs; its threads have
 //! several states each, so that many loads are on their way, and join them in a fixed order. Of outputs with several
-//! parts the states go to memory, and a second launch joins them: results depend on no schedule.
+//! parts the states go to memory, where the block that ends last joins them all, or a second launch: in an order of
+//! their own, so that results depend on no schedule.
 const std = @import("std");
 const abi = @import("abi");
 const args = @import("reduce_args.zig");
@@ -23,8 +24,9 @@ fn Chunk(comptime d: DType) type {
     };
 }
 
-/// Elements that a thread of the other kernel has on its way, where they are near.
-const together = 4;
+
+/// How many blocks of an output have ended, zero between launches: a row for each stream that has one.
+var counters: [args.counter_rows * args.most_blocks]u32 addrspace(.global) = @splat(0);
 
 /// Threads of an output in a block.
 inline fn group_of(a: *const Args) u32 {
@@ -38,6 +40,10 @@ fn Kernels(comptime Op: type) type {
         const State = Op.State;
         const Partial = [*]addrspace(.global) State;
         const batches = @hasDecl(Op, "of");
+        /// Elements that a thread of the kernel for gaps has on its way, where they are near.
+        const together = if (@sizeOf(State) <= 8 and !batches) 8 else 4;
+        /// Parts of an output that a thread reads at once.
+        const parts_together = if (batches) 1 else 4;
 
         /// States that a thread keeps of `n` elements at once, `run` of which lie together.
         fn width(comptime n: usize, comptime run: usize) usize {
@@ -118,12 +124,53 @@ fn Kernels(comptime Op: type) type {
         }
 
         inline fn give(a: *const Args, s: State, place: Place) void {
-            if (!place.active or place.number != 0) return;
-            if (a.partials != 0) {
-                const partials: Partial = @ptrFromInt(a.partials);
-                const row: u64 = a.first_part + thread.block_y();
-                partials[row * a.kept.count + place.output] = s;
-            } else finish(a, s, place.output);
+            const gives = place.active and place.number == 0;
+            if (a.partials == 0) {
+                if (gives) finish(a, s, place.output);
+                return;
+            }
+            const partials: Partial = @ptrFromInt(a.partials);
+            const row: u64 = a.first_part + thread.block_y();
+            if (gives) partials[row * a.kept.count + place.output] = s;
+            if (a.counters == args.no_counters or !is_last(a)) return;
+            const whole = join_parts(a, place.output, place.number, if (place.active) a.all_parts else 0);
+            if (gives) finish(a, whole, place.output);
+        }
+
+        var ended: u32 addrspace(.shared) = undefined;
+
+        /// Whether all other parts of the block's outputs are there. The last block makes the counter ready for the
+        /// next launch.
+        inline fn is_last(a: *const Args) bool {
+            thread.fence();
+            thread.barrier();
+            const counter = &counters[a.counters + thread.block()];
+            if (thread.index() == 0) {
+                ended = @atomicRmw(u32, counter, .Add, 1, .monotonic) + 1;
+                if (ended == a.all_parts) counter.* = 0;
+            }
+            thread.barrier();
+            const last = ended == a.all_parts;
+            thread.fence();
+            return last;
+        }
+
+        /// The parts of an output, always in the same order, for the first of its threads.
+        inline fn join_parts(a: *const Args, output: u32, number: u32, parts: u32) State {
+            const partials: Partial = @ptrFromInt(a.partials);
+            var s = Op.start;
+            var at = number;
+            while (at + (parts_together - 1) * group_of(a) < parts) : (at += parts_together * group_of(a)) {
+                var x: [parts_together]State = undefined;
+                inline for (&x, 0..) |*v, k| {
+                    v.* = partials[@as(u64, at + @as(u32, k) * group_of(a)) * a.kept.count + output];
+                }
+                inline for (x) |v| s = Op.join(s, v);
+            }
+            if (parts_together > 1) while (at < parts) : (at += group_of(a)) {
+                s = Op.join(s, partials[@as(u64, at) * a.kept.count + output]);
+            };
+            return joined(a, s, number);
         }
 
         inline fn finish(a: *const Args, s: State, output: u32) void {
@@ -153,16 +200,17 @@ fn Kernels(comptime Op: type) type {
             const stride = @as(u32, lanes) << @truncate(a.group);
             var states: [width(n, lanes)]State = @splat(Op.start);
             var at = place.first + place.number * lanes;
-            while (at + (n - lanes) / lanes * stride + lanes <= place.last) : (at += Chunk(d).chunks * stride) {
-                var x: [n]T = undefined;
-                inline for (0..Chunk(d).chunks) |k| {
-                    x[k * lanes ..][0..lanes].* = element.Known(d, c, lanes).load(base, at + @as(u32, k) * stride);
+            // Ever fewer at once: what is left over is read in as few steps as can be.
+            inline for (0..comptime std.math.log2(Chunk(d).chunks) + 1) |halvings| {
+                const chunks = Chunk(d).chunks >> halvings;
+                const many = chunks * lanes;
+                while (at + (chunks - 1) * stride + lanes <= place.last) : (at += chunks * stride) {
+                    var x: [many]T = undefined;
+                    inline for (0..chunks) |k| {
+                        x[k * lanes ..][0..lanes].* = element.Known(d, c, lanes).load(base, at + @as(u32, k) * stride);
+                    }
+                    take(many, lanes, states[0..comptime width(many, lanes)], x, a.position + at, stride);
                 }
-                take(n, lanes, &states, x, a.position + at, stride);
-            }
-            while (at + lanes <= place.last) : (at += stride) {
-                const x = element.Known(d, c, lanes).load(base, at);
-                take(lanes, lanes, states[0..comptime width(lanes, lanes)], x, a.position + at, 0);
             }
             if (at < place.last) for (0..lanes - 1) |k| {
                 const i = at + @as(u32, @intCast(k));
@@ -202,6 +250,14 @@ fn Kernels(comptime Op: type) type {
                 inline for (&x, 0..) |*v, k| v.* = single(d, base +% a.reduced.near(at + @as(u32, k) * stride));
                 take(together, 1, &states, x, a.position + at, stride);
             }
+            // As few steps as can be for what is left.
+            const half = together / 2;
+            if (at + (half - 1) * stride < place.last) {
+                var x: [half]T = undefined;
+                inline for (&x, 0..) |*v, k| v.* = single(d, base +% a.reduced.near(at + @as(u32, k) * stride));
+                take(half, 1, states[0..comptime width(half, 1)], x, a.position + at, stride);
+                at += half * stride;
+            }
             while (at < place.last) : (at += stride) {
                 take_one(&states[0], single(d, base +% a.reduced.near(at)), a.position + at);
             }
@@ -221,13 +277,7 @@ fn Kernels(comptime Op: type) type {
         /// The partial results of all parts.
         fn join(a: *const Args) callconv(.kernel) void {
             const place: Place = .of(a, a.all_parts);
-            const partials: Partial = @ptrFromInt(a.partials);
-            var s = Op.start;
-            var at = place.first + place.number;
-            while (at < place.last) : (at += group_of(a)) {
-                s = Op.join(s, partials[@as(u64, at) * a.kept.count + place.output]);
-            }
-            s = joined(a, s, place.number);
+            const s = join_parts(a, place.output, place.number, place.last);
             if (place.active and place.number == 0) finish(a, s, place.output);
         }
     };

@@ -4,6 +4,12 @@ const Dims = @import("dims.zig").Dims;
 /// Threads of a block.
 pub const threads = 256;
 
+/// Blocks next to each other of a launch whose last block joins the parts.
+pub const most_blocks = 1024;
+/// Streams whose launches may do so at the same time.
+pub const counter_rows = 16;
+pub const no_counters: u32 = 0xffff_ffff;
+
 /// Bytes that a partial result takes at most.
 pub const widest_state = 32;
 
@@ -27,6 +33,8 @@ pub const Args = extern struct {
     /// Parts of launches before this one, and of all.
     first_part: u32,
     all_parts: u32,
+    /// Where the blocks of this launch count, or `no_counters`: a second launch joins.
+    counters: u32,
     /// The place of the first reduced element among those of all launches.
     position: i64,
     attrs: [2]f64,

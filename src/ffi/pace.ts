@@ -1,0 +1,71 @@
+/** How often memory of one kind is worth a collection. */
+
+export interface Sizes {
+  /** Bytes allocated between two collections of young objects. */
+  readonly young: number;
+  /** As many when the program keeps what it makes. */
+  readonly mostYoung: number;
+  /** Growth since the last full collection that is worth another one. */
+  readonly old: number;
+}
+
+/**
+ * Counts what is allocated, and says when results that nobody uses any more may have piled up. A program that keeps
+ * what it makes is asked ever less often.
+ */
+export class Pace {
+  #young = 0;
+  #patience: number;
+  #liveBefore = 0;
+  #oldLimit: number;
+
+  constructor(
+    private sizes: Sizes,
+    /** Bytes of blocks that somebody has. */
+    private readonly live: () => number,
+  ) {
+    this.#patience = sizes.young;
+    this.#oldLimit = sizes.old;
+  }
+
+  /** Other sizes from now on. */
+  set(sizes: Sizes): void {
+    this.sizes = sizes;
+    this.#patience = sizes.young;
+    this.#oldLimit = Math.max(this.#oldLimit, sizes.old);
+  }
+
+  /** A block of so many bytes is about to be made. */
+  count(nbytes: number): void {
+    this.#young += nbytes;
+  }
+
+  /** A counted block was given back by hand. */
+  uncount(nbytes: number): void {
+    this.#young = Math.max(0, this.#young - nbytes);
+  }
+
+  get isDue(): boolean {
+    return this.#young > this.#patience;
+  }
+
+  /** Long enough for code that allocates without operators, which look themselves. */
+  get isOverdue(): boolean {
+    return this.#young > 2 * this.#patience;
+  }
+
+  /** By how often what is alive has outgrown what the last full collection left; above 1 another one is worth it. */
+  get growth(): number {
+    return this.live() / this.#oldLimit;
+  }
+
+  /** After a collection of young objects, or of all. */
+  collected(full: boolean): void {
+    const live = this.live();
+    const { young, mostYoung, old } = this.sizes;
+    if (full) this.#oldLimit = Math.max(live + old, 2 * live);
+    this.#patience = live - this.#liveBefore < 0.75 * this.#young ? young : Math.min(2 * this.#patience, mostYoung);
+    this.#liveBefore = live;
+    this.#young = 0;
+  }
+}
