@@ -229,6 +229,13 @@ describe.skipIf(!available)("comparisons and choices", () => {
     close("rcp.approx", (v) => 1 / v);
     close("tanh.approx", Math.tanh);
     close("sin.approx", Math.sin);
+    close("cos.approx", Math.cos);
+    const quotients = compute("div.approx.f32 $0, $1, $2;", [x, Float32Array.of(3, 7, -2, 0.25)], new Float32Array(4));
+    expect([...quotients]).toEqual([0.5 / 3, 1 / 7, -1, 40].map(Math.fround));
+    const doubles = Float64Array.of(3, -0.7, 1e300, 1 + 2 ** -40);
+    const inverse = compute("rcp.approx.ftz.f64 $0, $1;", [doubles], new Float64Array(4));
+    inverse.forEach((y, n) => expect(Math.abs(y * (doubles[n] as number) - 1)).toBeLessThan(2 ** -19));
+    expect([...new Uint32Array(inverse.buffer)].filter((_, n) => n % 2 === 0)).toEqual([0, 0, 0, 0]);
   });
 });
 

@@ -169,6 +169,10 @@ fn zero_sum(op: Op, r: f32, a: f32, b: f32, c: f32, form: Form) f32 {
     return if (std.math.signbit(x) or std.math.signbit(y)) -0.0 else 0;
 }
 
+fn upper(x: f64) f64 {
+    return @bitCast(@as(u64, @bitCast(x)) & 0xFFFF_FFFF_0000_0000);
+}
+
 fn lane64(op: Op, a: f64, b: f64, c: f64, form: Form) f64 {
     switch (op) {
         .min, .max => return one_extreme(op, a, b, form),
@@ -176,6 +180,8 @@ fn lane64(op: Op, a: f64, b: f64, c: f64, form: Form) f64 {
         .neg => return -a,
         .copysign => return std.math.copysign(b, a),
         .rsqrt => return 1 / @sqrt(a),
+        // Only the approximation flushes: it reads and gives the upper half of a number.
+        .rcp => if (form.flush) return upper(1 / upper(a)),
         else => {},
     }
     const r = half.round(f128, f64, exact(f128, op, a, b, c), form.rounding);
