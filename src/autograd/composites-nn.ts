@@ -2,9 +2,10 @@
 
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
+import { contiguousFormat } from "../dispatch/memory-format.ts";
 import { checkOutGradients } from "../dispatch/out.ts";
-import { drawnForDropout } from "../dispatch/random-fill.ts";
-import { type DType, float32 } from "../tensor/dtype.ts";
+import { drawnForDropout, dropoutRun } from "../dispatch/random-fill.ts";
+import { type DType, float32, float64 } from "../tensor/dtype.ts";
 import { warn } from "../tensor/errors.ts";
 import { numelOf, sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -103,13 +104,22 @@ export function layerNorm(
   return narrow ? r.to(input.dtype) : r;
 }
 
-/** Zeroes elements at random and scales the others up; the numbers are those of `bernoulli_`. */
+/** Zeroes elements at random and scales the others up; the numbers are those of `bernoulli_`, except on CUDA. */
 export function dropout(input: Tensor, p: number, training: boolean, inplace: boolean): Tensor {
   if (!(p >= 0 && p <= 1)) throw texts.dropoutProbability("dropout", p);
   if (p === 0 || !training || input._numel === 0) return input;
-  const zeros = p === 1;
-  const noise = zeros
-    ? input.newZeros([])
-    : drawnForDropout(() => O.empty_like(input, null, null, false, null).bernoulli_(1 - p)).div_(1 - p);
+  if (p === 1) return inplace ? input.mul_(input.newZeros([])) : input.mul(input.newZeros([]));
+  const run = inplace ? 0 : dropoutRun(input);
+  const kept = 1 - p;
+  if (run > 0) return droppedByThreads(input, kept, run);
+  const noise = O.empty_like(input, null, null, false, null).bernoulli_(kept).div_(kept);
   return inplace ? input.mul_(noise) : input.mul(noise);
+}
+
+/** Each element is rounded once, after the scale; single threads take elements in the order of their indices. */
+function droppedByThreads(input: Tensor, kept: number, run: number): Tensor {
+  const format = run === 1 ? contiguousFormat : null;
+  const mask = drawnForDropout(run, () => O.empty_like(input, null, null, false, format).bernoulli_(kept));
+  const scale = input.dtype === float64 ? 1 / kept : Math.fround(1 / Math.fround(kept));
+  return input.mul(mask).mul(scale);
 }

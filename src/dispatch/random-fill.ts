@@ -5,11 +5,13 @@ import { K } from "../../generated/kernels.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
+import { batchOf } from "../tensor/batched.ts";
 import { Complex, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
 import type { Device } from "../tensor/device.ts";
 import { bfloat16, type DType, float16, float32, float64, toReal } from "../tensor/dtype.ts";
 import { warn } from "../tensor/errors.ts";
 import { isContiguousGeometry, type Tensor } from "../tensor/tensor.ts";
+import { isDense } from "./allocate.ts";
 import { backendOf, hasWork } from "./backend.ts";
 import { faultNumber } from "./faults.ts";
 import { shortNumber } from "./fits.ts";
@@ -141,9 +143,25 @@ export function geometric(t: Tensor, p: number, generator: Generator | null): Te
 
 let forDropout = 0;
 
-/** What is drawn for dropout meanwhile: on CUDA devices each thread then has elements that follow each other. */
-export function drawnForDropout(draw: () => Tensor): Tensor {
-  forDropout = 1;
+/**
+ * Neighbours that a thread of PyTorch's dropout on CUDA has: up to 16 bytes of its input, where they lie at such an
+ * address and none are left over; 0 on other devices, where dropout draws as everything else does.
+ */
+export function dropoutRun(input: Tensor): number {
+  if (!isReal(input.dtype) || backendOf(input._storage.device).draws !== true) return 0;
+  let all = input;
+  for (let batch = batchOf(all); batch !== null; batch = batchOf(all)) all = batch.value;
+  if (!isDense(all._shape, all._strides)) return 1;
+  const size = all.dtype.itemsize;
+  const address = all._address();
+  let run = 16 / size;
+  while (run > 1 && (address % (run * size) !== 0 || all._numel % run !== 0)) run /= 2;
+  return run;
+}
+
+/** What is drawn meanwhile is for dropout, by threads with so many neighbours. */
+export function drawnForDropout(run: number, draw: () => Tensor): Tensor {
+  forDropout = run;
   try {
     return draw();
   } finally {

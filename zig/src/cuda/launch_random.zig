@@ -75,18 +75,21 @@ fn reals(c: *const Call, kernel: Kernel) Failure!void {
         const from, const to = .{ as_element(d, a.numbers[0]), as_element(d, a.numbers[1]) };
         a.numbers = .{ from, to, as_element(d, to - from), 0 };
     }
-    var compute = real_compute(c);
-    if (kernel == .bernoulli and fr.attr_bool(c.frame, Attr.third)) {
-        // For dropout: floats for doubles, too.
-        compute = .f32;
-        a.run = run_of(fr.view(c.frame, 0).numel());
+    const neighbours = if (kernel == .bernoulli) fr.attr(c.frame, Attr.third) else 0;
+    if (neighbours != 0) {
+        a.run = @intFromFloat(neighbours);
+        // For dropout floats are drawn for doubles, too: they are less than a double where less than the next float.
+        if (d == .float64) a.numbers[0] = float_from(a.numbers[0]);
+        return fill(c, &.{ "fill", "kept" }, 1, .f32, &a, 4);
     }
+    const compute = real_compute(c);
     try fill(c, &.{"fill"}, 0, compute, &a, if (compute == .f64) 2 else 4);
 }
 
-/// As many as divide the count, so that each thread's are read at once.
-fn run_of(count: usize) u32 {
-    return if (count % 4 == 0) 4 else if (count % 2 == 0) 2 else 1;
+/// The least float that is not less.
+fn float_from(x: f64) f32 {
+    const near: f32 = @floatCast(x);
+    return if (near < x) std.math.nextAfter(f32, near, std.math.inf(f32)) else near;
 }
 
 fn as_element(d: abi.DType, x: f64) f64 {

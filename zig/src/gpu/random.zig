@@ -4,11 +4,11 @@ const abi = @import("abi");
 const args = @import("random_args.zig");
 const dt = @import("../core/dtype.zig");
 const element = @import("element.zig");
+const draw_math = @import("draw_math.zig");
 const export_kernel = @import("pointwise.zig").export_kernel;
 const fault = @import("fault.zig");
 const philox = @import("../cpu/philox.zig");
 const thread = @import("thread.zig");
-const vm = @import("../cpu/vmath.zig");
 
 const Compute = abi.Compute;
 const Args = args.Fill;
@@ -28,26 +28,20 @@ fn Source(comptime c: Compute) type {
         }
 
         inline fn normal(w: [4]u32) [unit]T {
-            if (c == .f64) return turned(philox.unit_f64(w[0], w[1]), angle_f64(w[2], w[3]));
-            const first = turned(philox.unit_f32(w[0]), angle_f32(w[1]));
-            const second = turned(philox.unit_f32(w[2]), angle_f32(w[3]));
+            const pair = draw_math.Functions(T).normal;
+            if (c == .f64) return pair(philox.unit_f64(w[0], w[1]), half_turns(w[2], w[3]));
+            const first = pair(philox.unit_f32(w[0]), angle(w[1]));
+            const second = pair(philox.unit_f32(w[2]), angle(w[3]));
             return .{ first[0], first[1], second[0], second[1] };
         }
 
-        /// A pair of normal numbers by Box and Muller.
-        inline fn turned(u: T, angle: T) [2]T {
-            const length = @sqrt(-2 * vm.log(u));
-            return .{ vm.sin(angle) * length, vm.cos(angle) * length };
-        }
-
-        inline fn angle_f32(x: u32) f32 {
+        inline fn angle(x: u32) f32 {
             const step: f32 = 0x1p-32 * @as(f32, 2 * std.math.pi);
             return @mulAdd(f32, @floatFromInt(x), step, step / 2);
         }
 
-        inline fn angle_f64(x: u32, y: u32) f64 {
-            const turns = @mulAdd(f64, @floatFromInt(philox.bits53(x, y)), 0x1p-52, 0x1p-53);
-            return turns * std.math.pi;
+        inline fn half_turns(x: u32, y: u32) f64 {
+            return @mulAdd(f64, @floatFromInt(philox.bits53(x, y)), 0x1p-52, 0x1p-53);
         }
     };
 }
@@ -81,7 +75,7 @@ const distributions = struct {
     pub const log_normal = struct {
         const draw = "normal";
         inline fn apply(comptime c: Compute, a: *const Args, x: dt.Computed(c)) dt.Computed(c) {
-            return vm.exp(normal.apply(c, a, x));
+            return draw_math.Functions(dt.Computed(c)).exp(normal.apply(c, a, x));
         }
     };
     pub const exponential = struct {
@@ -90,7 +84,7 @@ const distributions = struct {
             const T = dt.Computed(c);
             const half_step = std.math.floatEps(T) / 2;
             // The logarithm of 1 is 0, which is no number of this distribution.
-            const log = if (x >= 1 - half_step) -half_step else vm.log(x);
+            const log = if (x >= 1 - half_step) -half_step else draw_math.Functions(T).log(x);
             return -1 / @as(T, @floatCast(a.numbers[0])) * log;
         }
     };
@@ -100,15 +94,15 @@ const distributions = struct {
             const T = dt.Computed(c);
             const eps = std.math.floatEps(T);
             const inside = if (c == .f64) x else @min(@max(x, eps), 1 - eps);
-            const tangent = vm.tan(@as(T, std.math.pi) * (inside - 0.5));
+            const tangent = draw_math.Functions(T).tan(@as(T, std.math.pi) * (inside - 0.5));
             return @mulAdd(T, @floatCast(a.numbers[1]), tangent, @floatCast(a.numbers[0]));
         }
     };
     pub const geometric = struct {
         const draw = "uniform";
         inline fn apply(comptime c: Compute, a: *const Args, x: dt.Computed(c)) dt.Computed(c) {
-            const p: dt.Computed(c) = @floatCast(a.numbers[0]);
-            return @ceil(vm.log(x) / vm.log1p(-p));
+            const m = draw_math.Functions(dt.Computed(c));
+            return @ceil(m.log(x) / m.log_of_rest(@floatCast(a.numbers[0])));
         }
     };
     pub const bernoulli = struct {
@@ -135,7 +129,7 @@ inline fn store(comptime c: Compute, a: *const Args, i: u32, x: dt.Computed(c)) 
     element.Any(c).store(a.out.data, a.out.dtype, offset_of(a, &a.out, i), x);
 }
 
-/// Element i is a number of the thread i modulo all threads; or each thread has `a.run` that follow each other.
+/// Element i is a number of the thread i modulo all threads.
 fn Reals(comptime D: type, comptime c: Compute) type {
     const S = Source(c);
     return struct {
@@ -143,26 +137,45 @@ fn Reals(comptime D: type, comptime c: Compute) type {
             @setEvalBranchQuota(1_000_000);
             const all = thread.blocks() * thread.threads();
             const mine = thread.block() * thread.threads() + thread.index();
-            var first = mine * a.run;
+            var first = mine;
             var place = a.place;
             while (first < a.count) : (first += all * S.unit) {
                 const drawn = @field(S, D.draw)(philox.words(a.seed, mine, place));
                 place += 1;
-                var i = first;
-                var left = a.run;
-                inline for (drawn) |x| {
+                inline for (drawn, 0..) |x, k| {
+                    const i = first + all * @as(u32, k);
                     if (i < a.count) store(c, a, i, D.apply(c, a, x));
-                    left -= 1;
-                    if (left == 0) {
-                        // To this thread's next ones, behind those of all others.
-                        i += (all - 1) * a.run + 1;
-                        left = a.run;
-                    } else i += 1;
                 }
             }
         }
     };
 }
+
+/// What dropout keeps. A thread draws four words at a time: for elements that are as far apart as there are threads, or
+/// for its `run` neighbours, where two take only the first two words, and eight take two draws.
+const Kept = struct {
+    fn fill(a: *const Args) callconv(.kernel) void {
+        const all = thread.blocks() * thread.threads();
+        const mine = thread.block() * thread.threads() + thread.index();
+        const apart = a.run == 1;
+        const stride = if (apart) all else 1;
+        const used: u32 = if (a.run == 2) 2 else 4;
+        const halves = @intFromBool(a.run == 8);
+        var draw: u32 = 0;
+        while (true) : (draw += 1) {
+            const turn = mine + all * (draw >> halves);
+            const first = if (apart) mine + 4 * all * draw else turn * a.run + (draw & halves) * 4;
+            if (first >= a.count) return;
+            const w = philox.words(a.seed, mine, a.place + draw);
+            inline for (w, 0..) |word, k| {
+                const i = first + stride * @as(u32, k);
+                if (k < used and i < a.count) {
+                    store(.f32, a, i, distributions.bernoulli.apply(.f32, a, philox.unit_f32(word)));
+                }
+            }
+        }
+    }
+};
 
 /// Integers from `from` on, of 32 or 64 bits before the range cuts them.
 fn Integers(comptime long: bool) type {
@@ -221,6 +234,7 @@ pub fn exports() void {
         }
         export_kernel(&Chances(c).fill, "random_bernoulli_each_" ++ @tagName(c) ++ "_fill", Args);
     }
+    export_kernel(&Kept.fill, "random_bernoulli_f32_kept", Args);
     export_kernel(&Integers(false).fill, "random_from_to_i64_short", Args);
     export_kernel(&Integers(true).fill, "random_from_to_i64_long", Args);
     @import("random_draw.zig").exports();

@@ -7,7 +7,7 @@ pub const Fill = extern struct {
     chance: args.Operand,
     count: u32,
     rank: u32,
-    /// Elements of a thread that follow each other: 1, 2 or 4.
+    /// Neighbours that a thread has for dropout: 1, 2, 4 or 8.
     run: u32,
     /// The innermost dimension first.
     sizes: [args.max_dims]args.Divisor,
