@@ -108,7 +108,13 @@ describe.if(available)("rows without gaps", () => {
       const room = z.zeros(n + 40, { dtype, device: "cuda" });
       z.add(a, b, { out: room.narrow(0, 16, n) } as never);
       expect(room.narrow(0, 0, 16).ne(0).any().item()).toBe(false);
-      expect(room.narrow(0, 16 + n, 24).ne(0).any().item()).toBe(false);
+      expect(
+        room
+          .narrow(0, 16 + n, 24)
+          .ne(0)
+          .any()
+          .item(),
+      ).toBe(false);
     }
   });
 });

@@ -110,9 +110,9 @@ inline fn choose(comptime T: type, condition: anytype, a: T, b: T) T {
 
 /// Whether `x`, which comes later, takes the place of the extreme `y`: the first NaN wins.
 pub inline fn beats(comptime largest: bool, x: anytype, y: @TypeOf(x)) bool {
-    if (@typeInfo(@TypeOf(x)) == .float) {
-        if (y != y) return false;
-        if (x != x) return true;
-    }
-    return if (largest) x > y else x < y;
+    const wins = if (largest) x > y else x < y;
+    if (@typeInfo(@TypeOf(x)) != .float) return wins;
+    // Every comparison with a NaN fails. Bits, as `or` would be a branch.
+    const greater = if (largest) !(x <= y) else !(x >= y);
+    return @intFromBool(greater) & @intFromBool(y == y) != 0;
 }

@@ -137,7 +137,7 @@ fn blocks_of(comptime operands: usize, a: *Pointwise(operands), elements: usize)
     for (&a.operands) |*o| {
         if (o.place == .memory) widest = @max(widest, dt.size_of(@enumFromInt(@as(u8, @truncate(o.dtype)))));
     }
-    a.groups = args.groups(lanes * widest);
+    a.groups = args.groups(lanes * widest, elements);
     return std.math.divCeil(usize, elements, launch.block_threads * lanes * a.groups) catch unreachable;
 }
 

@@ -23,9 +23,13 @@ const Axes = axes.Axes;
 const Call = launch.Call;
 const Failure = launch.Failure;
 
-/// Blocks that keep every device busy, and how many a split makes at most.
+/// Blocks that keep every device busy, one after another; of the long ones that a split makes fewer do.
 const enough_blocks = args.most_blocks;
-const most_blocks = 2048;
+const most_blocks = enough_blocks / 2;
+/// With more of them next to each other, a split into so few would be uneven.
+const few_blocks = 64;
+/// Of elements that a thread of an output reads, where there are outputs enough.
+const bytes_of_thread = 256;
 /// Elements of a thread that are worth a part of its own.
 const worth = 16;
 
@@ -194,13 +198,14 @@ const Job = struct {
                 lanes = @max(1, 16 / j.size);
             }
             form.group = @min(8, axes.log_up(count / @max(4, 2 * lanes)));
-            // A warp joins its states without waiting for others: where it has some steps only, and there are many.
-            const warps = all / (args.threads / 32);
-            if (form.group > 5 and count <= 128 * lanes and warps >= enough_blocks) form.group = 5;
+            // Fewer threads of an output have more elements each and less to join, while there are blocks enough.
+            const least = @max(2, axes.log_up(count * j.size / bytes_of_thread));
+            while (form.group > least and all >> @intCast(9 - form.group) >= enough_blocks) form.group -= 1;
         }
         const threads = @as(usize, 1) << @intCast(form.group);
         const blocks = std.math.divCeil(usize, all, form.per_block()) catch unreachable;
-        const parts = @min(most_blocks / blocks, count / (threads * @max(lanes, worth)));
+        const most: usize = if (blocks > few_blocks) enough_blocks else most_blocks;
+        const parts = @min(most / blocks, count / (threads * @max(lanes, worth)));
         if (blocks >= enough_blocks or parts < 2) return form;
         const step = std.math.divCeil(usize, count, parts) catch unreachable;
         form.step = std.mem.alignForward(usize, step, threads * lanes);

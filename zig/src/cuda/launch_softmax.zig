@@ -107,7 +107,7 @@ fn lay(a: *Args, l: *const Layout) usize {
     for (a.data[0..l.operands]) |data| if (data % alignment != 0) return strided;
     if (a.outer_step % alignment != 0) return strided;
     const least = axes.log_up(std.math.divCeil(usize, l.size, most) catch unreachable);
-    // The threads of a warp need not wait for others.
-    a.group = @max(@min(a.group, axes.log_up(l.size / 16), 5), least);
+    // Few threads have less to join, and those of a warp need not wait for others.
+    a.group = @max(@min(a.group, @max(2, axes.log_up(l.size / 32)), 5), least);
     return held;
 }

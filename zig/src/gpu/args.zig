@@ -42,9 +42,9 @@ pub const Operand = extern struct {
     strides: [max_dims]i32,
 };
 
-/// Groups of elements that a thread of a dense kernel takes, by the bytes of one in the widest operand.
-pub fn groups(bytes: usize) u32 {
-    return if (bytes < 16) 2 else 1;
+/// Groups of elements that a thread of a dense kernel takes of `elements`, by the bytes of one in the widest operand.
+pub fn groups(bytes: usize, elements: usize) u32 {
+    return if (bytes < 16 or (bytes == 16 and elements >= 1 << 22)) 2 else 1;
 }
 
 pub fn Pointwise(comptime operands: usize) type {

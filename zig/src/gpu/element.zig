@@ -92,12 +92,71 @@ pub fn is_dense(compute: Compute, d: DType) bool {
 pub fn Several(comptime c: Compute, comptime lanes: usize) type {
     return struct {
         pub const Values = [lanes]dt.Computed(c);
+        /// As they lie in memory, in whole words where there are several dtypes.
+        pub const Raw = if (dense_dtypes(c).len > 1) [lanes]u32 else Values;
 
         pub inline fn load(data: u64, dtype: u32, at: u32) Values {
-            inline for (comptime dense_dtypes(c)[1..]) |d| {
-                if (dtype == @intFromEnum(d)) return get(d, data, at);
+            return unpacked(dtype, fetch(data, dtype, at));
+        }
+
+        /// The bytes alone. Whoever has several to read fetches all of them first: what waits for one would keep the
+        /// next from being asked for.
+        pub inline fn fetch(data: u64, dtype: u32, at: u32) Raw {
+            if (Raw == Values) return get(dense_dtypes(c)[0], data, at);
+            inline for ([_]usize{ 2, 1 }) |size| {
+                if (comptime !has_size(size)) continue;
+                if (size_in(dtype, size)) return words(size, data, at);
             }
-            return get(dense_dtypes(c)[0], data, at);
+            return words(4, data, at);
+        }
+
+        pub inline fn unpacked(dtype: u32, raw: Raw) Values {
+            if (Raw == Values) return raw;
+            inline for (comptime dense_dtypes(c)[1..]) |d| {
+                if (dtype == @intFromEnum(d)) return parts(d, raw);
+            }
+            return parts(dense_dtypes(c)[0], raw);
+        }
+
+        /// One element of the compute type's own dtype for all.
+        pub inline fn repeated(x: dt.Computed(c)) Raw {
+            return @splat(if (Raw == Values) x else @bitCast(x));
+        }
+
+        fn has_size(comptime size: usize) bool {
+            for (dense_dtypes(c)) |d| if (@sizeOf(dt.Stored(d)) == size) return true;
+            return false;
+        }
+
+        inline fn size_in(dtype: u32, comptime size: usize) bool {
+            var found = false;
+            inline for (comptime dense_dtypes(c)) |d| {
+                if (@sizeOf(dt.Stored(d)) == size and dtype == @intFromEnum(d)) found = true;
+            }
+            return found;
+        }
+
+        inline fn words(comptime size: usize, data: u64, at: u32) Raw {
+            const count = lanes * size / 4;
+            const each = @min(4, count);
+            const from: Pointer(@Vector(each, u32)) = @ptrFromInt(data + @as(u64, at) * size);
+            var r: Raw = undefined;
+            inline for (0..count / each) |g| r[g * each ..][0..each].* = from[g];
+            return r;
+        }
+
+        inline fn parts(comptime d: DType, raw: Raw) Values {
+            const size = @sizeOf(dt.Stored(d));
+            const Bits = std.meta.Int(.unsigned, 8 * size);
+            var r: Values = undefined;
+            inline for (&r, 0..) |*x, k| {
+                const word = raw[k * size / 4];
+                x.* = if (d == .bfloat16)
+                    @bitCast(if (k % 2 == 0) word << 16 else word & upper)
+                else
+                    dt.load(d, c, @bitCast(@as(Bits, @truncate(word >> (k * size % 4 * 8)))));
+            }
+            return r;
         }
 
         /// The first `count` of them.
@@ -154,7 +213,24 @@ pub fn Several(comptime c: Compute, comptime lanes: usize) type {
             return r;
         }
 
+        /// Two bfloat16 make a word: upper halves of floats, rounded as half.f32_to_bf16 does it.
+        inline fn put_pairs(data: u64, at: u32, x: Values) void {
+            var words_of: @Vector(lanes / 2, u32) = undefined;
+            inline for (0..lanes / 2) |k| {
+                words_of[k] = rounded(x[2 * k + 1]) & upper | rounded(x[2 * k]) >> 16;
+            }
+            @as(Pointer(@TypeOf(words_of)), @ptrFromInt(data + @as(u64, at) * 2))[0] = words_of;
+        }
+
+        const upper: u32 = 0xffff_0000;
+
+        inline fn rounded(x: f32) u32 {
+            const bits_of: u32 = @bitCast(x);
+            return if (x != x) bits_of | 0x40_0000 else bits_of +% (bits_of >> 16 & 1) +% 0x7fff;
+        }
+
         inline fn put(comptime d: DType, data: u64, at: u32, x: Values) void {
+            if (d == .bfloat16 and lanes % 2 == 0 and lanes <= 8) return put_pairs(data, at, x);
             inline for (0..comptime lanes / group(d)) |g| {
                 var raw: Vector(d) = undefined;
                 inline for (0..comptime group(d)) |k| {
@@ -193,11 +269,21 @@ pub fn Known(comptime d: DType, comptime c: Compute, comptime lanes: usize) type
     };
     const V = Several(own, lanes);
     return struct {
+        pub const Raw = V.Raw;
+
         pub inline fn load(data: u64, at: u32) [lanes]dt.Computed(c) {
-            const raw = V.load(data, @intFromEnum(d), at);
-            if (own == c) return raw;
+            return unpacked(fetch(data, at));
+        }
+
+        pub inline fn fetch(data: u64, at: u32) Raw {
+            return V.fetch(data, @intFromEnum(d), at);
+        }
+
+        pub inline fn unpacked(raw: Raw) [lanes]dt.Computed(c) {
+            const values = V.unpacked(@intFromEnum(d), raw);
+            if (own == c) return values;
             var x: [lanes]dt.Computed(c) = undefined;
-            inline for (&x, raw) |*to, v| to.* = dt.cast(c, v);
+            inline for (&x, values) |*to, v| to.* = dt.cast(c, v);
             return x;
         }
 

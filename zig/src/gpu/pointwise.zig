@@ -91,10 +91,20 @@ fn Kernels(comptime Body: type, comptime c: Compute) type {
         }
 
         /// Elements that a thread has at once: of a group `lanes` of them, read as one.
-        const Group = struct { in: Inputs(lanes), to: u32 };
+        const Group = struct { in: Raws, to: u32 };
+
+        const Raws = blk: {
+            var types: [Body.arity]type = undefined;
+            for (&types, 0..) |*T, k| T.* = Operand(k).Raw;
+            break :blk std.meta.Tuple(&types);
+        };
+
+        fn Operand(comptime k: usize) type {
+            return element.Several(pw.in_of(Body, c, k), lanes);
+        }
 
         /// Groups of a thread that are all on their way before the first is worked on: short elements need more of
-        /// them for as many bytes. A long body takes longer than its elements.
+        /// them for as many bytes, and what a thread begins with counts less. A long body takes longer than both.
         const most_groups = if (is_long(Body, c)) 1 else groups_of(Body, c);
 
         /// The rows of all operands lie without gaps in dtypes of the compute type, or are one element or number. One
@@ -115,10 +125,17 @@ fn Kernels(comptime Body: type, comptime c: Compute) type {
             var left = a.groups;
             while (true) {
                 if (most_groups == 1) now = group_at(a, i);
+                var in: Inputs(lanes) = undefined;
+                inline for (0..Body.arity) |k| {
+                    const own = comptime element.dense_dtypes(pw.in_of(Body, c, k))[0];
+                    const o = &a.operands[k + 1];
+                    const dtype = if (o.place == .memory) o.dtype else @intFromEnum(own);
+                    in[k] = Operand(k).unpacked(dtype, now.in[k]);
+                }
                 var r: [lanes]dt.Computed(out) = undefined;
                 inline for (&r, 0..) |*x, lane| {
                     var values: Inputs(1) = undefined;
-                    inline for (0..Body.arity) |k| values[k][0] = now.in[k][lane];
+                    inline for (0..Body.arity) |k| values[k][0] = in[k][lane];
                     x.* = apply(a, values);
                 }
                 const to = &a.operands[0];
@@ -146,12 +163,12 @@ fn Kernels(comptime Body: type, comptime c: Compute) type {
                     rest = quotient;
                 }
             }
-            var in: Inputs(lanes) = undefined;
+            var in: Raws = undefined;
             inline for (0..Body.arity) |k| {
                 const o = &a.operands[k + 1];
-                const V = element.Several(pw.in_of(Body, c, k), lanes);
+                const V = Operand(k);
                 const row = rows[k + 1];
-                in[k] = if (o.place == .memory) V.load(o.data, o.dtype, row + inside) else @splat(single(a, k, row));
+                in[k] = if (o.place == .memory) V.fetch(o.data, o.dtype, row + inside) else V.repeated(single(a, k, row));
             }
             return .{ .in = in, .to = rows[0] + inside };
         }
@@ -190,11 +207,11 @@ fn Kernels(comptime Body: type, comptime c: Compute) type {
     };
 }
 
-/// As many groups as make 16 bytes of the widest operand in its shortest dtype, two at most.
+/// Two groups, unless one is long already.
 fn groups_of(comptime Body: type, comptime c: Compute) u32 {
     var widest: usize = shortest(pw.out_of(Body, c));
     for (0..Body.arity) |k| widest = @max(widest, shortest(pw.in_of(Body, c, k)));
-    return args.groups(lanes * widest);
+    return if (lanes * widest <= 16) 2 else 1;
 }
 
 fn shortest(comptime c: Compute) usize {

@@ -15,15 +15,15 @@ const thread = @import("thread.zig");
 const Args = args.Args;
 const DType = abi.DType;
 
-/// What a thread of a kernel for elements without gaps has on its way: accesses of 16 bytes.
-fn Chunk(comptime d: DType) type {
-    const size = @sizeOf(dt.Stored(d));
+/// What a thread of a kernel for elements without gaps has on its way: accesses of 16 bytes, as many as there are
+/// registers for.
+fn Chunk(comptime d: DType, comptime T: type) type {
     return struct {
-        const lanes = @max(1, 16 / size);
-        const chunks = @max(1, @min(4, 16 / lanes));
+        const lanes = @max(1, 16 / @sizeOf(dt.Stored(d)));
+        const most = if (@sizeOf(T) > 4) 16 else 32;
+        const chunks = @max(1, @min(4, most / lanes));
     };
 }
-
 
 /// How many blocks of an output have ended, zero between launches: a row for each stream that has one.
 var counters: [args.counter_rows * args.most_blocks]u32 addrspace(.global) = @splat(0);
@@ -45,10 +45,10 @@ fn Kernels(comptime Op: type) type {
         /// Parts of an output that a thread reads at once.
         const parts_together = if (batches) 1 else 4;
 
-        /// States that a thread keeps of `n` elements at once, `run` of which lie together.
+        /// States that a thread keeps of `n` elements at once, `run` of which lie together: eight at most.
         fn width(comptime n: usize, comptime run: usize) usize {
             if (batches) return 1;
-            return if (@hasDecl(Op, "shares")) n / run else n;
+            return if (@hasDecl(Op, "shares")) n / run else @min(n, 8);
         }
 
         /// The thread's place: an output, a part of its elements, and its number among the threads of that.
@@ -88,7 +88,7 @@ fn Kernels(comptime Op: type) type {
             if (batches) {
                 states[0] = Op.join(states[0], Op.of(n, x));
             } else inline for (x, 0..) |v, k| {
-                const s = &states[if (width(n, run) == n) k else k / run];
+                const s = &states[if (@hasDecl(Op, "shares")) k / run else k % width(n, run)];
                 s.* = Op.take(s.*, v, at + @as(i64, @intCast(k / run)) * step + @as(i64, @intCast(k % run)));
             }
         }
@@ -195,28 +195,36 @@ fn Kernels(comptime Op: type) type {
         }
 
         inline fn dense_loop(comptime d: DType, a: *const Args, base: u64, place: Place) State {
-            const lanes = Chunk(d).lanes;
-            const n = lanes * Chunk(d).chunks;
+            const lanes = Chunk(d, T).lanes;
+            const n = lanes * Chunk(d, T).chunks;
             const stride = @as(u32, lanes) << @truncate(a.group);
             var states: [width(n, lanes)]State = @splat(Op.start);
             var at = place.first + place.number * lanes;
-            // Ever fewer at once: what is left over is read in as few steps as can be.
-            inline for (0..comptime std.math.log2(Chunk(d).chunks) + 1) |halvings| {
-                const chunks = Chunk(d).chunks >> halvings;
-                const many = chunks * lanes;
-                while (at + (chunks - 1) * stride + lanes <= place.last) : (at += chunks * stride) {
-                    var x: [many]T = undefined;
-                    inline for (0..chunks) |k| {
-                        x[k * lanes ..][0..lanes].* = element.Known(d, c, lanes).load(base, at + @as(u32, k) * stride);
-                    }
-                    take(many, lanes, states[0..comptime width(many, lanes)], x, a.position + at, stride);
-                }
+            const V = element.Known(d, c, lanes);
+            const chunks = Chunk(d, T).chunks;
+            while (at + (chunks - 1) * stride + lanes <= place.last) : (at += chunks * stride) {
+                var x: [n]T = undefined;
+                inline for (0..chunks) |k| x[k * lanes ..][0..lanes].* = V.load(base, at + @as(u32, k) * stride);
+                take(n, lanes, &states, x, a.position + at, stride);
             }
-            if (at < place.last) for (0..lanes - 1) |k| {
-                const i = at + @as(u32, @intCast(k));
+            // Fewer are left, which are read at once, too.
+            var left: [chunks]V.Raw = undefined;
+            inline for (&left, 0..) |*raw, k| {
+                const from = at + @as(u32, k) * stride;
+                if (from + lanes <= place.last) raw.* = V.fetch(base, from);
+            }
+            const w = comptime width(lanes, lanes);
+            inline for (left, 0..) |raw, k| {
+                const from = at + @as(u32, k) * stride;
+                const of = states[k * w % states.len ..][0..w];
+                if (from + lanes <= place.last) take(lanes, lanes, of, V.unpacked(raw), a.position + from, 0);
+            }
+            // No whole chunk: one element for a thread.
+            var i = place.last - (place.last - place.first) % lanes + place.number;
+            while (i < place.last) : (i += group_of(a)) {
                 const from = base + @as(u64, i) * @sizeOf(dt.Stored(d));
-                if (i < place.last) take_one(&states[0], single(d, from), a.position + i);
-            };
+                take_one(&states[0], single(d, from), a.position + i);
+            }
             return folded(width(n, lanes), &states);
         }
 
@@ -245,18 +253,19 @@ fn Kernels(comptime Op: type) type {
             const stride = group_of(a);
             var states: [width(together, 1)]State = @splat(Op.start);
             var at = place.first + place.number;
+            // One dimension is walked in steps of one length, two by division.
+            const straight = a.reduced.rank < 2;
+            const step: u64 = @bitCast(@as(i64, stride) * a.reduced.steps[0][0]);
+            var next = base +% a.reduced.near(at);
             while (at + (together - 1) * stride < place.last) : (at += together * stride) {
                 var x: [together]T = undefined;
-                inline for (&x, 0..) |*v, k| v.* = single(d, base +% a.reduced.near(at + @as(u32, k) * stride));
+                if (straight) {
+                    inline for (&x, 0..) |*v, k| v.* = single(d, next +% k * step);
+                    next +%= together * step;
+                } else inline for (&x, 0..) |*v, k| {
+                    v.* = single(d, base +% a.reduced.near(at + @as(u32, k) * stride));
+                }
                 take(together, 1, &states, x, a.position + at, stride);
-            }
-            // As few steps as can be for what is left.
-            const half = together / 2;
-            if (at + (half - 1) * stride < place.last) {
-                var x: [half]T = undefined;
-                inline for (&x, 0..) |*v, k| v.* = single(d, base +% a.reduced.near(at + @as(u32, k) * stride));
-                take(half, 1, states[0..comptime width(half, 1)], x, a.position + at, stride);
-                at += half * stride;
             }
             while (at < place.last) : (at += stride) {
                 take_one(&states[0], single(d, base +% a.reduced.near(at)), a.position + at);

@@ -71,8 +71,9 @@ pub fn Extreme(comptime largest: bool, comptime c: Compute) type {
 
         /// Positions only grow.
         pub inline fn take(s: State, x: Element, position: i64) State {
-            const better = s.place < 0 or bodies.beats(largest, x, s.value);
-            return chosen(better, .{ .place = position, .value = x }, s);
+            // Bits, as `or` would be a branch.
+            const better = @intFromBool(s.place < 0) | @intFromBool(bodies.beats(largest, x, s.value));
+            return chosen(better != 0, .{ .place = position, .value = x }, s);
         }
 
         pub inline fn join(a: State, b: State) State {

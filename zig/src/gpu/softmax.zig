@@ -164,20 +164,23 @@ fn Kernels(comptime mode: Mode, comptime c: Compute) type {
             const size: u32 = if (place.active) @truncate(a.size) else 0;
             const first = place.number * lanes;
             const stride = @as(u32, lanes) << @truncate(a.group);
-            var x: [operands - 1][chunks][lanes]F = @splat(@splat(@splat(nothing)));
+            var raw: [operands - 1][chunks]V.Raw = undefined;
+            var x: [operands - 1][chunks][lanes]F = undefined;
             inline for (comptime element.dense_dtypes(c)) |d| {
-                if (a.dtype == @intFromEnum(d)) inline for (&x, 1..) |*of, k| {
-                    const base = a.data[k] + place.base;
-                    inline for (of, 0..) |*chunk, i| {
+                if (a.dtype == @intFromEnum(d)) {
+                    inline for (&raw, 1..) |*of, k| inline for (of, 0..) |*chunk, i| {
                         const at = first + @as(u32, i) * stride;
-                        if (at < size) chunk.* = V.load(base, @intFromEnum(d), at);
-                    }
-                };
+                        if (at < size) chunk.* = V.fetch(a.data[k] + place.base, @intFromEnum(d), at);
+                    };
+                    inline for (&x, raw) |*to, from| inline for (to, from) |*chunk, r| {
+                        chunk.* = V.unpacked(@intFromEnum(d), r);
+                    };
+                }
             }
-            // The last chunk of the line may have less.
+            // The last chunk of the line may have less, and others nothing.
             inline for (&x) |*of| inline for (of, 0..) |*chunk, i| {
                 const at = first + @as(u32, i) * stride;
-                if (at < size and at + lanes > size) inline for (chunk, 0..) |*v, lane| {
+                if (at + lanes > size) inline for (chunk, 0..) |*v, lane| {
                     if (at + lane >= size) v.* = nothing;
                 };
             };
