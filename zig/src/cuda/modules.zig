@@ -5,6 +5,7 @@ const archive = @import("archive.zig");
 const context = @import("context.zig");
 const driver = @import("driver.zig");
 const Lock = @import("lock.zig").Lock;
+const newer = @import("newer.zig");
 const packed_family = @import("packed_family.zig");
 
 const gpa = std.heap.c_allocator;
@@ -43,7 +44,11 @@ fn missing() context.Failure {
 
 fn load(device: u32, family: []const u8, group: []const u8) context.Failure!driver.Module {
     const f = families.getPtr(family) orelse try open(family);
-    const text = f.module(group) catch return missing();
+    const plain = f.module(group) catch return missing();
+    const text = newer.adapted(plain, (try context.use(device)).capability) catch {
+        gpa.free(plain);
+        return missing();
+    };
     defer gpa.free(text);
     const cu = try context.functions();
     var module: driver.Module = null;

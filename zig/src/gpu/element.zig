@@ -1,6 +1,7 @@
 //! Elements in the device's memory: of any dtype, or several at once of the dtypes that a compute type is stored as.
 const std = @import("std");
 const abi = @import("abi");
+const bf16_pair = @import("bf16_pair.zig");
 const dt = @import("../core/dtype.zig");
 const half = @import("../core/half.zig");
 
@@ -213,21 +214,14 @@ pub fn Several(comptime c: Compute, comptime lanes: usize) type {
             return r;
         }
 
-        /// Two bfloat16 make a word: upper halves of floats, rounded as half.f32_to_bf16 does it.
+        /// Two bfloat16 make a word.
         inline fn put_pairs(data: u64, at: u32, x: Values) void {
             var words_of: @Vector(lanes / 2, u32) = undefined;
-            inline for (0..lanes / 2) |k| {
-                words_of[k] = rounded(x[2 * k + 1]) & upper | rounded(x[2 * k]) >> 16;
-            }
+            inline for (0..lanes / 2) |k| words_of[k] = bf16_pair.pair(x[2 * k], x[2 * k + 1]);
             @as(Pointer(@TypeOf(words_of)), @ptrFromInt(data + @as(u64, at) * 2))[0] = words_of;
         }
 
         const upper: u32 = 0xffff_0000;
-
-        inline fn rounded(x: f32) u32 {
-            const bits_of: u32 = @bitCast(x);
-            return if (x != x) bits_of | 0x40_0000 else bits_of +% (bits_of >> 16 & 1) +% 0x7fff;
-        }
 
         inline fn put(comptime d: DType, data: u64, at: u32, x: Values) void {
             if (d == .bfloat16 and lanes % 2 == 0 and lanes <= 8) return put_pairs(data, at, x);
