@@ -304,6 +304,48 @@ describe.skipIf(!available)("matrix tiles", () => {
     expect(product(type, depth, a, b)).toEqual(wanted);
   });
 
+  test.each([
+    [8, 4],
+    [16, 4],
+    [16, 8],
+    [16, 16],
+  ])("mma of f64, %i rows, depth %i", (rows, depth) => {
+    const left = (r: number, k: number) => 2 ** -40 * (((r * 7 + k * 3) % 11) - 5) + r;
+    const right = (k: number, c: number) => ((k * 5 + c * 2) % 7) - 3;
+    const high = rows / 8;
+    const [na, nb, nc] = [(high * depth) / 4, depth / 4, high * 2];
+    const lanes = Array.from({ length: 32 }, (_, l) => l);
+    const of = (n: number, value: (l: number, i: number) => number) =>
+      Float64Array.from(lanes.flatMap((l) => Array.from({ length: n }, (_, i) => value(l, i))));
+    const a = of(na, (l, i) => left((l >> 2) + (i % high) * 8, (l % 4) + Math.floor(i / high) * 4));
+    const b = of(nb, (l, i) => right((l % 4) + i * 4, l >> 2));
+    const names = (prefix: string, n: number) => Array.from({ length: n }, (_, k) => `%${prefix}${k}`);
+    const take = (prefix: string, n: number) => `ld.param.u64 %d, [${prefix}]; mad.wide.u32 %d, %t, ${n * 8}, %d;
+      ${names(prefix, n)
+        .map((r, k) => `ld.global.f64 ${r}, [%d+${k * 8}];`)
+        .join(" ")}`;
+    const ptx = `.visible .entry k(.param .u64 o, .param .u64 a, .param .u64 b) {
+      .reg .b64 %d; .reg .b32 %t; .reg .f64 %a<9>, %b<5>, %c<5>; mov.u32 %t, %tid.x; ${take("a", na)} ${take("b", nb)}
+      ${names("c", nc)
+        .map((c) => `mov.f64 ${c}, 0d3FF0000000000000;`)
+        .join(" ")}
+      mma.sync.aligned.m${rows}n8k${depth}.row.col.f64.f64.f64.f64
+        {${names("c", nc)}}, {${names("a", na)}}, {${names("b", nb)}}, {${names("c", nc)}};
+      ld.param.u64 %d, [o]; mad.wide.u32 %d, %t, ${nc * 8}, %d;
+      ${names("c", nc)
+        .map((c, k) => `st.global.f64 [%d+${k * 8}], ${c};`)
+        .join(" ")} ret; }`;
+    const at = [allocate(32 * nc * 8), upload(a), upload(b)];
+    ok(launch(kernel(load(ptx), "k"), 1, 32, at));
+    const made = [...download(at[0] as bigint, new Float64Array(32 * nc))];
+    for (const x of at) free(x);
+    const wanted = of(nc, (l, i) => {
+      const [r, c] = [(l >> 2) + (i >> 1) * 8, (l % 4) * 2 + (i % 2)];
+      return Array.from({ length: depth }, (_, k) => left(r, k) * right(k, c)).reduce((s, x) => s + x, 1);
+    });
+    expect(made).toEqual([...wanted]);
+  });
+
   test("ldmatrix, plain and transposed", () => {
     const run = (trans: string) => {
       const ptx = `.visible .entry k(.param .u64 o) {

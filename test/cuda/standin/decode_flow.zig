@@ -243,8 +243,9 @@ pub fn multiply_matrices(i: *Instruction) Error!void {
     if (ta != tb or td != tc) return i.refuse("types that do not go together", .{});
     const held: Ty = if (td == .f16) .b32 else td;
     const d = try vector(i, 0, tiles.c, held, true);
-    const a = try vector(i, 1, tiles.a, .b32, false);
-    const b = try vector(i, 2, tiles.b, .b32, false);
+    const factors: Ty = if (ta == .f64) .f64 else .b32;
+    const a = try vector(i, 1, tiles.a, factors, false);
+    const b = try vector(i, 2, tiles.b, factors, false);
     const c = try vector(i, 3, tiles.c, held, false);
     const run = matrix.pick(shape, ta, td).?;
     try i.emit(.{ .run = run, .d = d, .a = a, .b = b, .c = c });

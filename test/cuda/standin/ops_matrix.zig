@@ -38,26 +38,62 @@ pub fn load(w: *Warp, i: *const Ins, mask: u32) void {
     }
 }
 
-pub const Shape = enum { m16n8k4, m16n8k8, m16n8k16 };
+pub const Shape = enum { m8n8k4, m16n8k4, m16n8k8, m16n8k16 };
 
 pub const Sizes = struct { a: usize, b: usize, c: usize };
 
 /// Registers of each operand; null for what does not exist.
 pub fn sizes(shape: Shape, ty: Ty, sum: Ty) ?Sizes {
+    if (ty == .f64) return if (sum == .f64) doubles(shape) else null;
     const c: usize = if (sum == .f32) 4 else if (sum == .f16 and ty == .f16) 2 else return null;
     return switch (ty) {
         .f16, .bf16 => switch (shape) {
             .m16n8k8 => .{ .a = 2, .b = 1, .c = c },
             .m16n8k16 => .{ .a = 4, .b = 2, .c = c },
-            .m16n8k4 => null,
+            .m8n8k4, .m16n8k4 => null,
         },
         .tf32 => switch (shape) {
             .m16n8k4 => .{ .a = 2, .b = 1, .c = c },
             .m16n8k8 => .{ .a = 4, .b = 2, .c = c },
-            .m16n8k16 => null,
+            .m8n8k4, .m16n8k16 => null,
         },
         else => null,
     };
+}
+
+/// Of f64, where each register holds one number.
+fn doubles(shape: Shape) Sizes {
+    return switch (shape) {
+        .m8n8k4 => .{ .a = 1, .b = 1, .c = 2 },
+        .m16n8k4 => .{ .a = 2, .b = 1, .c = 4 },
+        .m16n8k8 => .{ .a = 4, .b = 2, .c = 4 },
+        .m16n8k16 => .{ .a = 8, .b = 4, .c = 4 },
+    };
+}
+
+/// A group of four lanes holds rows of A and C and a column of B; of every four terms a lane has one.
+fn double_product(comptime shape: Shape) Handler {
+    const n = comptime doubles(shape);
+    const rows = n.c * 4;
+    const high = n.c / 2;
+    return struct {
+        fn run(w: *Warp, i: *const Ins, mask: u32) void {
+            if (!control.together(w, mask, machine.full)) return;
+            const extras = w.kernel().extras;
+            var d: [rows][8]f64 = undefined;
+            for (&d, 0..) |*line, row| for (line, 0..) |*s, column| {
+                s.* = w.lane(f64, extras[i.c + row / 8 * 2 + column % 2])[row % 8 * 4 + column / 2];
+                for (0..n.b * 4) |k| {
+                    const x = w.lane(f64, extras[i.a + k / 4 * high + row / 8])[row % 8 * 4 + k % 4];
+                    const y = w.lane(f64, extras[i.b + k / 4])[column * 4 + k % 4];
+                    s.* = @mulAdd(f64, x, y, s.*);
+                }
+            };
+            for (d, 0..) |line, row| for (line, 0..) |s, column| {
+                w.lane(f64, extras[i.d + row / 8 * 2 + column % 2])[row % 8 * 4 + column / 2] = s;
+            };
+        }
+    }.run;
 }
 
 fn element(comptime ty: Ty, bits: u32, part: usize) f32 {
@@ -116,6 +152,7 @@ fn product(comptime shape: Shape, comptime ty: Ty, comptime sum: Ty) Handler {
 pub fn pick(shape: Shape, ty: Ty, sum: Ty) ?Handler {
     switch (shape) {
         inline else => |s| switch (ty) {
+            .f64 => return if (sum == .f64) double_product(s) else null,
             inline .f16, .bf16, .tf32 => |t| switch (sum) {
                 inline .f32, .f16 => |u| {
                     if (comptime sizes(s, t, u) == null) return null;

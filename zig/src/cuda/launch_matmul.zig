@@ -137,11 +137,12 @@ const Way = struct {
             const big = suits(p, args.tensor_sides[0], processors);
             const side = args.tensor_sides[@intFromBool(!big)];
             return .{
-                .function = try tensor.function(call.device.index, kind, big),
+                .function = try tensor.function(call.device, kind, big),
                 .rows = ceil(p.m, side),
                 .columns = ceil(p.n, side),
                 .factor = kind.reads(),
-                .result = 4,
+                .result = kind.results(),
+                .shared = kind.shared_bytes(side),
             };
         }
         const shapes = [2]args.Shape{ .of(bytes, 2), .of(bytes, 1) };

@@ -21,19 +21,33 @@ pub fn kind_of(device: *const context.Device, d: abi.DType) ?Kind {
         .bfloat16 => .bfloat16,
         .float16 => .float16,
         .float32 => if (precision.allows_tf32()) .tf32 else null,
+        .float64 => .float64,
         else => null,
     };
 }
 
-pub fn function(device: u32, kind: Kind, large: bool) context.Failure!driver.Function {
-    const cell = &known[device][@intFromEnum(kind)][@intFromBool(large)];
+pub fn function(device: *const context.Device, kind: Kind, large: bool) context.Failure!driver.Function {
+    const cell = &known[device.index][@intFromEnum(kind)][@intFromBool(large)];
     if (cell.load(.acquire)) |found| return found;
-    const group = switch (kind) {
-        inline else => |k| "tensor_core_" ++ @tagName(k),
+    const name = switch (kind) {
+        inline else => |k| @tagName(k),
     };
-    const found = try modules.function(device, "tensor_core", group, if (large) "large" else "small");
+    // Whole fragments of doubles are multiplied by one generation.
+    const family = if (kind == .float64 and is_grouped(device)) "tensor_group" else "tensor_core";
+    var buffer: [64]u8 = undefined;
+    const group = std.fmt.bufPrint(&buffer, "{s}_{s}", .{ family, name }) catch unreachable;
+    const found = try modules.function(device.index, family, group, if (large) "large" else "small");
+    const side = args.tensor_sides[@intFromBool(!large)];
+    try allow_shared(found, kind.shared_bytes(side));
     cell.store(found, .release);
     return found;
+}
+
+/// Shared memory beyond what every kernel may have has to be asked for.
+fn allow_shared(kernel: driver.Function, bytes: u32) context.Failure!void {
+    if (bytes == 0) return;
+    const cu = try context.functions();
+    try context.check(cu.FuncSetAttribute(kernel, shared_bytes_attribute, @intCast(bytes)));
 }
 
 const Group = args.Group;
@@ -41,9 +55,14 @@ const Group = args.Group;
 var known_groups: [context.max_devices][Group.kinds.len][Group.variants.len]Cell = @splat(@splat(@splat(.init(null))));
 const shared_bytes_attribute = 8;
 
+/// Whether a device and its driver take the kernels for capability 9.0.
+fn is_grouped(device: *const context.Device) bool {
+    return device.capability == 90 and device.is_recent;
+}
+
 /// Whether a device multiplies this kind in groups of warps.
 pub fn has_groups(device: *const context.Device, kind: Kind) bool {
-    return device.capability == 90 and device.is_recent and std.mem.indexOfScalar(Kind, &Group.kinds, kind) != null;
+    return is_grouped(device) and std.mem.indexOfScalar(Kind, &Group.kinds, kind) != null;
 }
 
 pub fn group_function(device: u32, kind: Kind, a: args.Along, b: args.Along) context.Failure!driver.Function {
@@ -54,8 +73,7 @@ pub fn group_function(device: u32, kind: Kind, a: args.Along, b: args.Along) con
         inline else => |k| "tensor_group_" ++ @tagName(k),
     };
     const found = try modules.function(device, "tensor_group", name, Group.variants[variant]);
-    const cu = try context.functions();
-    try context.check(cu.FuncSetAttribute(found, shared_bytes_attribute, Group.shared_bytes));
+    try allow_shared(found, Group.shared_bytes);
     cell.store(found, .release);
     return found;
 }

@@ -92,18 +92,33 @@ pub const Kind = enum {
     bfloat16,
     float16,
     tf32,
+    float64,
 
     pub fn size(kind: Kind) u32 {
-        return if (kind == .tf32) 4 else 2;
+        return switch (kind) {
+            .bfloat16, .float16 => 2,
+            .tf32 => 4,
+            .float64 => 8,
+        };
     }
-    /// Pieces of 16 bytes, and four of them a row.
+    /// Pieces of 16 bytes, and four of them a row; eight of doubles.
     pub fn reads(kind: Kind) Reads {
-        return .{ .wide = 16 / kind.size(), .depth = 64 / kind.size() };
+        return .{ .wide = 16 / kind.size(), .depth = if (kind == .float64) 16 else 64 / kind.size() };
+    }
+    /// Results that are written at once.
+    pub fn results(kind: Kind) u32 {
+        return if (kind == .float64) 2 else 4;
+    }
+    /// Shared memory of a tile that the launch says, which is more than a kernel can have by itself.
+    pub fn shared_bytes(kind: Kind, side: u32) u32 {
+        return if (kind == .float64) tensor_stages * 2 * side * kind.reads().depth * kind.size() else 0;
     }
 };
 
 /// Rows and columns of a block's part of the result.
 pub const tensor_sides = [2]u32{ 128, 64 };
+/// Slices in shared memory.
+pub const tensor_stages = 3;
 
 /// The tiles of GPUs of capability 9.0, whose units read shared memory themselves.
 pub const Group = struct {

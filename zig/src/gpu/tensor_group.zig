@@ -5,6 +5,7 @@
 //! and the units find the next products queued.
 const std = @import("std");
 const args = @import("matmul_args.zig");
+const double = @import("tensor_double.zig");
 const export_kernel = @import("pointwise.zig").export_kernel;
 const matmul = @import("matmul.zig");
 const elements = @import("matmul_elements.zig");
@@ -176,4 +177,5 @@ pub fn exports() void {
             export_kernel(&Tiles(kind, la, lb).run, "tensor_group_" ++ @tagName(kind) ++ "_" ++ variant, Product);
         };
     }
+    double.exports(.whole, "tensor_group_float64");
 }

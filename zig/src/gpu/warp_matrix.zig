@@ -44,6 +44,7 @@ pub inline fn multiply_add(comptime kind: args.Kind, a: [4]u32, b: [2]u32, sums:
         .bfloat16 => .{ "m16n8k16", "bf16" },
         .float16 => .{ "m16n8k16", "f16" },
         .tf32 => .{ "m16n8k8", "tf32" },
+        .float64 => @compileError("doubles have products of their own"),
     };
     asm volatile ("mma.sync.aligned." ++ shape ++ ".row.col.f32." ++ name ++ "." ++ name ++ ".f32 " ++
             "{%[r0], %[r1], %[r2], %[r3]}, {%[a0], %[a1], %[a2], %[a3]}, {%[b0], %[b1]}, " ++
@@ -66,9 +67,70 @@ pub inline fn multiply_add(comptime kind: args.Kind, a: [4]u32, b: [2]u32, sums:
     return .{ r0, r1, r2, r3 };
 }
 
+/// How doubles are multiplied: as the units of capability 9.0 do it at their full rate, or as all from 8.0 on can.
+pub const Doubles = enum { whole, halves };
+
+/// 16 by 8 times 8 by 8. Of the left factor the upper and the lower 8 rows of the first four terms, then of the others.
+pub inline fn multiply_add_doubles(comptime how: Doubles, a: [4]f64, b: [2]f64, sums: [4]f64) [4]f64 {
+    if (how == .halves) {
+        var r = sums;
+        inline for (0..2) |k| inline for (0..2) |lower| {
+            r[2 * lower ..][0..2].* = half_product(a[2 * k + lower], b[k], r[2 * lower ..][0..2].*);
+        };
+        return r;
+    }
+    var r0: f64 = undefined;
+    var r1: f64 = undefined;
+    var r2: f64 = undefined;
+    var r3: f64 = undefined;
+    asm volatile ("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%[r0], %[r1], %[r2], %[r3]}, " ++
+            "{%[a0], %[a1], %[a2], %[a3]}, {%[b0], %[b1]}, {%[s0], %[s1], %[s2], %[s3]};"
+        : [r0] "=d" (r0),
+          [r1] "=d" (r1),
+          [r2] "=d" (r2),
+          [r3] "=d" (r3),
+        : [a0] "d" (a[0]),
+          [a1] "d" (a[1]),
+          [a2] "d" (a[2]),
+          [a3] "d" (a[3]),
+          [b0] "d" (b[0]),
+          [b1] "d" (b[1]),
+          [s0] "d" (sums[0]),
+          [s1] "d" (sums[1]),
+          [s2] "d" (sums[2]),
+          [s3] "d" (sums[3]),
+    );
+    return .{ r0, r1, r2, r3 };
+}
+
+/// 8 by 4 times 4 by 8.
+inline fn half_product(a: f64, b: f64, sums: [2]f64) [2]f64 {
+    var r0: f64 = undefined;
+    var r1: f64 = undefined;
+    asm volatile ("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%[r0], %[r1]}, {%[a]}, {%[b]}, {%[s0], %[s1]};"
+        : [r0] "=d" (r0),
+          [r1] "=d" (r1),
+        : [a] "d" (a),
+          [b] "d" (b),
+          [s0] "d" (sums[0]),
+          [s1] "d" (sums[1]),
+    );
+    return .{ r0, r1 };
+}
+
 /// 16 bytes from the device's memory, of which so many are read; the others become 0.
 pub inline fn copy_async(to: u32, from: u64, bytes: u32) void {
     asm volatile ("cp.async.cg.shared.global [%[to]], [%[from]], 16, %[bytes];"
+        :
+        : [to] "r" (to),
+          [from] "l" (from),
+          [bytes] "r" (bytes),
+        : .{ .memory = true });
+}
+
+/// Eight bytes, or zeros.
+pub inline fn copy_async_8(to: u32, from: u64, bytes: u32) void {
+    asm volatile ("cp.async.ca.shared.global [%[to]], [%[from]], 8, %[bytes];"
         :
         : [to] "r" (to),
           [from] "l" (from),
@@ -92,6 +154,18 @@ pub inline fn load_4(at: u32) u32 {
         : [r] "=r" (-> u32),
         : [at] "r" (at),
         : .{ .memory = true });
+}
+
+/// Two doubles of shared memory.
+pub inline fn load_doubles(at: u32) [2]f64 {
+    var r0: f64 = undefined;
+    var r1: f64 = undefined;
+    asm volatile ("ld.shared.v2.f64 {%[a], %[b]}, [%[at]];"
+        : [a] "=d" (r0),
+          [b] "=d" (r1),
+        : [at] "r" (at),
+        : .{ .memory = true });
+    return .{ r0, r1 };
 }
 
 /// 16 bytes to shared memory.
