@@ -1,5 +1,6 @@
-// Products of 16-bit floats by groups of warps, as GPUs of capability 9.0 have them, emulated by the stand-in driver.
-// Factors are small whole numbers: sums are exact in any order, and results rounded once.
+// Products of 16-bit floats, and of float32 rounded to tf32, by groups of warps, as GPUs of capability 9.0 have them,
+// emulated by the stand-in driver. Factors are small whole numbers: sums are exact in any order, and results rounded
+// once.
 import { describe, expect, test } from "bun:test";
 import { buildStandin } from "../../scripts/standin.ts";
 import { evaluate } from "../ffi/child.ts";
@@ -15,6 +16,7 @@ const begin = `
   const whole = (dtype, ...shape) => z.randint(-4, 5, shape, { generator: g }).to(dtype);
   const across = (t) => t.mT.contiguous().mT;
   const wrong = [];
+  z.setFloat32MatmulPrecision("high");
   const compare = (name, made, wanted) => { if (!z.equal(made.cpu(), wanted)) wrong.push(name); };
 `;
 
@@ -24,9 +26,10 @@ const run = (body: string, env: Record<string, string> = hopper): unknown =>
 describe.if(available)("products by groups of warps", () => {
   test("of factors that lie in either direction, with edges of all kinds", () => {
     const body = `
-      for (const dtype of ["bfloat16", "float16"]) {
-        // Batches, rows, columns, terms: tiles have 128 by 256 and take 64 terms at a time.
-        for (const [batch, m, n, k] of [[1, 264, 1544, 8], [17, 72, 136, 264]]) {
+      for (const dtype of ["bfloat16", "float16", "float32"]) {
+        // Batches, rows, columns, terms: tiles have 128 by 256 and take 64 or 32 terms at a time.
+        for (const [batch, m, n, k] of [[1, 264, 1544, 8], [17, 72, 136, 264], [17, 68, 132, 100]]) {
+          if (m % 8 > 0 && dtype !== "float32") continue;
           const [a, b] = [whole(dtype, batch, m, k), whole(dtype, batch, k, n)];
           const wanted = a.float().bmm(b.float()).to(dtype);
           for (const [i, left] of [a, across(a)].entries()) for (const [j, right] of [b, across(b)].entries()) {
@@ -39,7 +42,7 @@ describe.if(available)("products by groups of warps", () => {
 
   test("with long sums in parts, what is added, and results that lie otherwise", () => {
     const body = `
-      for (const dtype of ["bfloat16", "float16"]) {
+      for (const dtype of ["bfloat16", "float16", "float32"]) {
         const [long, wide] = [whole(dtype, 640, 776), whole(dtype, 776, 776)];
         compare("parts", long.to("cuda").mm(wide.to("cuda")), long.float().mm(wide.float()).to(dtype));
         const [a, b] = [whole(dtype, 640, 24), whole(dtype, 24, 776)];
@@ -63,6 +66,27 @@ describe.if(available)("products by groups of warps", () => {
     expect(run(body)).toEqual([]);
   }, 60_000);
 
+  test("in tf32 round factors to the nearest, and keep what is no number", () => {
+    const body = `
+      const rounded = (t) => t.contiguous().view("int32").add(0x1000).bitwiseAnd(-0x2000).view("float32");
+      const [a, b] = [[640, 100], [100, 776]].map((shape) => z.randn(shape, { generator: g }));
+      const wanted = rounded(a).double().mm(rounded(b).double()).float();
+      const close = (made, to) => z.allclose(made.cpu(), to, { rtol: 2e-5, atol: 2e-5 });
+      for (const [i, l] of [a, across(a)].entries()) for (const [j, r] of [b, across(b)].entries()) {
+        const made = l.to("cuda").mm(r.to("cuda"));
+        if (!close(made, wanted) || close(made, a.mm(b))) wrong.push(["rounded", i, j].join(" "));
+      }
+      const nan = z.tensor([0x7fffffff, -1], { dtype: "int32" }).view("float32");
+      const above = z.tensor([0x3f801000, -0x407ff000, 0x7f7fffff], { dtype: "int32" }).view("float32");
+      const rows = z.cat([nan, z.tensor([Infinity, -Infinity]), above]).view(7, 1);
+      const left = z.zeros(640, 4);
+      left.narrow(0, 0, 7).narrow(1, 0, 1).copy_(rows);
+      const made = left.to("cuda").mm(z.eye(4, 776).add(z.zeros(4, 776)).to("cuda")).cpu().select(1, 0).narrow(0, 0, 7);
+      const values = [NaN, NaN, Infinity, -Infinity, 1 + 2 ** -10, -1 - 2 ** -10, Infinity];
+      if (!values.every((x, n) => Object.is(x, made.tolist()[n]))) wrong.push(String(made.tolist()));`;
+    expect(run(body)).toEqual([]);
+  }, 60_000);
+
   /** The kernel of a product, which the stand-in names when its launch fails as it was asked to. */
   const kernel = (settings: string, dtype: string, turned: boolean) => {
     const body = `
@@ -79,14 +103,16 @@ describe.if(available)("products by groups of warps", () => {
   };
 
   test("are chosen by device, driver and dtype", () => {
-    expect(kernel("capability=90,version=12000", "bfloat16", false)).toEqual(["tensor_group_bfloat16_io"]);
-    expect(kernel("capability=90,version=12000", "float16", true)).toEqual(["tensor_group_float16_oi"]);
+    expect(kernel("capability=90,version=12000", "bfloat16", false)).toEqual(["tensor_group_bfloat16_256_io"]);
+    expect(kernel("capability=90,version=12000", "float16", true)).toEqual(["tensor_group_float16_256_oi"]);
+    expect(kernel("capability=90,version=12000", "float32", false)).toEqual(["tensor_group_tf32_256_io"]);
     for (const settings of [
       "capability=89,version=12080",
       "capability=100,version=12080",
       "capability=90,version=11080",
     ]) {
       expect(kernel(settings, "bfloat16", false)).toEqual(["tensor_core_bfloat16_large"]);
+      expect(kernel(settings, "float32", false)).toEqual(["tensor_core_tf32_large"]);
     }
   }, 60_000);
 });

@@ -55,7 +55,7 @@ pub fn wait(w: *Warp, i: *const Ins, mask: u32) void {
         const old = i.x != 0 or c.group + i.imm < w.copy_groups[c.lane];
         if (mine and old) {
             finish(c);
-            if (w.products.hidden == 0) w.products.hidden = w.block.epoch;
+            w.products.hide(w.block.epoch);
         } else {
             w.copies.items[kept] = c;
             kept += 1;

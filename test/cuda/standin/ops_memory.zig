@@ -127,6 +127,7 @@ pub fn store(w: *Warp, i: *const Ins, mask: u32) void {
         const to = access.resolve(w, i, form.space, l, each[l], whole, true) orelse return;
         if (!form.ordered) if (access.shared_offset(form.space, each[l])) |o| {
             access.note_shared(w, i, l, o, whole, true);
+            w.products.hide(w.block.epoch);
         };
         for (0..form.count) |n| {
             const value = get_lane(w, form.width, register(w, i, form, n), l);

@@ -16,7 +16,8 @@ const Warp = machine.Warp;
 const gpa = std.heap.c_allocator;
 
 const rows = 16;
-const depth = 16;
+/// Terms of a product of the smallest elements.
+const most_depth = 16;
 const most_columns = 256;
 
 /// What is on its way in a warp.
@@ -27,8 +28,12 @@ pub const Products = struct {
     sets: u32 = 0,
     /// Whether the warp has said that its registers are ready.
     begun: bool = false,
-    /// Since when shared memory holds what asynchronous copies brought and the units were not told of; 0 for none.
+    /// Since when shared memory holds what the warp wrote or copied and the units were not told of; 0 for none.
     hidden: u32 = 0,
+
+    pub fn hide(p: *Products, epoch: u32) void {
+        if (p.hidden == 0) p.hidden = epoch;
+    }
 
     pub fn drop(p: *Products) void {
         p.list.clearRetainingCapacity();
@@ -47,7 +52,9 @@ pub const Form = packed struct(u32) {
     /// Whether a factor lies across the sum.
     a_turned: bool,
     b_turned: bool,
-    _: u14 = 0,
+    /// Bytes of an element; of all terms there are 32.
+    size: u4,
+    _: u10 = 0,
 };
 
 /// A factor as its description says: 128 bytes a row, whose pieces of 16 are exchanged by the address.
@@ -66,12 +73,12 @@ const Layout = struct {
         };
     }
 
-    /// Where 8 elements that lie together begin, from an element across and a term on.
-    fn place(l: Layout, turned: bool, outer: u64, term: u64) u64 {
+    /// Where elements begin that lie together in 16 bytes, from an element across and a term on.
+    fn place(l: Layout, turned: bool, size: u32, outer: u64, term: u64) u64 {
         const at = if (turned)
             l.start + outer / 64 * l.leading + outer % 64 * 2 + term / 8 * l.stride + term % 8 * 128
         else
-            l.start + outer / 8 * l.stride + outer % 8 * 128 + term * 2;
+            l.start + outer / 8 * l.stride + outer % 8 * 128 + term * size;
         return at ^ (at >> 7 & 7) << 4;
     }
 };
@@ -128,7 +135,7 @@ pub fn start(w: *Warp, i: *const Ins, mask: u32) void {
     for (w.block.warps) |*other| {
         const hidden = other.products.hidden;
         if (hidden == 0 or hidden >= w.block.epoch) continue;
-        return faults.raise(w, i, mask, bad, "warp {d} has copied without fence.proxy.async", .{other.index});
+        return faults.raise(w, i, mask, bad, "warp {d} has written without fence.proxy.async", .{other.index});
     }
     const a = same(w, i, i.a) orelse return;
     const b = same(w, i, i.b) orelse return;
@@ -142,14 +149,14 @@ pub fn start(w: *Warp, i: *const Ins, mask: u32) void {
 /// Notes that the warp reads its factors; false after a fault.
 fn touch(w: *Warp, i: *const Ins, a: u64, b: u64) bool {
     const form: Form = @bitCast(i.x);
-    var left: Pieces = .of(a, form.a_turned, w.index % 4 * rows, rows);
-    var right: Pieces = .of(b, form.b_turned, 0, form.columns);
+    var left: Pieces = .of(a, form.a_turned, form.size, w.index % 4 * rows, rows);
+    var right: Pieces = .of(b, form.b_turned, form.size, 0, form.columns);
     while (left.next()) |p| if (p.read(w, i) == null) return false;
     while (right.next()) |p| if (p.read(w, i) == null) return false;
     return true;
 }
 
-/// Eight elements that lie together.
+/// Elements that lie together in 16 bytes.
 const Piece = struct {
     outer: u32,
     term: u32,
@@ -166,31 +173,46 @@ const Piece = struct {
 const Pieces = struct {
     layout: Layout,
     turned: bool,
+    size: u32,
     first: u32,
     count: u32,
     n: u32 = 0,
 
-    fn of(description: u64, turned: bool, first: u32, count: u32) Pieces {
-        return .{ .layout = Layout.of(description).?, .turned = turned, .first = first, .count = count };
+    fn of(description: u64, turned: bool, size: u32, first: u32, count: u32) Pieces {
+        return .{
+            .layout = Layout.of(description).?,
+            .turned = turned,
+            .size = size,
+            .first = first,
+            .count = count,
+        };
     }
 
     fn next(p: *Pieces) ?Piece {
+        const depth = 32 / p.size;
         if (p.n >= p.count * depth) return null;
-        defer p.n += 8;
+        defer p.n += 16 / p.size;
         const outer = if (p.turned) p.n % p.count else p.n / depth;
         const term = if (p.turned) p.n / p.count else p.n % depth;
-        return .{ .outer = outer, .term = term, .at = p.layout.place(p.turned, p.first + outer, term) };
+        return .{ .outer = outer, .term = term, .at = p.layout.place(p.turned, p.size, p.first + outer, term) };
     }
 };
 
+/// An element as the units see it.
+fn element(comptime ty: Ty, from: [*]const u8) f64 {
+    if (ty != .tf32) return half.widen(ty, std.mem.readInt(u16, from[0..2], .little));
+    return @as(f32, @bitCast(std.mem.readInt(u32, from[0..4], .little) & 0xFFFF_E000));
+}
+
 /// Elements `[outer][term]` of the left factor, `[term][outer]` of the right one.
 fn read(w: *Warp, i: *const Ins, comptime ty: Ty, given: Pieces, to: anytype) bool {
-    const is_left = @TypeOf(to) == *[rows][depth]f64;
+    const is_left = @TypeOf(to) == *[rows][most_depth]f64;
+    const size = comptime ty.bytes();
     var pieces = given;
     while (pieces.next()) |p| {
         const from = p.read(w, i) orelse return false;
-        for (0..8) |e| {
-            const x = half.widen(ty, std.mem.readInt(u16, from[2 * e ..][0..2], .little));
+        for (0..16 / size) |e| {
+            const x = element(ty, from + size * e);
             const o = if (pieces.turned) p.outer + e else p.outer;
             const t = if (pieces.turned) p.term else p.term + e;
             if (is_left) to[o][t] = x else to[t][o] = x;
@@ -201,21 +223,21 @@ fn read(w: *Warp, i: *const Ins, comptime ty: Ty, given: Pieces, to: anytype) bo
 
 fn finish(w: *Warp, i: *const Ins, a: u64, b: u64) void {
     switch (@as(Ty, @enumFromInt(i.imm))) {
-        inline .f16, .bf16 => |ty| multiply(w, i, ty, a, b),
+        inline .f16, .bf16, .tf32 => |ty| multiply(w, i, ty, a, b),
         else => unreachable,
     }
 }
 
 fn multiply(w: *Warp, i: *const Ins, comptime ty: Ty, a: u64, b: u64) void {
     const form: Form = @bitCast(i.x);
-    var left: [rows][depth]f64 = undefined;
-    var right: [depth][most_columns]f64 = undefined;
-    if (!read(w, i, ty, .of(a, form.a_turned, w.index % 4 * rows, rows), &left)) return;
-    if (!read(w, i, ty, .of(b, form.b_turned, 0, form.columns), &right)) return;
+    var left: [rows][most_depth]f64 = undefined;
+    var right: [most_depth][most_columns]f64 = undefined;
+    if (!read(w, i, ty, .of(a, form.a_turned, form.size, w.index % 4 * rows, rows), &left)) return;
+    if (!read(w, i, ty, .of(b, form.b_turned, form.size, 0, form.columns), &right)) return;
     const places = w.kernel().extras[i.e..];
     for (0..rows) |row| {
         var sums: [most_columns]f64 = @splat(0);
-        for (0..depth) |k| for (sums[0..form.columns], right[k][0..form.columns]) |*s, x| {
+        for (0..32 / ty.bytes()) |k| for (sums[0..form.columns], right[k][0..form.columns]) |*s, x| {
             s.* += left[row][k] * x;
         };
         for (sums[0..form.columns], 0..) |s, column| {

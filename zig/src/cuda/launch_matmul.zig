@@ -161,21 +161,30 @@ const Way = struct {
     fn of_groups(call: *const Call, p: *const Problem, kind: args.Kind) Failure!?Way {
         const Group = args.Group;
         if (!tensor.has_groups(call.device, kind)) return null;
+        const size = 0;
+        const wide = Group.columns[size];
         const rows = ceil(p.m, Group.rows);
-        const columns = ceil(p.n, Group.columns);
-        if (p.m <= Group.rows / 2 or p.n <= Group.columns / 2) return null;
+        const columns = ceil(p.n, wide);
+        if (p.m <= Group.rows / 2 or p.n <= wide / 2) return null;
         if (2 * rows * columns * p.batch < call.device.multiprocessors) return null;
-        const a = factor(p, Problem.a, 1, Group.reads);
-        const b = factor(p, Problem.b, 2, Group.reads);
+        const reads = Group.reads(kind);
+        const a = factor(p, Problem.a, 1, reads);
+        const b = factor(p, Problem.b, 2, reads);
         if (a.whole == 0 or b.whole == 0) return null;
+        if (kind == .tf32 and !(is_even(p, &a, p.m) and is_even(p, &b, p.n))) return null;
         return .{
-            .function = try tensor.group_function(call.device.index, kind, a.along, b.along),
+            .function = try tensor.group_function(call.device.index, kind, size, a.along, b.along),
             .rows = rows,
             .columns = columns,
-            .factor = Group.reads,
+            .factor = reads,
             .result = 4,
-            .shared = Group.shared_bytes,
+            .shared = Group.shared_bytes(kind, wide),
         };
+    }
+
+    /// Whether a factor ends where a piece of 16 bytes does: those of tf32 are read as a whole or not at all.
+    fn is_even(p: *const Problem, f: *const args.Factor, outer: u64) bool {
+        return (if (f.along == .inner) p.k else outer) % 4 == 0;
     }
 
     /// Large tiles read each factor less often; small ones keep all processors at work, and waste less at the edges.

@@ -29,13 +29,10 @@ pub fn kind_of(device: *const context.Device, d: abi.DType) ?Kind {
 pub fn function(device: *const context.Device, kind: Kind, large: bool) context.Failure!driver.Function {
     const cell = &known[device.index][@intFromEnum(kind)][@intFromBool(large)];
     if (cell.load(.acquire)) |found| return found;
-    const name = switch (kind) {
-        inline else => |k| @tagName(k),
-    };
     // Whole fragments of doubles are multiplied by one generation.
     const family = if (kind == .float64 and is_grouped(device)) "tensor_group" else "tensor_core";
     var buffer: [64]u8 = undefined;
-    const group = std.fmt.bufPrint(&buffer, "{s}_{s}", .{ family, name }) catch unreachable;
+    const group = std.fmt.bufPrint(&buffer, "{s}_{t}", .{ family, kind }) catch unreachable;
     const found = try modules.function(device.index, family, group, if (large) "large" else "small");
     const side = args.tensor_sides[@intFromBool(!large)];
     try allow_shared(found, kind.shared_bytes(side));
@@ -52,7 +49,9 @@ fn allow_shared(kernel: driver.Function, bytes: u32) context.Failure!void {
 
 const Group = args.Group;
 
-var known_groups: [context.max_devices][Group.kinds.len][Group.variants.len]Cell = @splat(@splat(@splat(.init(null))));
+/// By device, kind, size of the tiles, and how factors lie.
+const Sizes = [Group.columns.len][Group.variants.len]Cell;
+var known_groups: [context.max_devices][Group.kinds.len]Sizes = @splat(@splat(@splat(@splat(.init(null)))));
 const shared_bytes_attribute = 8;
 
 /// Whether a device and its driver take the kernels for capability 9.0.
@@ -65,15 +64,22 @@ pub fn has_groups(device: *const context.Device, kind: Kind) bool {
     return is_grouped(device) and std.mem.indexOfScalar(Kind, &Group.kinds, kind) != null;
 }
 
-pub fn group_function(device: u32, kind: Kind, a: args.Along, b: args.Along) context.Failure!driver.Function {
+/// `size` is the place of the tiles' columns among those that there are.
+pub fn group_function(
+    device: u32,
+    kind: Kind,
+    size: usize,
+    a: args.Along,
+    b: args.Along,
+) context.Failure!driver.Function {
     const variant = Group.variant(a, b);
-    const cell = &known_groups[device][@intFromEnum(kind)][variant];
+    const cell = &known_groups[device][@intFromEnum(kind)][size][variant];
     if (cell.load(.acquire)) |found| return found;
-    const name = switch (kind) {
-        inline else => |k| "tensor_group_" ++ @tagName(k),
-    };
+    const columns = Group.columns[size];
+    var buffer: [64]u8 = undefined;
+    const name = std.fmt.bufPrint(&buffer, "tensor_group_{t}_{d}", .{ kind, columns }) catch unreachable;
     const found = try modules.function(device, "tensor_group", name, Group.variants[variant]);
-    try allow_shared(found, Group.shared_bytes);
+    try allow_shared(found, Group.shared_bytes(kind, columns));
     cell.store(found, .release);
     return found;
 }

@@ -122,13 +122,22 @@ pub const tensor_stages = 3;
 
 /// The tiles of GPUs of capability 9.0, whose units read shared memory themselves.
 pub const Group = struct {
-    pub const kinds = [_]Kind{ .bfloat16, .float16 };
+    pub const kinds = [_]Kind{ .bfloat16, .float16, .tf32 };
     pub const rows = 128;
-    pub const columns = 256;
-    pub const reads: Reads = .{ .wide = 8, .depth = 64 };
+    /// The sizes of tiles.
+    pub const columns = [_]u32{256};
+
+    /// A row of a slice has 128 bytes.
+    pub fn reads(kind: Kind) Reads {
+        return .{ .wide = 16 / kind.size(), .depth = 128 / kind.size() };
+    }
     /// Slices in shared memory.
-    pub const stages = 4;
-    pub const shared_bytes = stages * (rows + columns) * reads.depth * 2;
+    pub fn stages(kind: Kind) u32 {
+        return if (kind == .tf32) 3 else 4;
+    }
+    pub fn shared_bytes(kind: Kind, wide: u32) u32 {
+        return stages(kind) * (rows + wide) * 128;
+    }
 
     /// Kernels by how the left and the right factor lie, inwards or outwards: their letters.
     pub const variants = [_][]const u8{ "ii", "io", "oi", "oo" };

@@ -1,8 +1,9 @@
-//! Products by the matrix units of GPUs of capability 9.0, of 16-bit floats: sums in f32, rounded once. There the units
-//! reach their full rate only with factors that they read from shared memory themselves. Two groups of four warps have
-//! 64 rows each of a tile of 128 by 256. Slices of 64 terms come by asynchronous copies of 16 bytes. Of four slices in
-//! shared memory one is multiplied while another may still be, and two are on their way: one barrier a slice is enough,
-//! and the units find the next products queued.
+//! Products by the matrix units of GPUs of capability 9.0, of 16-bit floats, and of float32 rounded to tf32: sums in
+//! f32, rounded once. There the units reach their full rate only with factors that they read from shared memory
+//! themselves. Two groups of four warps have 64 rows each of a tile. Slices have 128 bytes of terms. Those of 16-bit
+//! floats come by asynchronous copies of 16 bytes: of the slices in shared memory one is multiplied while another may
+//! still be, and the others are on their way. One barrier a slice is enough, and the units find the next products
+//! queued. Those of tf32 come by registers: while one is multiplied, and another may still be, the next is written.
 const std = @import("std");
 const args = @import("matmul_args.zig");
 const double = @import("tensor_double.zig");
@@ -10,6 +11,7 @@ const export_kernel = @import("pointwise.zig").export_kernel;
 const matmul = @import("matmul.zig");
 const elements = @import("matmul_elements.zig");
 const moved = elements.moved;
+const rounded = @import("tensor_rounded.zig");
 const thread = @import("thread.zig");
 const warp = @import("warp_matrix.zig");
 const group = @import("warp_group.zig");
@@ -19,33 +21,24 @@ const Product = args.Product;
 const Group = args.Group;
 
 const groups = 2;
-const depth = Group.reads.depth;
-const wide = Group.reads.wide;
 const a_bytes = Group.rows * group.row_bytes;
-const b_bytes = Group.columns * group.row_bytes;
-const slice_bytes = a_bytes + b_bytes;
-/// Of 64 elements across the sum with all terms of a slice.
-const deep = depth * group.row_bytes;
 /// Lines of shared memory that the threads of a block fill at once.
 const lines = args.threads / 8;
 
-/// A row of results in shared memory, as far apart as makes no conflicts.
-const staged_row = Group.columns + 8;
-
 comptime {
-    std.debug.assert(Group.rows == groups * group.rows and Group.columns == group.columns);
+    std.debug.assert(Group.rows == groups * group.rows);
     std.debug.assert(args.threads == groups * 4 * thread.warp);
-    std.debug.assert(slice_bytes * Group.stages == Group.shared_bytes);
-    std.debug.assert(groups * 4 * 16 * staged_row * 4 <= Group.shared_bytes);
-    std.debug.assert(wide * 8 == depth and depth * 2 == group.row_bytes);
 }
 
 /// As many bytes as the launch says.
 extern var group_shared: [0]u8 align(1024) addrspace(.shared);
 
-/// Brings a thread's pieces of a factor: one of every 32 lines.
+/// Brings a thread's pieces of a factor of 16-bit elements: one of every 32 lines.
 fn Carrier(comptime along: Along, comptime side: u32) type {
     const pieces = side / lines;
+    const reads = Group.reads(.bfloat16);
+    const wide = reads.wide;
+    const depth = reads.depth;
     return struct {
         const Self = @This();
 
@@ -86,15 +79,35 @@ fn Carrier(comptime along: Along, comptime side: u32) type {
     };
 }
 
-fn Tiles(comptime kind: args.Kind, comptime la: Along, comptime lb: Along) type {
+fn Tiles(comptime kind: args.Kind, comptime columns: u32, comptime la: Along, comptime lb: Along) type {
+    const depth = Group.reads(kind).depth;
+    const slice_bytes = a_bytes + columns * group.row_bytes;
+    const stages = Group.stages(kind);
+    // Factors of tf32 are turned on their way.
+    const turns = kind != .tf32;
+    // Of 64 elements across the sum with all terms of a slice.
+    const deep = depth * group.row_bytes;
+    // A row of results in shared memory, as far apart as makes no conflicts.
+    const staged_row = columns + 8;
+
     return struct {
-        inline fn multiply(at: u32, which: u32) void {
+        comptime {
+            std.debug.assert(slice_bytes * stages == Group.shared_bytes(kind, columns));
+            std.debug.assert(groups * 4 * 16 * staged_row * 4 <= slice_bytes * stages);
+        }
+
+        inline fn multiply(at: u32) void {
+            const which = thread.index() / (4 * thread.warp);
             const a = group.factor(at + which * group.rows * group.row_bytes, deep);
             const b = group.factor(at + a_bytes, deep);
-            inline for (0..depth / group.terms) |step| {
-                const k = step * group.terms;
-                group.multiply_add(kind, la, lb, group.after(a, la, k), group.after(b, lb, k));
+            const left = if (turns) la else .inner;
+            const right = if (turns) lb else .inner;
+            group.begin();
+            inline for (0..group.row_bytes / group.term_bytes) |step| {
+                const from_a = group.after(a, left, step);
+                group.multiply_add(kind, columns, left, right, from_a, group.after(b, right, step));
             }
+            group.commit();
         }
 
         fn run(a: *const Product) callconv(.kernel) void {
@@ -103,14 +116,23 @@ fn Tiles(comptime kind: args.Kind, comptime la: Along, comptime lb: Along) type 
             const z = thread.block_z();
             const batch = z / a.splits;
             const first = z % a.splits * a.k_each;
-            var left: i32 = @intCast(@min(a.k_each, a.k - first));
-            var from_a: Carrier(la, Group.rows) = .of(&a.a, spot.row * Group.rows, a.m, batch, first);
-            var from_b: Carrier(lb, Group.columns) = .of(&a.b, spot.column * Group.columns, a.n, batch, first);
+            const terms: i32 = @intCast(@min(a.k_each, a.k - first));
+            const carriers = if (kind == .tf32) rounded.Carrier else Carrier;
+            var from_a: carriers(la, Group.rows) = .of(&a.a, spot.row * Group.rows, a.m, batch, first);
+            var from_b: carriers(lb, columns) = .of(&a.b, spot.column * columns, a.n, batch, first);
+            group.declare(columns);
+            const sum = if (kind == .tf32) by_registers else by_copies;
+            sum(a, terms, &from_a, &from_b);
+            group.wait(0);
+            thread.barrier();
+            finish(a, spot);
+        }
+
+        inline fn by_copies(a: *const Product, terms: i32, from_a: anytype, from_b: anytype) void {
             const base = warp.address(&group_shared);
-            const which = thread.index() / (4 * thread.warp);
-            group.declare();
+            var left = terms;
             var ahead = left;
-            inline for (0..Group.stages - 2) |s| {
+            inline for (0..stages - 2) |s| {
                 const to = base + @as(u32, s) * slice_bytes;
                 from_a.fetch(&a.a, to, ahead);
                 from_b.fetch(&a.b, to + a_bytes, ahead);
@@ -119,25 +141,46 @@ fn Tiles(comptime kind: args.Kind, comptime la: Along, comptime lb: Along) type 
             }
             var now: u32 = 0;
             while (left > 0) : (left -= depth) {
-                warp.wait(Group.stages - 3);
+                warp.wait(stages - 3);
                 group.show();
                 thread.barrier();
-                group.begin();
-                multiply(base + now * slice_bytes, which);
-                group.commit();
+                multiply(base + now * slice_bytes);
                 if (ahead > 0) {
-                    const to = base + (now + Group.stages - 2) % Group.stages * slice_bytes;
+                    const to = base + (now + stages - 2) % stages * slice_bytes;
                     from_a.fetch(&a.a, to, ahead);
                     from_b.fetch(&a.b, to + a_bytes, ahead);
                 }
                 warp.commit();
                 ahead -= depth;
                 group.wait(1);
-                now = (now + 1) % Group.stages;
+                now = (now + 1) % stages;
             }
-            group.wait(0);
-            thread.barrier();
-            finish(a, spot);
+        }
+
+        inline fn by_registers(a: *const Product, terms: i32, from_a: anytype, from_b: anytype) void {
+            const base = warp.address(&group_shared);
+            from_a.put(base, &from_a.fetch(&a.a, terms));
+            from_b.put(base + a_bytes, &from_b.fetch(&a.b, terms));
+            var left = terms;
+            var ahead = left - depth;
+            var next_a = from_a.fetch(&a.a, ahead);
+            var next_b = from_b.fetch(&a.b, ahead);
+            var now: u32 = 0;
+            while (left > 0) : (left -= depth) {
+                group.show();
+                thread.barrier();
+                multiply(base + now * slice_bytes);
+                now = if (now == stages - 1) 0 else now + 1;
+                if (ahead > 0) {
+                    const to = base + now * slice_bytes;
+                    from_a.put(to, &next_a);
+                    from_b.put(to + a_bytes, &next_b);
+                    ahead -= depth;
+                    next_a = from_a.fetch(&a.a, ahead);
+                    next_b = from_b.fetch(&a.b, ahead);
+                }
+                group.wait(1);
+            }
         }
 
         /// Through shared memory, so that neighbouring lanes write neighbours: a warp has 16 rows of its own.
@@ -146,7 +189,7 @@ fn Tiles(comptime kind: args.Kind, comptime la: Along, comptime lb: Along) type 
             const lane = thread.lane();
             const staged: *addrspace(.shared) [groups * 4][16][staged_row]f32 = @ptrCast(&group_shared);
             const mine = &staged[w];
-            inline for (0..group.columns / 8) |j| {
+            inline for (0..columns / 8) |j| {
                 inline for (0..2) |lower| {
                     const to = &mine[lane / 4 + @as(u32, lower) * 8][j * 8 + lane % 4 * 2];
                     const first = j * 4 + lower * 2;
@@ -155,13 +198,13 @@ fn Tiles(comptime kind: args.Kind, comptime la: Along, comptime lb: Along) type 
                 }
             }
             thread.meet();
-            const in_row = Group.columns / 4;
+            const in_row = columns / 4;
             for (0..16 * in_row / thread.warp) |u| {
                 const v = lane + @as(u32, @intCast(u)) * thread.warp;
                 const r = v / in_row;
                 const q = v % in_row * 4;
                 const row = spot.row * Group.rows + w * 16 + r;
-                const column = spot.column * Group.columns + q;
+                const column = spot.column * columns + q;
                 if (row >= a.m or column >= a.n) continue;
                 const from: *addrspace(.shared) const @Vector(4, f32) = @ptrCast(@alignCast(&mine[r][q]));
                 elements.Output(.f32, 4).write(a, from.*, row, column, thread.block_z());
@@ -174,7 +217,10 @@ pub fn exports() void {
     for (Group.kinds) |kind| {
         for (std.enums.values(Along)) |la| for (std.enums.values(Along)) |lb| {
             const variant = Group.variants[Group.variant(la, lb)];
-            export_kernel(&Tiles(kind, la, lb).run, "tensor_group_" ++ @tagName(kind) ++ "_" ++ variant, Product);
+            inline for (Group.columns) |columns| {
+                const name = std.fmt.comptimePrint("tensor_group_{t}_{d}_", .{ kind, columns });
+                export_kernel(&Tiles(kind, columns, la, lb).run, name ++ variant, Product);
+            }
         };
     }
     double.exports(.whole, "tensor_group_float64");

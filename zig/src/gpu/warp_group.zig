@@ -6,18 +6,21 @@ const args = @import("matmul_args.zig");
 
 const Along = args.Along;
 
-/// Rows and columns of one product, and terms of its sum.
+/// Rows of one product, and bytes of the terms of its sum.
 pub const rows = 64;
-pub const columns = 256;
-pub const terms = 16;
+pub const term_bytes = 32;
+/// Terms of a product of 16-bit elements.
+const terms = 16;
 
 /// A thread's sums are registers that have names: nothing may copy them while products are on their way. They are of
 /// rows 16w + l / 4 and 8 further on, where w is the warp's number in its group and l the lane, and of columns
 /// 8j + l % 4 * 2 and the next; four for each j.
-pub const sums = columns / 8 * 4;
+fn sums(comptime columns: u32) u32 {
+    return columns / 8 * 4;
+}
 
-/// A row of a slice in shared memory: 64 elements in the direction in which the factor lies, in eight pieces that are
-/// exchanged by bits of the row's number, as the units want them.
+/// A row of a slice in shared memory: 64 elements (of tf32 32) in the direction in which the factor lies, in eight
+/// pieces that are exchanged by bits of the row's number, as the units want them.
 pub const row_bytes = 128;
 
 pub inline fn piece(line: u32, which: u32) u32 {
@@ -32,9 +35,9 @@ pub inline fn factor(at: u32, deep: u32) u64 {
     return exchanged | @as(u64, 1024 >> 4) << 32 | @as(u64, deep >> 4) << 16 | at >> 4;
 }
 
-/// The same, so many terms further.
+/// The same, so many products further.
 pub inline fn after(description: u64, comptime along: Along, comptime count: u32) u64 {
-    return description + comptime (if (along == .inner) count * 2 else count * row_bytes) >> 4;
+    return description + comptime (if (along == .inner) count * term_bytes else count * terms * row_bytes) >> 4;
 }
 
 /// What this thread wrote into shared memory is seen by the units, once it has met the others.
@@ -61,15 +64,27 @@ fn turned(comptime along: Along) []const u8 {
     return if (along == .inner) "0" else "1";
 }
 
-/// Begins a kernel: its sums are zero.
-pub inline fn declare() void {
-    const clear = comptime blk: {
-        @setEvalBranchQuota(100_000);
-        var text: []const u8 = "";
-        for (0..sums) |i| text = text ++ std.fmt.comptimePrint("mov.f32 sum{d}, 0f00000000;\n", .{i});
-        break :blk text;
+/// The registers of sums as assembly names them; written once for all products.
+fn Named(comptime columns: u32) type {
+    return struct {
+        const list = blk: {
+            @setEvalBranchQuota(1_000_000);
+            var text: []const u8 = "sum0";
+            for (1..sums(columns)) |i| text = text ++ std.fmt.comptimePrint(", sum{d}", .{i});
+            break :blk text;
+        };
+        const zeros = blk: {
+            @setEvalBranchQuota(1_000_000);
+            var text: []const u8 = std.fmt.comptimePrint(".reg .f32 sum<{d}>;\n", .{sums(columns)});
+            for (0..sums(columns)) |i| text = text ++ std.fmt.comptimePrint("mov.f32 sum{d}, 0f00000000;\n", .{i});
+            break :blk text;
+        };
     };
-    asm volatile (std.fmt.comptimePrint(".reg .f32 sum<{d}>;\n", .{sums}) ++ clear);
+}
+
+/// Begins a kernel: its sums are zero.
+pub inline fn declare(comptime columns: u32) void {
+    asm volatile (Named(columns).zeros);
 }
 
 /// A sum that the group has waited for.
@@ -79,18 +94,26 @@ pub inline fn sum(comptime i: usize) f32 {
     );
 }
 
-const all = blk: {
-    @setEvalBranchQuota(100_000);
-    var text: []const u8 = "sum0";
-    for (1..sums) |i| text = text ++ std.fmt.comptimePrint(", sum{d}", .{i});
-    break :blk text;
-};
-
-/// Starts to add the product of 64 rows of `a` and 256 columns of `b` to the sums.
-pub inline fn multiply_add(comptime kind: args.Kind, comptime la: Along, comptime lb: Along, a: u64, b: u64) void {
-    const name = if (kind == .bfloat16) "bf16" else "f16";
-    asm volatile ("wgmma.mma_async.sync.aligned.m64n256k16.f32." ++ name ++ "." ++ name ++ " {" ++ all ++
-            "}, %[a], %[b], 1, 1, 1, " ++ turned(la) ++ ", " ++ turned(lb) ++ ";"
+/// Starts to add the product of 64 rows of `a` and the columns of `b` to the sums. Only 16-bit factors may lie across
+/// the sum.
+pub inline fn multiply_add(
+    comptime kind: args.Kind,
+    comptime columns: u32,
+    comptime la: Along,
+    comptime lb: Along,
+    a: u64,
+    b: u64,
+) void {
+    const turns = comptime ", " ++ turned(la) ++ ", " ++ turned(lb);
+    const depth, const name, const more = comptime switch (kind) {
+        .bfloat16 => .{ "k16", "bf16", turns },
+        .float16 => .{ "k16", "f16", turns },
+        .tf32 => .{ "k8", "tf32", "" },
+        .float64 => @compileError("doubles are multiplied otherwise"),
+    };
+    const shape = comptime std.fmt.comptimePrint("m64n{d}", .{columns}) ++ depth;
+    asm volatile ("wgmma.mma_async.sync.aligned." ++ shape ++ ".f32." ++ name ++ "." ++ name ++ " {" ++
+            Named(columns).list ++ "}, %[a], %[b], 1, 1, 1" ++ more ++ ";"
         :
         : [a] "l" (a),
           [b] "l" (b),

@@ -156,6 +156,37 @@ pub inline fn load_4(at: u32) u32 {
         : .{ .memory = true });
 }
 
+/// Neighbouring words of the device's memory, aligned to all of them, or zeros: what a branch loads would be waited for
+/// at its end.
+pub inline fn load_words(comptime count: u32, at: u64, is_there: bool) [count]u32 {
+    if (count == 2) {
+        var r0: u32 = undefined;
+        var r1: u32 = undefined;
+        asm volatile ("{ .reg .pred there; setp.ne.u32 there, %[is], 0; mov.b32 %[a], 0; mov.b32 %[b], 0; " ++
+                "@there ld.global.v2.b32 {%[a], %[b]}, [%[at]]; }"
+            : [a] "=&r" (r0),
+              [b] "=&r" (r1),
+            : [at] "l" (at),
+              [is] "r" (@as(u32, @intFromBool(is_there))),
+            : .{ .memory = true });
+        return .{ r0, r1 };
+    }
+    var r0: u32 = undefined;
+    var r1: u32 = undefined;
+    var r2: u32 = undefined;
+    var r3: u32 = undefined;
+    asm volatile ("{ .reg .pred there; setp.ne.u32 there, %[is], 0; mov.b32 %[a], 0; mov.b32 %[b], 0; " ++
+            "mov.b32 %[c], 0; mov.b32 %[d], 0; @there ld.global.v4.b32 {%[a], %[b], %[c], %[d]}, [%[at]]; }"
+        : [a] "=&r" (r0),
+          [b] "=&r" (r1),
+          [c] "=&r" (r2),
+          [d] "=&r" (r3),
+        : [at] "l" (at),
+          [is] "r" (@as(u32, @intFromBool(is_there))),
+        : .{ .memory = true });
+    return .{ r0, r1, r2, r3 };
+}
+
 /// Two doubles of shared memory.
 pub inline fn load_doubles(at: u32) [2]f64 {
     var r0: f64 = undefined;
