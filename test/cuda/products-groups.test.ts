@@ -27,8 +27,9 @@ describe.if(available)("products by groups of warps", () => {
   test("of factors that lie in either direction, with edges of all kinds", () => {
     const body = `
       for (const dtype of ["bfloat16", "float16", "float32"]) {
-        // Batches, rows, columns, terms: tiles have 128 by 256 and take 64 or 32 terms at a time.
-        for (const [batch, m, n, k] of [[1, 264, 1544, 8], [17, 72, 136, 264], [17, 68, 132, 100]]) {
+        // Batches, rows, columns, terms: tiles have 128 by 256, 128 or 64, and take 64 or 32 terms at a time.
+        const wide = [[1, 264, 1544, 8], [17, 72, 136, 264], [17, 68, 132, 100]];
+        for (const [batch, m, n, k] of [...wide, [1, 264, 680, 72], [1, 264, 264, 584]]) {
           if (m % 8 > 0 && dtype !== "float32") continue;
           const [a, b] = [whole(dtype, batch, m, k), whole(dtype, batch, k, n)];
           const wanted = a.float().bmm(b.float()).to(dtype);
@@ -43,8 +44,12 @@ describe.if(available)("products by groups of warps", () => {
   test("with long sums in parts, what is added, and results that lie otherwise", () => {
     const body = `
       for (const dtype of ["bfloat16", "float16", "float32"]) {
-        const [long, wide] = [whole(dtype, 640, 776), whole(dtype, 776, 776)];
-        compare("parts", long.to("cuda").mm(wide.to("cuda")), long.float().mm(wide.float()).to(dtype));
+        // Tiles of all sizes, and parts of a sum.
+        for (const [m, n, k] of [[264, 1544, 328], [640, 520, 520], [640, 776, 776], [136, 200, 4104]]) {
+          const [long, wide] = [whole(dtype, m, k), whole(dtype, k, n)];
+          const wanted = long.float().mm(wide.float()).to(dtype);
+          compare([dtype, m, n, k].join(" "), long.to("cuda").mm(wide.to("cuda")), wanted);
+        }
         const [a, b] = [whole(dtype, 640, 24), whole(dtype, 24, 776)];
         const [product, l, r] = [a.float().mm(b.float()), a.to("cuda"), b.to("cuda")];
         const [matrix, bias] = [whole(dtype, 640, 776), whole(dtype, 776)];
@@ -88,31 +93,49 @@ describe.if(available)("products by groups of warps", () => {
   }, 60_000);
 
   /** The kernel of a product, which the stand-in names when its launch fails as it was asked to. */
-  const kernel = (settings: string, dtype: string, turned: boolean) => {
+  const kernel = (settings: string, dtype: string, turned = false, shape = [640, 64, 1024]) => {
+    const [m, k, n] = shape;
     const body = `
-      const [a, b] = [whole("${dtype}", 640, 64), whole("${dtype}", 64, 1024)].map((t) => t.to("cuda"));
+      const [a, b] = [whole("${dtype}", ${m}, ${k}), whole("${dtype}", ${k}, ${n})].map((t) => t.to("cuda"));
       z.cuda.synchronize();
       const [left, right] = ${turned ? "[across(a), across(b)]" : "[a, b]"};
       control("fail_launch", 1);
       try { left.mm(right).cpu(); } catch {}
       wrong.push(/launch of (\\w+) fails/.exec(report())?.[1]);`;
-    return run(`const { control, report } = await import("${import.meta.dir}/standin-driver.ts"); ${body}`, {
+    const made = run(`const { control, report } = await import("${import.meta.dir}/standin-driver.ts"); ${body}`, {
       ...hopper,
       ZENSOR_STANDIN: settings,
     });
+    return (made as string[])[0];
   };
 
   test("are chosen by device, driver and dtype", () => {
-    expect(kernel("capability=90,version=12000", "bfloat16", false)).toEqual(["tensor_group_bfloat16_256_io"]);
-    expect(kernel("capability=90,version=12000", "float16", true)).toEqual(["tensor_group_float16_256_oi"]);
-    expect(kernel("capability=90,version=12000", "float32", false)).toEqual(["tensor_group_tf32_256_io"]);
+    expect(kernel("capability=90,version=12000", "bfloat16")).toBe("tensor_group_bfloat16_256_io");
+    expect(kernel("capability=90,version=12000", "float16", true)).toBe("tensor_group_float16_256_oi");
+    expect(kernel("capability=90,version=12000", "float32")).toBe("tensor_group_tf32_256_io");
     for (const settings of [
       "capability=89,version=12080",
       "capability=100,version=12080",
       "capability=90,version=11080",
     ]) {
-      expect(kernel(settings, "bfloat16", false)).toEqual(["tensor_core_bfloat16_large"]);
-      expect(kernel(settings, "float32", false)).toEqual(["tensor_core_tf32_large"]);
+      expect(kernel(settings, "bfloat16")).toBe("tensor_core_bfloat16_large");
+      expect(kernel(settings, "float32")).toBe("tensor_core_tf32_large");
     }
+  }, 60_000);
+
+  test("have tiles of the size that is done first", () => {
+    // Of 34 processors.
+    const of = (...shape: number[]) => kernel("capability=90,version=12000", "bfloat16", false, shape);
+    expect(of(1024, 64, 1024)).toBe("tensor_group_bfloat16_256_io");
+    expect(of(512, 64, 512)).toBe("tensor_group_bfloat16_128_io");
+    expect(of(256, 64, 256)).toBe("tensor_group_bfloat16_64_io");
+    // Few results are worth it where their sums are long.
+    expect(of(128, 64, 128)).toBe("tensor_core_bfloat16_small");
+    expect(of(128, 4096, 128)).toBe("tensor_group_bfloat16_64_io");
+    // Pieces of 16 bytes, and of tf32 whole ones.
+    expect(of(512, 64, 510)).toBe("tensor_core_bfloat16_small");
+    const tf32 = (...shape: number[]) => kernel("capability=90,version=12000", "float32", true, shape);
+    expect(tf32(512, 64, 512)).toBe("tensor_group_tf32_128_oi");
+    expect(tf32(510, 64, 512)).toBe("tensor_core_tf32_small");
   }, 60_000);
 });

@@ -26,8 +26,6 @@ const vector = 3;
 const most = 1 << 30;
 /// Blocks of a launch in its third direction.
 const most_layers = 65535;
-/// Terms that are worth a block of their own, when few blocks would have all.
-const least_terms = 256;
 const most_scratch = 64 << 20;
 
 pub fn run(call: *const Call) Failure!void {
@@ -121,6 +119,9 @@ const Way = struct {
     factor: args.Reads,
     result: u32,
     shared: u32 = 0,
+    /// Terms that are worth a block of their own, when few blocks would have all; how many blocks a processor has.
+    least_terms: u64 = 256,
+    resident: u64 = 2,
 
     fn of(call: *const Call, p: *const Problem, bytes: u32) Failure!Way {
         const processors: u64 = call.device.multiprocessors;
@@ -157,16 +158,11 @@ const Way = struct {
         };
     }
 
-    /// Groups of warps multiply faster than anything else, where their tiles keep most processors at work.
+    /// Groups of warps multiply faster than anything else, where their tiles keep enough processors at work.
     fn of_groups(call: *const Call, p: *const Problem, kind: args.Kind) Failure!?Way {
         const Group = args.Group;
         if (!tensor.has_groups(call.device, kind)) return null;
-        const size = 0;
-        const wide = Group.columns[size];
-        const rows = ceil(p.m, Group.rows);
-        const columns = ceil(p.n, wide);
-        if (p.m <= Group.rows / 2 or p.n <= wide / 2) return null;
-        if (2 * rows * columns * p.batch < call.device.multiprocessors) return null;
+        const size = group_size(p, call.device.multiprocessors) orelse return null;
         const reads = Group.reads(kind);
         const a = factor(p, Problem.a, 1, reads);
         const b = factor(p, Problem.b, 2, reads);
@@ -174,12 +170,36 @@ const Way = struct {
         if (kind == .tf32 and !(is_even(p, &a, p.m) and is_even(p, &b, p.n))) return null;
         return .{
             .function = try tensor.group_function(call.device.index, kind, size, a.along, b.along),
-            .rows = rows,
-            .columns = columns,
+            .rows = ceil(p.m, Group.rows),
+            .columns = ceil(p.n, Group.columns[size]),
             .factor = reads,
             .result = 4,
-            .shared = Group.shared_bytes(kind, wide),
+            .shared = Group.shared_bytes(kind, Group.columns[size]),
+            .least_terms = Group.least_terms,
+            .resident = 1,
         };
+    }
+
+    /// Which tiles of groups are done first; a processor has one of them at a time. Null where small tiles of another
+    /// kind leave fewer processors idle.
+    fn group_size(p: *const Problem, processors: u64) ?usize {
+        const Group = args.Group;
+        if (p.m <= Group.rows / 2) return null;
+        var best: ?usize = null;
+        var least: u64 = std.math.maxInt(u64);
+        for (Group.columns, 0..) |columns, size| {
+            if (p.n <= columns / 2) continue;
+            const tiles = ceil(p.m, Group.rows) * ceil(p.n, columns) * p.batch;
+            const parts = @max(1, p.k / Group.least_terms);
+            if (8 * tiles * parts < processors) continue;
+            const rest = tiles % processors;
+            const time = tiles / processors * Group.cycles(columns, processors, processors) +
+                if (rest > 0) Group.cycles(columns, rest, processors) else 0;
+            if (time >= least) continue;
+            best = size;
+            least = time;
+        }
+        return best;
     }
 
     /// Whether a factor ends where a piece of 16 bytes does: those of tf32 are read as a whole or not at all.
@@ -216,18 +236,19 @@ fn one(call: *const Call, p: *const Problem) Failure!void {
         .beta = number(p.compute, p.beta),
     };
     const blocks = way.rows * way.columns;
-    const splits = splits_of(p, blocks * p.batch, call.device.multiprocessors, bytes);
+    const splits = splits_of(p, &way, call.device.multiprocessors, bytes);
     const grid = [3]u64{ blocks, 1, p.batch };
     if (splits == 1) return call.start_with(way.function, grid, args.threads, way.shared, &a);
     try in_parts(call, p, &a, &way, .{ splits, bytes });
 }
 
 /// A long sum in few tiles is shared by several blocks.
-fn splits_of(p: *const Problem, blocks: u64, processors: u64, bytes: u32) u64 {
+fn splits_of(p: *const Problem, way: *const Way, processors: u64, bytes: u32) u64 {
+    const blocks = way.rows * way.columns * p.batch;
     if (blocks >= processors) return 1;
     const results = p.batch * p.m * p.n * bytes;
-    const wanted = @min(2 * processors / blocks, p.k / least_terms, most_layers / p.batch, most_scratch / results);
-    return @max(1, wanted);
+    const at_once = way.resident * processors / blocks;
+    return @max(1, @min(at_once, p.k / way.least_terms, most_layers / p.batch, most_scratch / results));
 }
 
 /// What beta multiplies, put into the result.

@@ -125,18 +125,32 @@ pub const Group = struct {
     pub const kinds = [_]Kind{ .bfloat16, .float16, .tf32 };
     pub const rows = 128;
     /// The sizes of tiles.
-    pub const columns = [_]u32{256};
+    pub const columns = [_]u32{ 256, 128, 64 };
+    /// Terms that are worth a block of their own.
+    pub const least_terms = 1024;
 
     /// A row of a slice has 128 bytes.
     pub fn reads(kind: Kind) Reads {
         return .{ .wide = 16 / kind.size(), .depth = 128 / kind.size() };
     }
-    /// Slices in shared memory.
-    pub fn stages(kind: Kind) u32 {
-        return if (kind == .tf32) 3 else 4;
+    /// Slices in shared memory. Those of narrow tiles are multiplied sooner: more of them have to be on their way.
+    pub fn stages(kind: Kind, wide: u32) u32 {
+        if (kind == .tf32) return 3;
+        return switch (wide) {
+            256 => 4,
+            128 => 6,
+            else => 8,
+        };
     }
     pub fn shared_bytes(kind: Kind, wide: u32) u32 {
-        return stages(kind) * (rows + wide) * 128;
+        return stages(kind, wide) * (rows + wide) * 128;
+    }
+
+    /// Cycles that 128 bytes of terms take in so many tiles at once. Units multiply 32 results of a column of terms a
+    /// cycle; the cache gives a processor 64 bytes a cycle, and less when all of them read.
+    pub fn cycles(wide: u64, tiles: u64, processors: u64) u64 {
+        const bytes = (rows + wide) * 128;
+        return @max(rows * wide / 32, bytes / 64, tiles * bytes / (24 * processors));
     }
 
     /// Kernels by how the left and the right factor lie, inwards or outwards: their letters.

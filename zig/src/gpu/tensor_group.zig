@@ -82,9 +82,11 @@ fn Carrier(comptime along: Along, comptime side: u32) type {
 fn Tiles(comptime kind: args.Kind, comptime columns: u32, comptime la: Along, comptime lb: Along) type {
     const depth = Group.reads(kind).depth;
     const slice_bytes = a_bytes + columns * group.row_bytes;
-    const stages = Group.stages(kind);
+    const stages = Group.stages(kind, columns);
     // Factors of tf32 are turned on their way.
     const turns = kind != .tf32;
+    // Slices of tf32 in registers: narrow tiles are multiplied before what comes from far is there.
+    const far = if (columns == 64) 2 else 1;
     // Of 64 elements across the sum with all terms of a slice.
     const deep = depth * group.row_bytes;
     // A row of results in shared memory, as far apart as makes no conflicts.
@@ -162,25 +164,29 @@ fn Tiles(comptime kind: args.Kind, comptime columns: u32, comptime la: Along, co
             from_a.put(base, &from_a.fetch(&a.a, terms));
             from_b.put(base + a_bytes, &from_b.fetch(&a.b, terms));
             var left = terms;
-            var ahead = left - depth;
-            var next_a = from_a.fetch(&a.a, ahead);
-            var next_b = from_b.fetch(&a.b, ahead);
+            var ahead = left;
+            var next: [far]struct { @TypeOf(from_a.*).Values, @TypeOf(from_b.*).Values } = undefined;
+            inline for (&next) |*n| {
+                ahead -= depth;
+                n.* = .{ from_a.fetch(&a.a, ahead), from_b.fetch(&a.b, ahead) };
+            }
             var now: u32 = 0;
-            while (left > 0) : (left -= depth) {
+            while (true) inline for (&next) |*n| {
+                if (left <= 0) return;
                 group.show();
                 thread.barrier();
                 multiply(base + now * slice_bytes);
                 now = if (now == stages - 1) 0 else now + 1;
-                if (ahead > 0) {
+                left -= depth;
+                if (left > 0) {
                     const to = base + now * slice_bytes;
-                    from_a.put(to, &next_a);
-                    from_b.put(to + a_bytes, &next_b);
+                    from_a.put(to, &n[0]);
+                    from_b.put(to + a_bytes, &n[1]);
                     ahead -= depth;
-                    next_a = from_a.fetch(&a.a, ahead);
-                    next_b = from_b.fetch(&a.b, ahead);
+                    n.* = .{ from_a.fetch(&a.a, ahead), from_b.fetch(&a.b, ahead) };
                 }
                 group.wait(1);
-            }
+            };
         }
 
         /// Through shared memory, so that neighbouring lanes write neighbours: a warp has 16 rows of its own.
