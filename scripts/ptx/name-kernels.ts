@@ -1,6 +1,7 @@
 // Gives GPU kernels their exported names, and their argument. Zig exports a function as an alias of one with a private
 // name, but PTX knows no aliases of kernels: the alias goes, and the function takes its name. A kernel takes a pointer;
-// what it points at shall come by value, as Zig cannot say: `<name>$bytes` is its size.
+// what it points at shall come by value, as Zig cannot say: `<name>$bytes` is its size. `<name>$threads`, where there
+// is one, is how many threads a block has at most.
 // Usage: name-kernels.ts IN.ll OUT.ll
 import { readFileSync, writeFileSync } from "node:fs";
 
@@ -10,7 +11,7 @@ const NAME = new RegExp(GLOBAL, "g");
 const ALIAS = new RegExp(String.raw`^(${GLOBAL}) = .*\balias .*\bptr (${GLOBAL})`);
 const CONSTANT = new RegExp(String.raw`^(${GLOBAL}) = .* constant i64 (\d+)`);
 const KERNEL = new RegExp(String.raw`^define private (ptx_kernel .*?)${GLOBAL}\([^%]*%0(\).*)$`);
-const BYTES = /^@"(.+)\$bytes"$/;
+const NUMBER = /^@"(.+)\$(bytes|threads)"$/;
 
 /** What the aliases of a module say. */
 interface Aliases {
@@ -20,10 +21,12 @@ interface Aliases {
   readonly further: Map<string, string[]>;
   /** Bytes of arguments by exported names of kernels. */
   readonly bytes: Map<string, string>;
+  /** Threads of a block, of those kernels that say it. */
+  readonly threads: Map<string, string>;
 }
 
 function aliasesOf(lines: readonly string[]): Aliases {
-  const aliases: Aliases = { exported: new Map(), further: new Map(), bytes: new Map() };
+  const aliases: Aliases = { exported: new Map(), further: new Map(), bytes: new Map(), threads: new Map() };
   const constants = new Map<string, string>();
   for (const line of lines) {
     if (!line.startsWith("@")) continue;
@@ -31,12 +34,12 @@ function aliasesOf(lines: readonly string[]): Aliases {
     if (constant !== undefined) constants.set(constant, value as string);
     const [, name, target] = ALIAS.exec(line) ?? [];
     if (name === undefined || target === undefined) continue;
-    const kernel = BYTES.exec(name)?.[1];
+    const [, kernel, what] = NUMBER.exec(name) ?? [];
     const first = aliases.exported.get(target);
     if (kernel !== undefined) {
       const size = constants.get(target);
       if (size === undefined) throw new Error(`no size for ${name}`);
-      aliases.bytes.set(`@${kernel}`, size);
+      aliases[what as "bytes" | "threads"].set(`@${kernel}`, size);
     } else if (first === undefined) aliases.exported.set(target, name);
     else aliases.further.set(first, [...(aliases.further.get(first) ?? []), name]);
   }
@@ -44,12 +47,14 @@ function aliasesOf(lines: readonly string[]): Aliases {
 }
 
 /** The kernel whose first line is given, under an exported name and with its argument by value. */
-function kernel(line: string, name: string, { bytes }: Aliases): string {
+function kernel(line: string, name: string, { bytes, threads }: Aliases): string {
   const size = bytes.get(name);
   if (size === undefined) throw new Error(`no size for ${name}`);
   const [, result, rest] = KERNEL.exec(line) ?? [];
   if (result === undefined) throw new Error(`one argument is taken: ${line}`);
-  return `define ${result}${name}(ptr byval([${size} x i8]) align 8 %0${rest}`;
+  const most = threads.get(name);
+  const end = most === undefined ? rest : rest?.replace(/(?= #\d+| \{)/, ` "nvvm.maxntid"="${most}"`);
+  return `define ${result}${name}(ptr byval([${size} x i8]) align 8 %0${end}`;
 }
 
 /** The text of a module in LLVM's language with the names and arguments of its kernels put right. */

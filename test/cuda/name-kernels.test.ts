@@ -27,6 +27,13 @@ test("kernels take the names of their aliases, and their argument by value", () 
   );
 });
 
+test("kernels say how many threads a block has at most, where they know it", () => {
+  const threads = ["@count.k = private constant i64 384", '@"k_exp$threads" = alias i64, ptr @count.k'];
+  expect(nameKernels(module([...alias("k_exp"), ...threads]))).toContain(
+    'define ptx_kernel void @k_exp(ptr byval([24 x i8]) align 8 %0) "nvvm.maxntid"="384" {',
+  );
+});
+
 test("calls of an aliased function take its exported name", () => {
   const text = "@out = alias void (), ptr @in\ndefine private void @in() {\n}\n  call void @in()";
   expect(nameKernels(text)).toBe("define private void @out() {\n}\n  call void @out()");

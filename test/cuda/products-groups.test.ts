@@ -27,9 +27,11 @@ describe.if(available)("products by groups of warps", () => {
   test("of factors that lie in either direction, with edges of all kinds", () => {
     const body = `
       for (const dtype of ["bfloat16", "float16", "float32"]) {
-        // Batches, rows, columns, terms: tiles have 128 by 256, 128 or 64, and take 64 or 32 terms at a time.
+        // Batches, rows, columns, terms: tiles have 192 by 256, or 128 by 256, 128 or 64, and take 64 or 32
+        // terms at a time.
         const wide = [[1, 264, 1544, 8], [17, 72, 136, 264], [17, 68, 132, 100]];
-        for (const [batch, m, n, k] of [...wide, [1, 264, 680, 72], [1, 264, 264, 584]]) {
+        const others = [[1, 264, 680, 72], [1, 264, 264, 584], [1, 392, 2056, 8], [17, 136, 200, 264]];
+        for (const [batch, m, n, k] of [...wide, ...others]) {
           if (m % 8 > 0 && dtype !== "float32") continue;
           const [a, b] = [whole(dtype, batch, m, k), whole(dtype, batch, k, n)];
           const wanted = a.float().bmm(b.float()).to(dtype);
@@ -45,7 +47,8 @@ describe.if(available)("products by groups of warps", () => {
     const body = `
       for (const dtype of ["bfloat16", "float16", "float32"]) {
         // Tiles of all sizes, and parts of a sum.
-        for (const [m, n, k] of [[264, 1544, 328], [640, 520, 520], [640, 776, 776], [136, 200, 4104]]) {
+        const sizes = [[264, 1544, 328], [392, 2056, 328], [640, 520, 520], [640, 776, 776], [136, 200, 4104]];
+        for (const [m, n, k] of sizes) {
           const [long, wide] = [whole(dtype, m, k), whole(dtype, k, n)];
           const wanted = long.float().mm(wide.float()).to(dtype);
           compare([dtype, m, n, k].join(" "), long.to("cuda").mm(wide.to("cuda")), wanted);
@@ -110,9 +113,9 @@ describe.if(available)("products by groups of warps", () => {
   };
 
   test("are chosen by device, driver and dtype", () => {
-    expect(kernel("capability=90,version=12000", "bfloat16")).toBe("tensor_group_bfloat16_256_io");
-    expect(kernel("capability=90,version=12000", "float16", true)).toBe("tensor_group_float16_256_oi");
-    expect(kernel("capability=90,version=12000", "float32")).toBe("tensor_group_tf32_256_io");
+    expect(kernel("capability=90,version=12000", "bfloat16")).toBe("tensor_group_bfloat16_128x256_io");
+    expect(kernel("capability=90,version=12000", "float16", true)).toBe("tensor_group_float16_128x256_oi");
+    expect(kernel("capability=90,version=12000", "float32")).toBe("tensor_group_tf32_128x256_io");
     for (const settings of [
       "capability=89,version=12080",
       "capability=100,version=12080",
@@ -126,16 +129,18 @@ describe.if(available)("products by groups of warps", () => {
   test("have tiles of the size that is done first", () => {
     // Of 34 processors.
     const of = (...shape: number[]) => kernel("capability=90,version=12000", "bfloat16", false, shape);
-    expect(of(1024, 64, 1024)).toBe("tensor_group_bfloat16_256_io");
-    expect(of(512, 64, 512)).toBe("tensor_group_bfloat16_128_io");
-    expect(of(256, 64, 256)).toBe("tensor_group_bfloat16_64_io");
+    expect(of(1024, 64, 1024)).toBe("tensor_group_bfloat16_192x256_io");
+    expect(of(512, 64, 1024)).toBe("tensor_group_bfloat16_128x256_io");
+    expect(of(512, 64, 512)).toBe("tensor_group_bfloat16_128x128_io");
+    expect(of(256, 64, 256)).toBe("tensor_group_bfloat16_128x64_io");
     // Few results are worth it where their sums are long.
     expect(of(128, 64, 128)).toBe("tensor_core_bfloat16_small");
-    expect(of(128, 4096, 128)).toBe("tensor_group_bfloat16_64_io");
+    expect(of(128, 4096, 128)).toBe("tensor_group_bfloat16_128x64_io");
     // Pieces of 16 bytes, and of tf32 whole ones.
     expect(of(512, 64, 510)).toBe("tensor_core_bfloat16_small");
     const tf32 = (...shape: number[]) => kernel("capability=90,version=12000", "float32", true, shape);
-    expect(tf32(512, 64, 512)).toBe("tensor_group_tf32_128_oi");
+    expect(tf32(1024, 64, 1024)).toBe("tensor_group_tf32_128x256_oi");
+    expect(tf32(512, 64, 512)).toBe("tensor_group_tf32_128x128_oi");
     expect(tf32(510, 64, 512)).toBe("tensor_core_tf32_small");
   }, 60_000);
 });

@@ -118,6 +118,7 @@ const Way = struct {
     columns: u64,
     factor: args.Reads,
     result: u32,
+    threads: u32 = args.threads,
     shared: u32 = 0,
     /// Terms that are worth a block of their own, when few blocks would have all; how many blocks a processor has.
     least_terms: u64 = 256,
@@ -162,7 +163,8 @@ const Way = struct {
     fn of_groups(call: *const Call, p: *const Problem, kind: args.Kind) Failure!?Way {
         const Group = args.Group;
         if (!tensor.has_groups(call.device, kind)) return null;
-        const size = group_size(p, call.device.multiprocessors) orelse return null;
+        const size = group_size(p, kind, call.device.multiprocessors) orelse return null;
+        const tile = Group.tiles[size];
         const reads = Group.reads(kind);
         const a = factor(p, Problem.a, 1, reads);
         const b = factor(p, Problem.b, 2, reads);
@@ -170,11 +172,12 @@ const Way = struct {
         if (kind == .tf32 and !(is_even(p, &a, p.m) and is_even(p, &b, p.n))) return null;
         return .{
             .function = try tensor.group_function(call.device.index, kind, size, a.along, b.along),
-            .rows = ceil(p.m, Group.rows),
-            .columns = ceil(p.n, Group.columns[size]),
+            .rows = ceil(p.m, tile.rows),
+            .columns = ceil(p.n, tile.columns),
             .factor = reads,
             .result = 4,
-            .shared = Group.shared_bytes(kind, Group.columns[size]),
+            .threads = tile.threads(),
+            .shared = tile.shared_bytes(kind),
             .least_terms = Group.least_terms,
             .resident = 1,
         };
@@ -182,19 +185,18 @@ const Way = struct {
 
     /// Which tiles of groups are done first; a processor has one of them at a time. Null where small tiles of another
     /// kind leave fewer processors idle.
-    fn group_size(p: *const Problem, processors: u64) ?usize {
+    fn group_size(p: *const Problem, kind: args.Kind, processors: u64) ?usize {
         const Group = args.Group;
-        if (p.m <= Group.rows / 2) return null;
         var best: ?usize = null;
         var least: u64 = std.math.maxInt(u64);
-        for (Group.columns, 0..) |columns, size| {
-            if (p.n <= columns / 2) continue;
-            const tiles = ceil(p.m, Group.rows) * ceil(p.n, columns) * p.batch;
+        for (Group.tiles, 0..) |tile, size| {
+            if (!tile.suits(kind) or p.m <= tile.rows / 2 or p.n <= tile.columns / 2) continue;
+            const tiles = ceil(p.m, tile.rows) * ceil(p.n, tile.columns) * p.batch;
             const parts = @max(1, p.k / Group.least_terms);
             if (8 * tiles * parts < processors) continue;
             const rest = tiles % processors;
-            const time = tiles / processors * Group.cycles(columns, processors, processors) +
-                if (rest > 0) Group.cycles(columns, rest, processors) else 0;
+            const time = tiles / processors * tile.cycles(processors, processors) +
+                if (rest > 0) tile.cycles(rest, processors) else 0;
             if (time >= least) continue;
             best = size;
             least = time;
@@ -238,7 +240,7 @@ fn one(call: *const Call, p: *const Problem) Failure!void {
     const blocks = way.rows * way.columns;
     const splits = splits_of(p, &way, call.device.multiprocessors, bytes);
     const grid = [3]u64{ blocks, 1, p.batch };
-    if (splits == 1) return call.start_with(way.function, grid, args.threads, way.shared, &a);
+    if (splits == 1) return call.start_with(way.function, grid, way.threads, way.shared, &a);
     try in_parts(call, p, &a, &way, .{ splits, bytes });
 }
 
@@ -305,7 +307,7 @@ fn in_parts(
     };
     a.starts = 0;
     a.alpha = number(p.compute, .{ 1, 0 });
-    try call.start_with(way.function, .{ blocks, 1, p.batch * splits }, args.threads, way.shared, &a);
+    try call.start_with(way.function, .{ blocks, 1, p.batch * splits }, way.threads, way.shared, &a);
     var sum = whole.*;
     sum.splits = a.splits;
     sum.a = .{

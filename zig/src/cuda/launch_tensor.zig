@@ -50,7 +50,7 @@ fn allow_shared(kernel: driver.Function, bytes: u32) context.Failure!void {
 const Group = args.Group;
 
 /// By device, kind, size of the tiles, and how factors lie.
-const Sizes = [Group.columns.len][Group.variants.len]Cell;
+const Sizes = [Group.tiles.len][Group.variants.len]Cell;
 var known_groups: [context.max_devices][Group.kinds.len]Sizes = @splat(@splat(@splat(@splat(.init(null)))));
 const shared_bytes_attribute = 8;
 
@@ -64,7 +64,7 @@ pub fn has_groups(device: *const context.Device, kind: Kind) bool {
     return is_grouped(device) and std.mem.indexOfScalar(Kind, &Group.kinds, kind) != null;
 }
 
-/// `size` is the place of the tiles' columns among those that there are.
+/// `size` is the place of its tiles among those that there are.
 pub fn group_function(
     device: u32,
     kind: Kind,
@@ -75,11 +75,12 @@ pub fn group_function(
     const variant = Group.variant(a, b);
     const cell = &known_groups[device][@intFromEnum(kind)][size][variant];
     if (cell.load(.acquire)) |found| return found;
-    const columns = Group.columns[size];
+    const tile = Group.tiles[size];
     var buffer: [64]u8 = undefined;
-    const name = std.fmt.bufPrint(&buffer, "tensor_group_{t}_{d}", .{ kind, columns }) catch unreachable;
+    const words = .{ kind, tile.rows, tile.columns };
+    const name = std.fmt.bufPrint(&buffer, "tensor_group_{t}_{d}x{d}", words) catch unreachable;
     const found = try modules.function(device, "tensor_group", name, Group.variants[variant]);
-    try allow_shared(found, Group.shared_bytes(kind, columns));
+    try allow_shared(found, tile.shared_bytes(kind));
     cell.store(found, .release);
     return found;
 }

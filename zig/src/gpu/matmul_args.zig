@@ -120,12 +120,56 @@ pub const tensor_sides = [2]u32{ 128, 64 };
 /// Slices in shared memory.
 pub const tensor_stages = 3;
 
+/// A tile of groups of warps, which have 64 rows each.
+pub const Tile = struct {
+    rows: u32,
+    columns: u32,
+
+    pub fn threads(t: Tile) u32 {
+        return t.rows / 64 * 128;
+    }
+
+    /// Factors of tf32 pass through registers that the sums of the largest tile leave no room for.
+    pub fn suits(t: Tile, kind: Kind) bool {
+        return kind != .tf32 or t.rows == 128;
+    }
+
+    /// Slices in shared memory. Those of small tiles are multiplied sooner: more of them have to be on their way.
+    pub fn stages(t: Tile, kind: Kind) u32 {
+        if (kind == .tf32) return 3;
+        return switch (t.columns) {
+            256 => 4,
+            128 => 6,
+            else => 8,
+        };
+    }
+
+    pub fn slice_bytes(t: Tile) u32 {
+        return (t.rows + t.columns) * 128;
+    }
+
+    pub fn shared_bytes(t: Tile, kind: Kind) u32 {
+        return t.stages(kind) * t.slice_bytes();
+    }
+
+    /// Cycles that 128 bytes of terms take in so many tiles at once. Units multiply 32 results of a column of terms a
+    /// cycle; the cache gives a processor 64 bytes a cycle, and less when all of them read.
+    pub fn cycles(t: Tile, count: u64, processors: u64) u64 {
+        const bytes: u64 = t.slice_bytes();
+        return @max(t.rows * t.columns / 32, bytes / 64, count * bytes / (24 * processors));
+    }
+};
+
 /// The tiles of GPUs of capability 9.0, whose units read shared memory themselves.
 pub const Group = struct {
     pub const kinds = [_]Kind{ .bfloat16, .float16, .tf32 };
-    pub const rows = 128;
-    /// The sizes of tiles.
-    pub const columns = [_]u32{ 256, 128, 64 };
+    /// The sizes of tiles. What they read is what takes most of their time: the more the larger they are.
+    pub const tiles = [_]Tile{
+        .{ .rows = 192, .columns = 256 },
+        .{ .rows = 128, .columns = 256 },
+        .{ .rows = 128, .columns = 128 },
+        .{ .rows = 128, .columns = 64 },
+    };
     /// Terms that are worth a block of their own.
     pub const least_terms = 1024;
 
@@ -133,26 +177,6 @@ pub const Group = struct {
     pub fn reads(kind: Kind) Reads {
         return .{ .wide = 16 / kind.size(), .depth = 128 / kind.size() };
     }
-    /// Slices in shared memory. Those of narrow tiles are multiplied sooner: more of them have to be on their way.
-    pub fn stages(kind: Kind, wide: u32) u32 {
-        if (kind == .tf32) return 3;
-        return switch (wide) {
-            256 => 4,
-            128 => 6,
-            else => 8,
-        };
-    }
-    pub fn shared_bytes(kind: Kind, wide: u32) u32 {
-        return stages(kind, wide) * (rows + wide) * 128;
-    }
-
-    /// Cycles that 128 bytes of terms take in so many tiles at once. Units multiply 32 results of a column of terms a
-    /// cycle; the cache gives a processor 64 bytes a cycle, and less when all of them read.
-    pub fn cycles(wide: u64, tiles: u64, processors: u64) u64 {
-        const bytes = (rows + wide) * 128;
-        return @max(rows * wide / 32, bytes / 64, tiles * bytes / (24 * processors));
-    }
-
     /// Kernels by how the left and the right factor lie, inwards or outwards: their letters.
     pub const variants = [_][]const u8{ "ii", "io", "oi", "oo" };
 

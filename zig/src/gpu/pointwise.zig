@@ -256,3 +256,16 @@ pub fn export_kernel(comptime kernel: anytype, comptime name: []const u8, compti
         const bytes: u64 = @sizeOf(Args);
     }.bytes, .{ .name = name ++ "$bytes" });
 }
+
+/// The same, for blocks of so many threads: the compiler gives them no more registers than there are.
+pub fn export_sized(
+    comptime kernel: anytype,
+    comptime name: []const u8,
+    comptime Args: type,
+    comptime threads: u64,
+) void {
+    export_kernel(kernel, name, Args);
+    @export(&struct {
+        const count: u64 = threads;
+    }.count, .{ .name = name ++ "$threads" });
+}

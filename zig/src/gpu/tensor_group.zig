@@ -1,13 +1,14 @@
 //! Products by the matrix units of GPUs of capability 9.0, of 16-bit floats, and of float32 rounded to tf32: sums in
 //! f32, rounded once. There the units reach their full rate only with factors that they read from shared memory
-//! themselves. Two groups of four warps have 64 rows each of a tile. Slices have 128 bytes of terms. Those of 16-bit
-//! floats come by asynchronous copies of 16 bytes: of the slices in shared memory one is multiplied while another may
-//! still be, and the others are on their way. One barrier a slice is enough, and the units find the next products
-//! queued. Those of tf32 come by registers: while one is multiplied, and another may still be, the next is written.
+//! themselves. Two or three groups of four warps have 64 rows each of a tile. Slices have 128 bytes of terms. Those of
+//! 16-bit floats come by asynchronous copies of 16 bytes: of the slices in shared memory one is multiplied while
+//! another may still be, and the others are on their way. One barrier a slice is enough, and the units find the next
+//! products queued. Those of tf32 come by registers: while one is multiplied, and another may still be, the next is
+//! written.
 const std = @import("std");
 const args = @import("matmul_args.zig");
 const double = @import("tensor_double.zig");
-const export_kernel = @import("pointwise.zig").export_kernel;
+const export_sized = @import("pointwise.zig").export_sized;
 const matmul = @import("matmul.zig");
 const elements = @import("matmul_elements.zig");
 const moved = elements.moved;
@@ -20,35 +21,24 @@ const Along = args.Along;
 const Product = args.Product;
 const Group = args.Group;
 
-const groups = 2;
-const a_bytes = Group.rows * group.row_bytes;
-/// Lines of shared memory that the threads of a block fill at once.
-const lines = args.threads / 8;
-
-comptime {
-    std.debug.assert(Group.rows == groups * group.rows);
-    std.debug.assert(args.threads == groups * 4 * thread.warp);
-}
-
 /// As many bytes as the launch says.
 extern var group_shared: [0]u8 align(1024) addrspace(.shared);
 
-/// Brings a thread's pieces of a factor of 16-bit elements: one of every 32 lines.
-fn Carrier(comptime along: Along, comptime side: u32) type {
+/// Where a thread's pieces of a factor of 16-bit elements come from, and go to.
+const Place = struct { at: u64, left: i32, k: i32, to: u32 };
+
+/// Brings a factor with some of a block's threads, of which eight have a line.
+fn Carrier(comptime along: Along, comptime side: u32, comptime first_thread: u32, comptime threads: u32) type {
+    // Lines of shared memory that they fill at once.
+    const lines = threads / 8;
     const pieces = side / lines;
     const reads = Group.reads(.bfloat16);
     const wide = reads.wide;
     const depth = reads.depth;
+    comptime std.debug.assert(side % lines == 0 and depth % lines == 0);
     return struct {
-        const Self = @This();
-
-        at: u64,
-        left: i32,
-        k: i32,
-        to: u32,
-
-        inline fn of(f: *const args.Factor, first: u32, count: u32, batch: u32, term: u32) Self {
-            const line = thread.index() / 8;
+        inline fn of(f: *const args.Factor, first: u32, count: u32, batch: u32, term: u32) Place {
+            const line = (thread.index() - first_thread) / 8;
             const across = thread.index() % 8 * wide;
             const outer = if (along == .inner) line else across;
             const inner = if (along == .inner) across else line;
@@ -62,7 +52,7 @@ fn Carrier(comptime along: Along, comptime side: u32) type {
         }
 
         /// Starts the copies of the next slice, of whose terms `k` are left; zeros where the factor ends.
-        inline fn fetch(s: *Self, f: *const args.Factor, to: u32, k: i32) void {
+        inline fn fetch(s: *Place, f: *const args.Factor, to: u32, k: i32) void {
             inline for (0..pieces) |u| {
                 const outer: u32 = if (along == .inner) u * lines else u * lines / depth * depth;
                 const inner: u32 = if (along == .inner) 0 else u * lines % depth;
@@ -79,13 +69,54 @@ fn Carrier(comptime along: Along, comptime side: u32) type {
     };
 }
 
-fn Tiles(comptime kind: args.Kind, comptime columns: u32, comptime la: Along, comptime lb: Along) type {
+/// Brings slices of both factors by asynchronous copies.
+fn Copies(comptime tile: args.Tile, comptime la: Along, comptime lb: Along) type {
+    // All threads bring both factors, if they divide evenly; otherwise a group the left one, and the others the right.
+    const apart = tile.threads() > args.threads;
+    const first = if (apart) args.threads else 0;
+    const A = Carrier(la, tile.rows, first, tile.threads() - first);
+    const B = Carrier(lb, tile.columns, 0, args.threads);
+    const a_bytes = tile.rows * group.row_bytes;
+
+    return struct {
+        const Self = @This();
+
+        places: [if (apart) 1 else 2]Place,
+
+        inline fn of(a: *const Product, spot: matmul.Spot, batch: u32, term: u32) Self {
+            const row = spot.row * tile.rows;
+            const column = spot.column * tile.columns;
+            if (!apart) return .{ .places = .{
+                A.of(&a.a, row, a.m, batch, term), B.of(&a.b, column, a.n, batch, term),
+            } };
+            const left = thread.index() >= first;
+            return .{ .places = .{
+                if (left) A.of(&a.a, row, a.m, batch, term) else B.of(&a.b, column, a.n, batch, term),
+            } };
+        }
+
+        inline fn fetch(s: *Self, a: *const Product, to: u32, k: i32) void {
+            if (!apart) {
+                A.fetch(&s.places[0], &a.a, to, k);
+                B.fetch(&s.places[1], &a.b, to + a_bytes, k);
+            } else if (thread.index() >= first) {
+                A.fetch(&s.places[0], &a.a, to, k);
+            } else B.fetch(&s.places[0], &a.b, to + a_bytes, k);
+            warp.commit();
+        }
+    };
+}
+
+fn Tiles(comptime kind: args.Kind, comptime tile: args.Tile, comptime la: Along, comptime lb: Along) type {
+    const columns = tile.columns;
+    const groups = tile.rows / group.rows;
     const depth = Group.reads(kind).depth;
-    const slice_bytes = a_bytes + columns * group.row_bytes;
-    const stages = Group.stages(kind, columns);
+    const a_bytes = tile.rows * group.row_bytes;
+    const slice_bytes = tile.slice_bytes();
+    const stages = tile.stages(kind);
     // Factors of tf32 are turned on their way.
     const turns = kind != .tf32;
-    // Slices of tf32 in registers: narrow tiles are multiplied before what comes from far is there.
+    // Slices of tf32 in registers: small tiles are multiplied before what comes from far is there.
     const far = if (columns == 64) 2 else 1;
     // Of 64 elements across the sum with all terms of a slice.
     const deep = depth * group.row_bytes;
@@ -94,7 +125,8 @@ fn Tiles(comptime kind: args.Kind, comptime columns: u32, comptime la: Along, co
 
     return struct {
         comptime {
-            std.debug.assert(slice_bytes * stages == Group.shared_bytes(kind, columns));
+            std.debug.assert(tile.threads() == groups * 4 * thread.warp);
+            std.debug.assert(slice_bytes == a_bytes + columns * group.row_bytes);
             std.debug.assert(groups * 4 * 16 * staged_row * 4 <= slice_bytes * stages);
         }
 
@@ -119,26 +151,26 @@ fn Tiles(comptime kind: args.Kind, comptime columns: u32, comptime la: Along, co
             const batch = z / a.splits;
             const first = z % a.splits * a.k_each;
             const terms: i32 = @intCast(@min(a.k_each, a.k - first));
-            const carriers = if (kind == .tf32) rounded.Carrier else Carrier;
-            var from_a: carriers(la, Group.rows) = .of(&a.a, spot.row * Group.rows, a.m, batch, first);
-            var from_b: carriers(lb, columns) = .of(&a.b, spot.column * columns, a.n, batch, first);
             group.declare(columns);
-            const sum = if (kind == .tf32) by_registers else by_copies;
-            sum(a, terms, &from_a, &from_b);
+            if (kind == .tf32) {
+                var from_a: rounded.Carrier(la, tile.rows) = .of(&a.a, spot.row * tile.rows, a.m, batch, first);
+                var from_b: rounded.Carrier(lb, columns) = .of(&a.b, spot.column * columns, a.n, batch, first);
+                by_registers(a, terms, &from_a, &from_b);
+            } else {
+                var copies: Copies(tile, la, lb) = .of(a, spot, batch, first);
+                by_copies(a, terms, &copies);
+            }
             group.wait(0);
             thread.barrier();
             finish(a, spot);
         }
 
-        inline fn by_copies(a: *const Product, terms: i32, from_a: anytype, from_b: anytype) void {
+        inline fn by_copies(a: *const Product, terms: i32, copies: anytype) void {
             const base = warp.address(&group_shared);
             var left = terms;
             var ahead = left;
             inline for (0..stages - 2) |s| {
-                const to = base + @as(u32, s) * slice_bytes;
-                from_a.fetch(&a.a, to, ahead);
-                from_b.fetch(&a.b, to + a_bytes, ahead);
-                warp.commit();
+                copies.fetch(a, base + @as(u32, s) * slice_bytes, ahead);
                 ahead -= depth;
             }
             var now: u32 = 0;
@@ -148,11 +180,8 @@ fn Tiles(comptime kind: args.Kind, comptime columns: u32, comptime la: Along, co
                 thread.barrier();
                 multiply(base + now * slice_bytes);
                 if (ahead > 0) {
-                    const to = base + (now + stages - 2) % stages * slice_bytes;
-                    from_a.fetch(&a.a, to, ahead);
-                    from_b.fetch(&a.b, to + a_bytes, ahead);
-                }
-                warp.commit();
+                    copies.fetch(a, base + (now + stages - 2) % stages * slice_bytes, ahead);
+                } else warp.commit();
                 ahead -= depth;
                 group.wait(1);
                 now = (now + 1) % stages;
@@ -209,7 +238,7 @@ fn Tiles(comptime kind: args.Kind, comptime columns: u32, comptime la: Along, co
                 const v = lane + @as(u32, @intCast(u)) * thread.warp;
                 const r = v / in_row;
                 const q = v % in_row * 4;
-                const row = spot.row * Group.rows + w * 16 + r;
+                const row = spot.row * tile.rows + w * 16 + r;
                 const column = spot.column * columns + q;
                 if (row >= a.m or column >= a.n) continue;
                 const from: *addrspace(.shared) const @Vector(4, f32) = @ptrCast(@alignCast(&mine[r][q]));
@@ -220,14 +249,13 @@ fn Tiles(comptime kind: args.Kind, comptime columns: u32, comptime la: Along, co
 }
 
 pub fn exports() void {
-    for (Group.kinds) |kind| {
+    for (Group.kinds) |kind| for (Group.tiles) |tile| {
+        if (!tile.suits(kind)) continue;
+        const group_name = std.fmt.comptimePrint("tensor_group_{t}_{d}x{d}_", .{ kind, tile.rows, tile.columns });
         for (std.enums.values(Along)) |la| for (std.enums.values(Along)) |lb| {
-            const variant = Group.variants[Group.variant(la, lb)];
-            inline for (Group.columns) |columns| {
-                const name = std.fmt.comptimePrint("tensor_group_{t}_{d}_", .{ kind, columns });
-                export_kernel(&Tiles(kind, columns, la, lb).run, name ++ variant, Product);
-            }
+            const name = group_name ++ Group.variants[Group.variant(la, lb)];
+            export_sized(&Tiles(kind, tile, la, lb).run, name, Product, tile.threads());
         };
-    }
+    };
     double.exports(.whole, "tensor_group_float64");
 }
