@@ -188,10 +188,13 @@ fn Tiles(comptime kind: args.Kind, comptime tile: args.Tile, comptime la: Along,
             }
         }
 
+        /// The units are shown a slice before the next ones are read, as that waits for all that is on its way; the
+        /// compiler moves nothing ahead of a meeting.
         inline fn by_registers(a: *const Product, terms: i32, from_a: anytype, from_b: anytype) void {
             const base = warp.address(&group_shared);
             from_a.put(base, &from_a.fetch(&a.a, terms));
             from_b.put(base + a_bytes, &from_b.fetch(&a.b, terms));
+            group.show();
             var left = terms;
             var ahead = left;
             var next: [far]struct { @TypeOf(from_a.*).Values, @TypeOf(from_b.*).Values } = undefined;
@@ -202,7 +205,6 @@ fn Tiles(comptime kind: args.Kind, comptime tile: args.Tile, comptime la: Along,
             var now: u32 = 0;
             while (true) inline for (&next) |*n| {
                 if (left <= 0) return;
-                group.show();
                 thread.barrier();
                 multiply(base + now * slice_bytes);
                 now = if (now == stages - 1) 0 else now + 1;
@@ -211,6 +213,8 @@ fn Tiles(comptime kind: args.Kind, comptime tile: args.Tile, comptime la: Along,
                     const to = base + now * slice_bytes;
                     from_a.put(to, &n[0]);
                     from_b.put(to + a_bytes, &n[1]);
+                    group.show();
+                    thread.meet();
                     ahead -= depth;
                     n.* = .{ from_a.fetch(&a.a, ahead), from_b.fetch(&a.b, ahead) };
                 }
