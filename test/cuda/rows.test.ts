@@ -3,6 +3,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { buildStandin } from "../../scripts/standin.ts";
 import * as z from "../../src/index.ts";
+import { evaluate } from "../ffi/child.ts";
 import { available, counter, start } from "./standin-driver.ts";
 
 if (available) process.env.ZENSOR_LIBCUDA = buildStandin();
@@ -157,5 +158,24 @@ describe.if(available)("copies whose sides are near along two dimensions", () =>
     };
     const [turned, apart] = [z.zeros(128, 128, { device: "cuda" }).t(), z.zeros(256, 256, { device: "cuda" })];
     expect(cost(turned)).toBeLessThan(cost(apart.at("::2", "::2").t()));
+  });
+});
+
+describe.if(available)("floats rounded to bfloat16", () => {
+  // Newer devices have an instruction for that: see newer.zig.
+  test.each([75, 80, 90])("on capability %i", (capability) => {
+    const code = `
+      const words = [];
+      for (const upper of [0, 1, 0x7f7f, 0x7f80, 0x3f80, 0x3f81, 0x8000, 0xff80, 0xff7f, 0x0080, 0x7fbf])
+        for (const lower of [0, 1, 0x7fff, 0x8000, 0x8001, 0xffff]) words.push(((upper << 16) | lower) | 0);
+      const x = z.tensor(words, { dtype: "int32" }).view("float32");
+      const there = x.to("cuda").to("bfloat16").cpu();
+      const here = x.to("bfloat16");
+      const alike = z.eq(there.view("int16"), here.view("int16")).logicalOr(here.isnan().logicalAnd(there.isnan()));
+      const sums = z.equal(x.to("cuda").to("bfloat16").add(there.to("cuda")).nanToNum().cpu(), here.add(here).nanToNum());
+      console.log(JSON.stringify([words.length, alike.all().item(), sums]));`;
+    const driver = process.env.ZENSOR_LIBCUDA as string;
+    const env = { ZENSOR_LIBCUDA: driver, ZENSOR_STANDIN: `capability=${capability}` };
+    expect(evaluate(code, env)).toEqual([66, true, true]);
   });
 });

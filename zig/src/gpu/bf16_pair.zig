@@ -14,7 +14,7 @@ const begin =
 const end =
     \\
     \\mov.b32 %[r], zs_pair;
-    \\}
+    \\ }
 ;
 
 /// To nearest even, in the upper half of a word; a NaN keeps what the upper half has of it, and is quiet.
