@@ -21,28 +21,24 @@ const Along = args.Along;
 const Product = args.Product;
 const Group = args.Group;
 
-const group_threads = 4 * thread.warp;
-
 /// As many bytes as the launch says.
 extern var group_shared: [0]u8 align(1024) addrspace(.shared);
 
-/// A thread's pieces of a factor of 16-bit elements: a group brings every slice of its own, eight threads a line.
-fn Carrier(comptime along: Along, comptime side: u32) type {
-    const lines = group_threads / 8;
+/// Where a thread's pieces of a factor of 16-bit elements come from, and go to.
+const Place = struct { at: u64, left: i32, k: i32, to: u32 };
+
+/// Brings a factor with some of a block's threads, of which eight have a line.
+fn Carrier(comptime along: Along, comptime side: u32, comptime first_thread: u32, comptime threads: u32) type {
+    // Lines of shared memory that they fill at once.
+    const lines = threads / 8;
     const pieces = side / lines;
     const reads = Group.reads(.bfloat16);
     const wide = reads.wide;
     const depth = reads.depth;
+    comptime std.debug.assert(side % lines == 0 and depth % lines == 0);
     return struct {
-        const Self = @This();
-
-        at: u64,
-        left: i32,
-        k: i32,
-        to: u32,
-
-        inline fn of(f: *const args.Factor, first: u32, count: u32, batch: u32, term: u32) Self {
-            const line = thread.index() % group_threads / 8;
+        inline fn of(f: *const args.Factor, first: u32, count: u32, batch: u32, term: u32) Place {
+            const line = (thread.index() - first_thread) / 8;
             const across = thread.index() % 8 * wide;
             const outer = if (along == .inner) line else across;
             const inner = if (along == .inner) across else line;
@@ -56,7 +52,7 @@ fn Carrier(comptime along: Along, comptime side: u32) type {
         }
 
         /// Starts the copies of the next slice, of whose terms `k` are left; zeros where the factor ends.
-        inline fn fetch(s: *Self, f: *const args.Factor, to: u32, k: i32, comptime ahead: u32) void {
+        inline fn fetch(s: *Place, f: *const args.Factor, to: u32, k: i32) void {
             inline for (0..pieces) |u| {
                 const outer: u32 = if (along == .inner) u * lines else u * lines / depth * depth;
                 const inner: u32 = if (along == .inner) 0 else u * lines % depth;
@@ -68,7 +64,45 @@ fn Carrier(comptime along: Along, comptime side: u32) type {
                 const place = to + s.to + @as(u32, u) * lines * group.row_bytes;
                 warp.copy_async(place, if (count > 0) from else f.data, count * 2);
             }
-            s.at = moved(s.at, f.ahead, ahead);
+            s.at +%= @bitCast(f.ahead);
+        }
+    };
+}
+
+/// Brings slices of both factors by asynchronous copies.
+fn Copies(comptime tile: args.Tile, comptime la: Along, comptime lb: Along) type {
+    // All threads bring both factors, if they divide evenly; otherwise a group the left one, and the others the right.
+    const apart = tile.threads() > args.threads;
+    const first = if (apart) args.threads else 0;
+    const A = Carrier(la, tile.rows, first, tile.threads() - first);
+    const B = Carrier(lb, tile.columns, 0, args.threads);
+    const a_bytes = tile.rows * group.row_bytes;
+
+    return struct {
+        const Self = @This();
+
+        places: [if (apart) 1 else 2]Place,
+
+        inline fn of(a: *const Product, spot: matmul.Spot, batch: u32, term: u32) Self {
+            const row = spot.row * tile.rows;
+            const column = spot.column * tile.columns;
+            if (!apart) return .{ .places = .{
+                A.of(&a.a, row, a.m, batch, term), B.of(&a.b, column, a.n, batch, term),
+            } };
+            const left = thread.index() >= first;
+            return .{ .places = .{
+                if (left) A.of(&a.a, row, a.m, batch, term) else B.of(&a.b, column, a.n, batch, term),
+            } };
+        }
+
+        inline fn fetch(s: *Self, a: *const Product, to: u32, k: i32) void {
+            if (!apart) {
+                A.fetch(&s.places[0], &a.a, to, k);
+                B.fetch(&s.places[1], &a.b, to + a_bytes, k);
+            } else if (thread.index() >= first) {
+                A.fetch(&s.places[0], &a.a, to, k);
+            } else B.fetch(&s.places[0], &a.b, to + a_bytes, k);
+            warp.commit();
         }
     };
 }
@@ -83,7 +117,7 @@ fn Tiles(comptime kind: args.Kind, comptime tile: args.Tile, comptime la: Along,
     // Factors of tf32 are turned on their way.
     const turns = kind != .tf32;
     // Slices of tf32 in registers: small tiles are multiplied before what comes from far is there.
-    const held = if (columns == 64) 2 else 1;
+    const far = if (columns == 64) 2 else 1;
     // Of 64 elements across the sum with all terms of a slice.
     const deep = depth * group.row_bytes;
     // A row of results in shared memory, as far apart as makes no conflicts.
@@ -123,54 +157,34 @@ fn Tiles(comptime kind: args.Kind, comptime tile: args.Tile, comptime la: Along,
                 var from_b: rounded.Carrier(lb, columns) = .of(&a.b, spot.column * columns, a.n, batch, first);
                 by_registers(a, terms, &from_a, &from_b);
             } else {
-                const own = first + thread.index() / group_threads * depth;
-                var from_a: Carrier(la, tile.rows) = .of(&a.a, spot.row * tile.rows, a.m, batch, own);
-                var from_b: Carrier(lb, columns) = .of(&a.b, spot.column * columns, a.n, batch, own);
-                by_copies(a, terms, &from_a, &from_b);
+                var copies: Copies(tile, la, lb) = .of(a, spot, batch, first);
+                by_copies(a, terms, &copies);
             }
             group.wait(0);
             thread.barrier();
             finish(a, spot);
         }
 
-        /// The groups bring slices in turn. One that shows its slice to the units waits for all that it has on its way:
-        /// that is the more of it, the more of the groups' slices are on their way at once.
-        inline fn by_copies(a: *const Product, terms: i32, from_a: anytype, from_b: anytype) void {
-            const far = stages - 2;
+        inline fn by_copies(a: *const Product, terms: i32, copies: anytype) void {
             const base = warp.address(&group_shared);
-            const which = thread.index() / group_threads;
             var left = terms;
             var ahead = left;
-            inline for (0..far) |s| {
-                if (which == s % groups) {
-                    const to = base + @as(u32, s) * slice_bytes;
-                    from_a.fetch(&a.a, to, ahead, groups);
-                    from_b.fetch(&a.b, to + a_bytes, ahead, groups);
-                    warp.commit();
-                }
+            inline for (0..stages - 2) |s| {
+                copies.fetch(a, base + @as(u32, s) * slice_bytes, ahead);
                 ahead -= depth;
             }
             var now: u32 = 0;
-            var turn: u32 = 0;
             while (left > 0) : (left -= depth) {
-                if (which == turn) {
-                    warp.wait((far - 1) / groups);
-                    group.show();
-                }
+                warp.wait(stages - 3);
+                group.show();
                 thread.barrier();
                 multiply(base + now * slice_bytes);
-                if (which == (turn + far) % groups) {
-                    if (ahead > 0) {
-                        const to = base + (now + far) % stages * slice_bytes;
-                        from_a.fetch(&a.a, to, ahead, groups);
-                        from_b.fetch(&a.b, to + a_bytes, ahead, groups);
-                    }
-                    warp.commit();
-                }
+                if (ahead > 0) {
+                    copies.fetch(a, base + (now + stages - 2) % stages * slice_bytes, ahead);
+                } else warp.commit();
                 ahead -= depth;
                 group.wait(1);
                 now = (now + 1) % stages;
-                turn = if (turn == groups - 1) 0 else turn + 1;
             }
         }
 
@@ -183,7 +197,7 @@ fn Tiles(comptime kind: args.Kind, comptime tile: args.Tile, comptime la: Along,
             group.show();
             var left = terms;
             var ahead = left;
-            var next: [held]struct { @TypeOf(from_a.*).Values, @TypeOf(from_b.*).Values } = undefined;
+            var next: [far]struct { @TypeOf(from_a.*).Values, @TypeOf(from_b.*).Values } = undefined;
             inline for (&next) |*n| {
                 ahead -= depth;
                 n.* = .{ from_a.fetch(&a.a, ahead), from_b.fetch(&a.b, ahead) };
