@@ -55,6 +55,8 @@ async function main(): Promise<void> {
   reply({ versions: `cuBLAS ${version[0]}` });
   let call = (): undefined => undefined;
   for await (const line of console) {
+    // The end of what is asked.
+    if (line === "") break;
     const request = JSON.parse(line) as { dtype?: string; size?: number; n?: number };
     try {
       if (request.n !== undefined) {

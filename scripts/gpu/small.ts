@@ -8,7 +8,7 @@ const SIZES = [10, 100, 1000] as const;
 /** Calls in a row: few enough that no queue is full. */
 const CALLS = 200;
 /** Such rows before what counts: compilers on both sides take their time. */
-const WARM = 20;
+const WARM = 100;
 const ROUNDS = 15;
 
 const WORK: Readonly<Record<string, { body: (x: z.Tensor, y: z.Tensor) => z.Tensor; torch: string }>> = {

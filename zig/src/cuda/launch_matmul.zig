@@ -163,7 +163,7 @@ const Way = struct {
     fn of_groups(call: *const Call, p: *const Problem, kind: args.Kind) Failure!?Way {
         const Group = args.Group;
         if (!tensor.has_groups(call.device, kind)) return null;
-        const size = group_size(p, kind, call.device.multiprocessors) orelse return null;
+        const size = group_size(p, call.device.multiprocessors) orelse return null;
         const tile = Group.tiles[size];
         const reads = Group.reads(kind);
         const a = factor(p, Problem.a, 1, reads);
@@ -185,12 +185,12 @@ const Way = struct {
 
     /// Which tiles of groups are done first; a processor has one of them at a time. Null where small tiles of another
     /// kind leave fewer processors idle.
-    fn group_size(p: *const Problem, kind: args.Kind, processors: u64) ?usize {
+    fn group_size(p: *const Problem, processors: u64) ?usize {
         const Group = args.Group;
         var best: ?usize = null;
         var least: u64 = std.math.maxInt(u64);
         for (Group.tiles, 0..) |tile, size| {
-            if (!tile.suits(kind) or p.m <= tile.rows / 2 or p.n <= tile.columns / 2) continue;
+            if (p.m <= tile.rows / 2 or p.n <= tile.columns / 2) continue;
             const tiles = ceil(p.m, tile.rows) * ceil(p.n, tile.columns) * p.batch;
             const parts = @max(1, p.k / Group.least_terms);
             if (8 * tiles * parts < processors) continue;

@@ -129,11 +129,6 @@ pub const Tile = struct {
         return t.rows / 64 * 128;
     }
 
-    /// Factors of tf32 pass through registers that the sums of the largest tile leave no room for.
-    pub fn suits(t: Tile, kind: Kind) bool {
-        return kind != .tf32 or t.rows == 128;
-    }
-
     /// Slices in shared memory. Those of small tiles are multiplied sooner: more of them have to be on their way.
     pub fn stages(t: Tile, kind: Kind) u32 {
         if (kind == .tf32) return 3;
@@ -165,7 +160,6 @@ pub const Group = struct {
     pub const kinds = [_]Kind{ .bfloat16, .float16, .tf32 };
     /// The sizes of tiles. What they read is what takes most of their time: the more the larger they are.
     pub const tiles = [_]Tile{
-        .{ .rows = 192, .columns = 256 },
         .{ .rows = 128, .columns = 256 },
         .{ .rows = 128, .columns = 128 },
         .{ .rows = 128, .columns = 64 },

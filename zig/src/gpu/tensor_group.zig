@@ -1,6 +1,6 @@
 //! Products by the matrix units of GPUs of capability 9.0, of 16-bit floats, and of float32 rounded to tf32: sums in
 //! f32, rounded once. There the units reach their full rate only with factors that they read from shared memory
-//! themselves. Two or three groups of four warps have 64 rows each of a tile. Slices have 128 bytes of terms. Those of
+//! themselves. Two groups of four warps have 64 rows each of a tile. Slices have 128 bytes of terms. Those of
 //! 16-bit floats come by asynchronous copies of 16 bytes: of the slices in shared memory one is multiplied while
 //! another may still be, and the others are on their way. One barrier a slice is enough, and the units find the next
 //! products queued. Those of tf32 come by registers: while one is multiplied, and another may still be, the next is
@@ -254,7 +254,6 @@ fn Tiles(comptime kind: args.Kind, comptime tile: args.Tile, comptime la: Along,
 
 pub fn exports() void {
     for (Group.kinds) |kind| for (Group.tiles) |tile| {
-        if (!tile.suits(kind)) continue;
         const group_name = std.fmt.comptimePrint("tensor_group_{t}_{d}x{d}_", .{ kind, tile.rows, tile.columns });
         for (std.enums.values(Along)) |la| for (std.enums.values(Along)) |lb| {
             const name = group_name ++ Group.variants[Group.variant(la, lb)];
