@@ -1,7 +1,7 @@
 // Gives GPU kernels their exported names, and their argument. Zig exports a function as an alias of one with a private
 // name, but PTX knows no aliases of kernels: the alias goes, and the function takes its name. A kernel takes a pointer;
 // what it points at shall come by value, as Zig cannot say: `<name>$bytes` is its size. `<name>$threads`, where there
-// is one, is how many threads a block has at most.
+// is one, is how many threads a block has at most, and `<name>$blocks` how many blocks a processor shall have room for.
 // Usage: name-kernels.ts IN.ll OUT.ll
 import { readFileSync, writeFileSync } from "node:fs";
 
@@ -11,7 +11,7 @@ const NAME = new RegExp(GLOBAL, "g");
 const ALIAS = new RegExp(String.raw`^(${GLOBAL}) = .*\balias .*\bptr (${GLOBAL})`);
 const CONSTANT = new RegExp(String.raw`^(${GLOBAL}) = .* constant i64 (\d+)`);
 const KERNEL = new RegExp(String.raw`^define private (ptx_kernel .*?)${GLOBAL}\([^%]*%0(\).*)$`);
-const NUMBER = /^@"(.+)\$(bytes|threads)"$/;
+const NUMBER = /^@"(.+)\$(bytes|threads|blocks)"$/;
 
 /** What the aliases of a module say. */
 interface Aliases {
@@ -23,10 +23,13 @@ interface Aliases {
   readonly bytes: Map<string, string>;
   /** Threads of a block, of those kernels that say it. */
   readonly threads: Map<string, string>;
+  /** Blocks that a processor has at the same time, of those kernels that ask for it. */
+  readonly blocks: Map<string, string>;
 }
 
 function aliasesOf(lines: readonly string[]): Aliases {
-  const aliases: Aliases = { exported: new Map(), further: new Map(), bytes: new Map(), threads: new Map() };
+  const numbers = { bytes: new Map(), threads: new Map(), blocks: new Map() };
+  const aliases: Aliases = { exported: new Map(), further: new Map(), ...numbers };
   const constants = new Map<string, string>();
   for (const line of lines) {
     if (!line.startsWith("@")) continue;
@@ -39,7 +42,7 @@ function aliasesOf(lines: readonly string[]): Aliases {
     if (kernel !== undefined) {
       const size = constants.get(target);
       if (size === undefined) throw new Error(`no size for ${name}`);
-      aliases[what as "bytes" | "threads"].set(`@${kernel}`, size);
+      aliases[what as keyof typeof numbers].set(`@${kernel}`, size);
     } else if (first === undefined) aliases.exported.set(target, name);
     else aliases.further.set(first, [...(aliases.further.get(first) ?? []), name]);
   }
@@ -47,13 +50,15 @@ function aliasesOf(lines: readonly string[]): Aliases {
 }
 
 /** The kernel whose first line is given, under an exported name and with its argument by value. */
-function kernel(line: string, name: string, { bytes, threads }: Aliases): string {
+function kernel(line: string, name: string, { bytes, threads, blocks }: Aliases): string {
   const size = bytes.get(name);
   if (size === undefined) throw new Error(`no size for ${name}`);
   const [, result, rest] = KERNEL.exec(line) ?? [];
   if (result === undefined) throw new Error(`one argument is taken: ${line}`);
   const most = threads.get(name);
-  const end = most === undefined ? rest : rest?.replace(/(?= #\d+| \{)/, ` "nvvm.maxntid"="${most}"`);
+  const least = blocks.get(name);
+  const said = `${most ? ` "nvvm.maxntid"="${most}"` : ""}${least ? ` "nvvm.minctasm"="${least}"` : ""}`;
+  const end = rest?.replace(/(?= #\d+| \{)/, said);
   return `define ${result}${name}(ptr byval([${size} x i8]) align 8 %0${end}`;
 }
 

@@ -32,6 +32,10 @@ test("kernels say how many threads a block has at most, where they know it", () 
   expect(nameKernels(module([...alias("k_exp"), ...threads]))).toContain(
     'define ptx_kernel void @k_exp(ptr byval([24 x i8]) align 8 %0) "nvvm.maxntid"="384" {',
   );
+  const blocks = ["@blocks.k = private constant i64 6", '@"k_exp$blocks" = alias i64, ptr @blocks.k'];
+  expect(nameKernels(module([...alias("k_exp"), ...threads, ...blocks]))).toContain(
+    '%0) "nvvm.maxntid"="384" "nvvm.minctasm"="6" {',
+  );
 });
 
 test("calls of an aliased function take its exported name", () => {

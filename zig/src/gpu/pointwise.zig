@@ -257,15 +257,22 @@ pub fn export_kernel(comptime kernel: anytype, comptime name: []const u8, compti
     }.bytes, .{ .name = name ++ "$bytes" });
 }
 
-/// The same, for blocks of so many threads: the compiler gives them no more registers than there are.
+/// The same, for blocks of so many threads, of which a processor shall have room for some: the compiler gives them no
+/// more registers than that leaves. Devices whose processors have fewer threads take no notice.
 pub fn export_sized(
     comptime kernel: anytype,
     comptime name: []const u8,
     comptime Args: type,
     comptime threads: u64,
+    comptime blocks: u64,
 ) void {
     export_kernel(kernel, name, Args);
+    export_number(name ++ "$threads", threads);
+    if (blocks > 1) export_number(name ++ "$blocks", blocks);
+}
+
+fn export_number(comptime name: []const u8, comptime n: u64) void {
     @export(&struct {
-        const count: u64 = threads;
-    }.count, .{ .name = name ++ "$threads" });
+        const number: u64 = n;
+    }.number, .{ .name = name });
 }

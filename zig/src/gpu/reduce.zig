@@ -9,6 +9,7 @@ const bodies = @import("../cpu/reduce_ops.zig");
 const dt = @import("../core/dtype.zig");
 const element = @import("element.zig");
 const export_kernel = @import("pointwise.zig").export_kernel;
+const export_sized = @import("pointwise.zig").export_sized;
 const ops = @import("reduce_ops.zig");
 const thread = @import("thread.zig");
 
@@ -43,12 +44,12 @@ fn Kernels(comptime Op: type) type {
         /// Elements that a thread of the kernel for gaps has on its way, where they are near.
         const together = if (@sizeOf(State) <= 8 and !batches) 8 else 4;
         /// Parts of an output that a thread reads at once.
-        const parts_together = if (batches) 1 else 4;
+        const parts_together = if (batches) 1 else 2;
 
-        /// States that a thread keeps of `n` elements at once, `run` of which lie together: eight at most.
+        /// States that a thread keeps of `n` elements at once, `run` of which lie together.
         fn width(comptime n: usize, comptime run: usize) usize {
             if (batches) return 1;
-            return if (@hasDecl(Op, "shares")) n / run else @min(n, 8);
+            return if (@hasDecl(Op, "shares")) n / run else @min(n, Op.states);
         }
 
         /// The thread's place: an output, a part of its elements, and its number among the threads of that.
@@ -296,7 +297,10 @@ fn export_one(comptime Op: type, comptime name: []const u8) void {
     comptime std.debug.assert(@sizeOf(Op.State) <= args.widest_state);
     const K = Kernels(Op);
     const full = "reduce_" ++ name ++ "_" ++ @tagName(Op.compute);
-    export_kernel(&K.dense, full ++ "_dense", Args);
+    // What moves memory alone wants all the threads that registers can be had for.
+    const light = Op.compute == .f32 and Op.State == f32;
+    const name_of = full ++ "_dense";
+    if (light) export_sized(&K.dense, name_of, Args, args.threads, 6) else export_kernel(&K.dense, name_of, Args);
     export_kernel(&K.strided, full ++ "_strided", Args);
     export_kernel(&K.join, full ++ "_join", Args);
 }

@@ -21,6 +21,8 @@ pub fn Values(comptime Op: type, comptime c: Compute) type {
         pub const fast = fast_of(Op, c);
         pub const near = if (@hasDecl(Op, "map") or !Op.common) fast[0..1] else fast;
         pub const start: State = Op.identity(c, State);
+        /// States of a thread: more of them where each addition rounds.
+        pub const states = if (Op.cascades) 8 else 4;
 
         pub inline fn take(s: State, x: Element, _: i64) State {
             return Op.combine(c, s, if (@hasDecl(Op, "map")) Op.map(x) else x);

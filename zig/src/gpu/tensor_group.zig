@@ -257,7 +257,7 @@ pub fn exports() void {
         const group_name = std.fmt.comptimePrint("tensor_group_{t}_{d}x{d}_", .{ kind, tile.rows, tile.columns });
         for (std.enums.values(Along)) |la| for (std.enums.values(Along)) |lb| {
             const name = group_name ++ Group.variants[Group.variant(la, lb)];
-            export_sized(&Tiles(kind, tile, la, lb).run, name, Product, tile.threads());
+            export_sized(&Tiles(kind, tile, la, lb).run, name, Product, tile.threads(), 1);
         };
     };
     double.exports(.whole, "tensor_group_float64");
