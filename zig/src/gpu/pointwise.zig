@@ -168,7 +168,10 @@ fn Kernels(comptime Body: type, comptime c: Compute) type {
                 const o = &a.operands[k + 1];
                 const V = Operand(k);
                 const row = rows[k + 1];
-                in[k] = if (o.place == .memory) V.fetch(o.data, o.dtype, row + inside) else V.repeated(single(a, k, row));
+                in[k] = if (o.place == .memory)
+                    V.fetch(o.data, o.dtype, row + inside)
+                else
+                    V.repeated(single(a, k, row));
             }
             return .{ .in = in, .to = rows[0] + inside };
         }

@@ -1,5 +1,5 @@
-//! Device code of copies between operands whose near elements lie along two different dimensions: a block reads a square
-//! along the one, and writes it along the other.
+//! Device code of copies between operands whose near elements lie along two different dimensions: a block reads a
+//! square along the one, and writes it along the other.
 const abi = @import("abi");
 const args = @import("args.zig");
 const dt = @import("../core/dtype.zig");
