@@ -5,7 +5,7 @@ import * as texts from "../../generated/texts.ts";
 import { contiguousFormat } from "../dispatch/memory-format.ts";
 import { checkOutGradients } from "../dispatch/out.ts";
 import { drawnForDropout, dropoutRun } from "../dispatch/random-fill.ts";
-import { type DType, float32, float64 } from "../tensor/dtype.ts";
+import { type DType, float32, float64, toReal } from "../tensor/dtype.ts";
 import { warn } from "../tensor/errors.ts";
 import { numelOf, sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -112,7 +112,7 @@ export function dropout(input: Tensor, p: number, training: boolean, inplace: bo
   const run = inplace ? 0 : dropoutRun(input);
   const kept = 1 - p;
   if (run > 0) return droppedByThreads(input, kept, run);
-  const noise = O.empty_like(input, null, null, false, null).bernoulli_(kept).div_(kept);
+  const noise = O.empty_like(input, toReal(input.dtype), null, false, null).bernoulli_(kept).div_(kept);
   return inplace ? input.mul_(noise) : input.mul(noise);
 }
 

@@ -87,6 +87,20 @@ test("dropout works only while training", () => {
   expect(dropout.eval()(ones(3)).tolist()).toEqual([1, 1, 1]);
 });
 
+test("dropout of complex numbers draws one real number for each", () => {
+  manualSeed(0);
+  const wanted = nn.functional.dropout(ones(20), 0.5).tolist();
+  for (const [dtype, inplace] of [
+    ["complex64", false],
+    ["complex128", false],
+    ["complex64", true],
+  ] as const) {
+    manualSeed(0);
+    const made = nn.functional.dropout(ones(20, { dtype }), 0.5, true, inplace);
+    expect([String(made.dtype), made.abs().tolist()]).toEqual([`torch.${dtype}`, wanted]);
+  }
+});
+
 test("gradients, and zeroGrad", () => {
   manualSeed(0);
   const net = new nn.Sequential(new nn.Linear(3, 4), new nn.ReLU(), new nn.Linear(4, 2, { bias: false }));
