@@ -118,7 +118,6 @@ const Way = struct {
     columns: u64,
     factor: args.Reads,
     result: u32,
-    threads: u32 = args.threads,
     shared: u32 = 0,
     /// Terms that are worth a block of their own, when few blocks would have all; how many blocks a processor has.
     least_terms: u64 = 256,
@@ -176,7 +175,6 @@ const Way = struct {
             .columns = ceil(p.n, tile.columns),
             .factor = reads,
             .result = 4,
-            .threads = tile.threads(),
             .shared = tile.shared_bytes(kind),
             .least_terms = Group.least_terms,
             .resident = 1,
@@ -240,7 +238,7 @@ fn one(call: *const Call, p: *const Problem) Failure!void {
     const blocks = way.rows * way.columns;
     const splits = splits_of(p, &way, call.device.multiprocessors, bytes);
     const grid = [3]u64{ blocks, 1, p.batch };
-    if (splits == 1) return call.start_with(way.function, grid, way.threads, way.shared, &a);
+    if (splits == 1) return call.start_with(way.function, grid, args.threads, way.shared, &a);
     try in_parts(call, p, &a, &way, .{ splits, bytes });
 }
 
@@ -307,7 +305,7 @@ fn in_parts(
     };
     a.starts = 0;
     a.alpha = number(p.compute, .{ 1, 0 });
-    try call.start_with(way.function, .{ blocks, 1, p.batch * splits }, way.threads, way.shared, &a);
+    try call.start_with(way.function, .{ blocks, 1, p.batch * splits }, args.threads, way.shared, &a);
     var sum = whole.*;
     sum.splits = a.splits;
     sum.a = .{

@@ -44,8 +44,9 @@ fn missing() context.Failure {
 
 fn load(device: u32, family: []const u8, group: []const u8) context.Failure!driver.Module {
     const f = families.getPtr(family) orelse try open(family);
+    const capability = (try context.use(device)).capability;
     const plain = f.module(group) catch return missing();
-    const text = newer.adapted(plain, (try context.use(device)).capability) catch {
+    const text = newer.adapted(plain, capability) catch {
         gpa.free(plain);
         return missing();
     };

@@ -15,8 +15,9 @@ const least = 80;
 
 /// The text of a module for a device of some capability; the caller's again when there is nothing to do. Takes `text`.
 pub fn adapted(text: [:0]const u8, capability: u32) error{OutOfMemory}![:0]const u8 {
-    if (capability < least or std.mem.indexOf(u8, text, bf16_pair.computed) == null) return text;
+    if (capability < least) return text;
     const size = std.mem.replacementSize(u8, text, bf16_pair.computed, bf16_pair.converted);
+    if (size == text.len) return text;
     const made = try gpa.allocSentinel(u8, size, 0);
     _ = std.mem.replace(u8, text, bf16_pair.computed, bf16_pair.converted, made);
     for (heads) |head| {

@@ -105,7 +105,6 @@ pub fn Several(comptime c: Compute, comptime lanes: usize) type {
         pub inline fn fetch(data: u64, dtype: u32, at: u32) Raw {
             if (Raw == Values) return get(dense_dtypes(c)[0], data, at);
             inline for ([_]usize{ 2, 1 }) |size| {
-                if (comptime !has_size(size)) continue;
                 if (size_in(dtype, size)) return words(size, data, at);
             }
             return words(4, data, at);
@@ -122,11 +121,6 @@ pub fn Several(comptime c: Compute, comptime lanes: usize) type {
         /// One element of the compute type's own dtype for all.
         pub inline fn repeated(x: dt.Computed(c)) Raw {
             return @splat(if (Raw == Values) x else @bitCast(x));
-        }
-
-        fn has_size(comptime size: usize) bool {
-            for (dense_dtypes(c)) |d| if (@sizeOf(dt.Stored(d)) == size) return true;
-            return false;
         }
 
         inline fn size_in(dtype: u32, comptime size: usize) bool {

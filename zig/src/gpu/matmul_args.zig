@@ -125,10 +125,6 @@ pub const Tile = struct {
     rows: u32,
     columns: u32,
 
-    pub fn threads(t: Tile) u32 {
-        return t.rows / 64 * 128;
-    }
-
     /// Slices in shared memory. Those of small tiles are multiplied sooner: more of them have to be on their way.
     pub fn stages(t: Tile, kind: Kind) u32 {
         if (kind == .tf32) return 3;

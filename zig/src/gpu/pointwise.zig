@@ -103,9 +103,9 @@ fn Kernels(comptime Body: type, comptime c: Compute) type {
             return element.Several(pw.in_of(Body, c, k), lanes);
         }
 
-        /// Groups of a thread that are all on their way before the first is worked on: short elements need more of
-        /// them for as many bytes, and what a thread begins with counts less. A long body takes longer than both.
-        const most_groups = if (is_long(Body, c)) 1 else groups_of(Body, c);
+        /// Whether a thread's second group is on its way before the first is worked on: short elements need both for as
+        /// many bytes, and what a thread begins with counts less. A long body takes longer than that.
+        const looks_ahead = !is_long(Body, c) and is_short(Body, c);
 
         /// The rows of all operands lie without gaps in dtypes of the compute type, or are one element or number. One
         /// row may end anywhere, of several each has whole groups of lanes.
@@ -115,16 +115,13 @@ fn Kernels(comptime Body: type, comptime c: Compute) type {
             var i = thread.block() * step * a.groups + thread.index() * lanes;
             if (i >= a.count) return;
             var now: Group = undefined;
-            if (most_groups > 1) now = group_at(a, i);
-            var later: [most_groups - 1]Group = undefined;
-            if (most_groups > 1 and a.groups > 1) inline for (&later, 1..) |*next, k| {
-                // Behind the end the first one is read again, and not used.
-                const at_next = i + step * @as(u32, k);
-                next.* = group_at(a, if (at_next < a.count) at_next else i);
-            };
+            var next: Group = undefined;
+            if (looks_ahead) now = group_at(a, i);
+            // Behind the end the first one is read again, and not used.
+            if (looks_ahead and a.groups > 1) next = group_at(a, if (i + step < a.count) i + step else i);
             var left = a.groups;
             while (true) {
-                if (most_groups == 1) now = group_at(a, i);
+                if (!looks_ahead) now = group_at(a, i);
                 var in: Inputs(lanes) = undefined;
                 inline for (0..Body.arity) |k| {
                     const own = comptime element.dense_dtypes(pw.in_of(Body, c, k))[0];
@@ -143,10 +140,7 @@ fn Kernels(comptime Body: type, comptime c: Compute) type {
                 left -= 1;
                 i += step;
                 if (left == 0 or i >= a.count) return;
-                if (most_groups > 1) {
-                    now = later[0];
-                    inline for (0..most_groups - 2) |k| later[k] = later[k + 1];
-                }
+                if (looks_ahead) now = next;
             }
         }
 
@@ -210,11 +204,11 @@ fn Kernels(comptime Body: type, comptime c: Compute) type {
     };
 }
 
-/// Two groups, unless one is long already.
-fn groups_of(comptime Body: type, comptime c: Compute) u32 {
+/// Whether a group has no more than 16 bytes of any operand, in its shortest dtype.
+fn is_short(comptime Body: type, comptime c: Compute) bool {
     var widest: usize = shortest(pw.out_of(Body, c));
     for (0..Body.arity) |k| widest = @max(widest, shortest(pw.in_of(Body, c, k)));
-    return if (lanes * widest <= 16) 2 else 1;
+    return lanes * widest <= 16;
 }
 
 fn shortest(comptime c: Compute) usize {

@@ -24,21 +24,24 @@ const Group = args.Group;
 /// As many bytes as the launch says.
 extern var group_shared: [0]u8 align(1024) addrspace(.shared);
 
-/// Where a thread's pieces of a factor of 16-bit elements come from, and go to.
-const Place = struct { at: u64, left: i32, k: i32, to: u32 };
-
-/// Brings a factor with some of a block's threads, of which eight have a line.
-fn Carrier(comptime along: Along, comptime side: u32, comptime first_thread: u32, comptime threads: u32) type {
-    // Lines of shared memory that they fill at once.
-    const lines = threads / 8;
+/// A thread's pieces of a factor of 16-bit elements: eight threads have a line of shared memory.
+fn Carrier(comptime along: Along, comptime side: u32) type {
+    const lines = args.threads / 8;
     const pieces = side / lines;
     const reads = Group.reads(.bfloat16);
     const wide = reads.wide;
     const depth = reads.depth;
     comptime std.debug.assert(side % lines == 0 and depth % lines == 0);
     return struct {
-        inline fn of(f: *const args.Factor, first: u32, count: u32, batch: u32, term: u32) Place {
-            const line = (thread.index() - first_thread) / 8;
+        const Self = @This();
+
+        at: u64,
+        left: i32,
+        k: i32,
+        to: u32,
+
+        inline fn of(f: *const args.Factor, first: u32, count: u32, batch: u32, term: u32) Self {
+            const line = thread.index() / 8;
             const across = thread.index() % 8 * wide;
             const outer = if (along == .inner) line else across;
             const inner = if (along == .inner) across else line;
@@ -52,7 +55,7 @@ fn Carrier(comptime along: Along, comptime side: u32, comptime first_thread: u32
         }
 
         /// Starts the copies of the next slice, of whose terms `k` are left; zeros where the factor ends.
-        inline fn fetch(s: *Place, f: *const args.Factor, to: u32, k: i32) void {
+        inline fn fetch(s: *Self, f: *const args.Factor, to: u32, k: i32) void {
             inline for (0..pieces) |u| {
                 const outer: u32 = if (along == .inner) u * lines else u * lines / depth * depth;
                 const inner: u32 = if (along == .inner) 0 else u * lines % depth;
@@ -65,44 +68,6 @@ fn Carrier(comptime along: Along, comptime side: u32, comptime first_thread: u32
                 warp.copy_async(place, if (count > 0) from else f.data, count * 2);
             }
             s.at +%= @bitCast(f.ahead);
-        }
-    };
-}
-
-/// Brings slices of both factors by asynchronous copies.
-fn Copies(comptime tile: args.Tile, comptime la: Along, comptime lb: Along) type {
-    // All threads bring both factors, if they divide evenly; otherwise a group the left one, and the others the right.
-    const apart = tile.threads() > args.threads;
-    const first = if (apart) args.threads else 0;
-    const A = Carrier(la, tile.rows, first, tile.threads() - first);
-    const B = Carrier(lb, tile.columns, 0, args.threads);
-    const a_bytes = tile.rows * group.row_bytes;
-
-    return struct {
-        const Self = @This();
-
-        places: [if (apart) 1 else 2]Place,
-
-        inline fn of(a: *const Product, spot: matmul.Spot, batch: u32, term: u32) Self {
-            const row = spot.row * tile.rows;
-            const column = spot.column * tile.columns;
-            if (!apart) return .{ .places = .{
-                A.of(&a.a, row, a.m, batch, term), B.of(&a.b, column, a.n, batch, term),
-            } };
-            const left = thread.index() >= first;
-            return .{ .places = .{
-                if (left) A.of(&a.a, row, a.m, batch, term) else B.of(&a.b, column, a.n, batch, term),
-            } };
-        }
-
-        inline fn fetch(s: *Self, a: *const Product, to: u32, k: i32) void {
-            if (!apart) {
-                A.fetch(&s.places[0], &a.a, to, k);
-                B.fetch(&s.places[1], &a.b, to + a_bytes, k);
-            } else if (thread.index() >= first) {
-                A.fetch(&s.places[0], &a.a, to, k);
-            } else B.fetch(&s.places[0], &a.b, to + a_bytes, k);
-            warp.commit();
         }
     };
 }
@@ -125,7 +90,7 @@ fn Tiles(comptime kind: args.Kind, comptime tile: args.Tile, comptime la: Along,
 
     return struct {
         comptime {
-            std.debug.assert(tile.threads() == groups * 4 * thread.warp);
+            std.debug.assert(args.threads == groups * 4 * thread.warp);
             std.debug.assert(slice_bytes == a_bytes + columns * group.row_bytes);
             std.debug.assert(groups * 4 * 16 * staged_row * 4 <= slice_bytes * stages);
         }
@@ -157,20 +122,24 @@ fn Tiles(comptime kind: args.Kind, comptime tile: args.Tile, comptime la: Along,
                 var from_b: rounded.Carrier(lb, columns) = .of(&a.b, spot.column * columns, a.n, batch, first);
                 by_registers(a, terms, &from_a, &from_b);
             } else {
-                var copies: Copies(tile, la, lb) = .of(a, spot, batch, first);
-                by_copies(a, terms, &copies);
+                var from_a: Carrier(la, tile.rows) = .of(&a.a, spot.row * tile.rows, a.m, batch, first);
+                var from_b: Carrier(lb, columns) = .of(&a.b, spot.column * columns, a.n, batch, first);
+                by_copies(a, terms, &from_a, &from_b);
             }
             group.wait(0);
             thread.barrier();
             finish(a, spot);
         }
 
-        inline fn by_copies(a: *const Product, terms: i32, copies: anytype) void {
+        inline fn by_copies(a: *const Product, terms: i32, from_a: anytype, from_b: anytype) void {
             const base = warp.address(&group_shared);
             var left = terms;
             var ahead = left;
             inline for (0..stages - 2) |s| {
-                copies.fetch(a, base + @as(u32, s) * slice_bytes, ahead);
+                const to = base + @as(u32, s) * slice_bytes;
+                from_a.fetch(&a.a, to, ahead);
+                from_b.fetch(&a.b, to + a_bytes, ahead);
+                warp.commit();
                 ahead -= depth;
             }
             var now: u32 = 0;
@@ -180,8 +149,11 @@ fn Tiles(comptime kind: args.Kind, comptime tile: args.Tile, comptime la: Along,
                 thread.barrier();
                 multiply(base + now * slice_bytes);
                 if (ahead > 0) {
-                    copies.fetch(a, base + (now + stages - 2) % stages * slice_bytes, ahead);
-                } else warp.commit();
+                    const to = base + (now + stages - 2) % stages * slice_bytes;
+                    from_a.fetch(&a.a, to, ahead);
+                    from_b.fetch(&a.b, to + a_bytes, ahead);
+                }
+                warp.commit();
                 ahead -= depth;
                 group.wait(1);
                 now = (now + 1) % stages;
@@ -257,7 +229,7 @@ pub fn exports() void {
         const group_name = std.fmt.comptimePrint("tensor_group_{t}_{d}x{d}_", .{ kind, tile.rows, tile.columns });
         for (std.enums.values(Along)) |la| for (std.enums.values(Along)) |lb| {
             const name = group_name ++ Group.variants[Group.variant(la, lb)];
-            export_sized(&Tiles(kind, tile, la, lb).run, name, Product, tile.threads(), 1);
+            export_sized(&Tiles(kind, tile, la, lb).run, name, Product, args.threads, 1);
         };
     };
     double.exports(.whole, "tensor_group_float64");
