@@ -20,8 +20,8 @@ export interface Outcome {
 export interface Step {
   name: string;
   run(): Outcome | Promise<Outcome>;
-  /** Runs beside others of its kind, after those that do not. */
-  beside?: boolean;
+  /** Runs with nothing beside it, when all before it have ended; none after it begins before. */
+  alone?: boolean;
 }
 
 interface Finished {
@@ -148,20 +148,22 @@ function add(a: Outcome, b: Outcome): Outcome {
   };
 }
 
+/** The operators with the instruction sets that the library does not take by itself, the first on one thread. */
 const instructionSetTests: Step = {
   name: "isa",
   async run() {
     let sum: Outcome = { passed: 0, failed: 0, skipped: 0, output: "" };
     const { present, absent } = instructionSets();
-    // The last one is what the library takes by itself: test/ops ran on it.
-    const [own, others] = [present.at(-1), present.slice(0, -1)];
-    for (const set of others) {
-      const result = await bunTest(`isa-${set}`, ["test/ops/"], { ZENSOR_ISA: set });
-      sum = add(sum, { ...result, output: `ZENSOR_ISA=${set}\n${result.output}\n` });
+    // test/ops runs on the last one, with all threads. Where there is no other one, it does on one thread here.
+    const others = present.length > 1 ? present.slice(0, -1) : present;
+    for (const [i, set] of others.entries()) {
+      const env: Env = { ZENSOR_ISA: set, ...(i === 0 ? { ZENSOR_NUM_THREADS: "1" } : {}) };
+      const result = await bunTest(`isa-${set}`, ["test/ops/"], env);
+      sum = add(sum, { ...result, output: `${JSON.stringify(env)}\n${result.output}\n` });
     }
     // One skip for each set that this processor lacks, so that the totals tell.
     const lacking = absent.length > 0 ? `; not on this processor: ${absent.join(", ")}` : "";
-    const note = `${others.join(", ")}; ${own} in test/ops${lacking}`;
+    const note = `${others[0]} on one thread${others.slice(1).map((set) => `, ${set}`)}${lacking}`;
     return { ...sum, skipped: sum.skipped + absent.length, note };
   },
 };
@@ -190,20 +192,20 @@ async function fixedMutants(): Promise<Outcome> {
 }
 
 /**
- * The GPU kernels, assembled for the oldest and the newest GPUs: accepted, and with no registers put aside. For those
- * between `bun run ptx:table` does it.
+ * The GPU kernels, each assembled for the oldest GPUs that run it: accepted, and with no registers put aside. For newer
+ * ones `bun run ptx:table` does it.
  */
 async function assembledKernels(): Promise<Outcome> {
   const ptxas = findPtxas();
   if (ptxas === null) return { passed: 0, failed: 0, skipped: 1, output: "", note: "no ptxas (scripts/engines.sh)" };
-  const all = await assembleAll(ptxas, ["sm_75", "sm_100"]);
+  const all = await assembleAll(ptxas, "oldest");
   const wrong = spilling(all);
   return outcome(wrong.length === 0, wrong.join("\n"), summary(all, versionOf(ptxas)));
 }
 
 /**
  * Kernels, files and TensorDict on the Linux platforms that this machine is not (scripts/foreign.ts). Under the
- * emulator one row of three of each operator, and no mappings of hundreds of gigabytes, which it keeps a table of pages
+ * emulator one row of six of each operator, and no mappings of hundreds of gigabytes, which it keeps a table of pages
  * for: it takes minutes for all of them, which `bun run foreign` runs.
  */
 const THERE = [
@@ -228,7 +230,7 @@ const foreign: Step = {
             THERE.filter((file) => place !== "arm64" || file !== "tensordict/memmap-large").map((file) =>
               join("test", `${file}.test.ts`),
             ),
-            place === "arm64" ? { ZENSOR_FIXTURE_STEP: "3" } : {},
+            place === "arm64" ? { ZENSOR_FIXTURE_STEP: "6" } : {},
           )
         : { passed: 0, failed: 0, output: "", absent: "not fetched" };
       sum = add(sum, { ...result, skipped: result.absent === undefined ? 0 : 1 });
@@ -256,8 +258,9 @@ const folderTests = testFolders().map((folder) => ({
   run: () => bunTest(`test-${folder}`, [`test/${folder}/`]),
 }));
 
-/** All steps, in the order in which they run or are started. */
+/** All steps, in the order in which they are started. */
 export const STEPS: readonly Step[] = [
+  program("types", tsc, ["--noEmit"]),
   program("generated", "codegen/main.ts", ["--check"]),
   program("format", join(modules, "@biomejs", "biome", "bin", "biome"), [
     "ci",
@@ -267,18 +270,14 @@ export const STEPS: readonly Step[] = [
   program("imports", "codegen/verify/imports.ts"),
   program("boundary", "codegen/verify/boundary.ts"),
   program("tidy", "codegen/verify/tidy.ts"),
-  program("types", tsc, ["--noEmit"]),
   zigFormat,
-  build,
+  { ...build, alone: true },
+  foreign,
   zigTests,
-  ...[
-    foreign,
-    ...folderTests,
-    { name: "ptxas", run: assembledKernels },
-    { name: "mutants", run: fixedMutants },
-    instructionSetTests,
-    { name: "threads", run: () => bunTest("threads", ["test/ops/"], { ZENSOR_NUM_THREADS: "1" }) },
-    program("docs", join("scripts", "docs", "main.ts")),
-    examples,
-  ].map((step) => ({ ...step, beside: true })),
+  ...folderTests,
+  { name: "ptxas", run: assembledKernels },
+  { name: "mutants", run: fixedMutants },
+  instructionSetTests,
+  program("docs", join("scripts", "docs", "main.ts")),
+  examples,
 ];

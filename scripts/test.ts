@@ -51,19 +51,22 @@ async function main(names: string[]): Promise<number> {
   const sum: Outcome = { passed: 0, failed: 0, skipped: 0, output: "" };
   let buildNote: string | undefined;
   const wanted = STEPS.filter(isWanted);
-  /** Takes the next step until there is none. */
-  const work = async (steps: Step[]) => {
-    for (let step = steps.shift(); step !== undefined; step = steps.shift()) {
-      const outcome = await runStep(step);
-      if (step.name === "build") buildNote = outcome.note;
-      sum.passed += outcome.passed;
-      sum.failed += outcome.failed;
-      sum.skipped += outcome.skipped;
-    }
+  const finish = async (step: Step) => {
+    const outcome = await runStep(step);
+    if (step.name === "build") buildNote = outcome.note;
+    sum.passed += outcome.passed;
+    sum.failed += outcome.failed;
+    sum.skipped += outcome.skipped;
   };
-  await work(wanted.filter((step) => step.beside !== true));
-  const beside = wanted.filter((step) => step.beside === true);
-  await Promise.all(Array.from({ length: WORKERS }, () => work(beside)));
+  /** Takes the next step until there is none, or one that runs alone. */
+  const work = async (steps: Step[]) => {
+    while (steps[0] !== undefined && steps[0].alone !== true) await finish(steps.shift() as Step);
+  };
+  const left = [...wanted];
+  while (left.length > 0) {
+    if (left[0]?.alone === true) await finish(left.shift() as Step);
+    else await Promise.all(Array.from({ length: WORKERS }, () => work(left)));
+  }
   // Figures of some steps alone would be figures of nothing.
   if (names.length === 0) console.log(await reportMetrics(sum.passed + sum.failed + sum.skipped, buildNote));
   console.log(totals(sum));

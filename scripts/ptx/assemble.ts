@@ -133,16 +133,19 @@ function headOf(file: string): { oldest: number; exact: boolean } {
   return { oldest: Number(digits), exact: letter === "a" };
 }
 
-/** The targets for which a family is assembled: those of the wanted ones that can run it, or the only one that can. */
-function targetsOf(file: string, wanted: readonly Target[]): readonly Target[] {
+/** The targets that can run a family: from its oldest one on, or that one alone. */
+function targetsOf(file: string): readonly Target[] {
   const { oldest, exact } = headOf(file);
   const of = (target: Target) => Number(target.slice(3));
-  return exact ? TARGETS.filter((t) => of(t) === oldest) : wanted.filter((t) => of(t) >= oldest);
+  return TARGETS.filter((target) => (exact ? of(target) === oldest : of(target) >= oldest));
 }
 
-/** All families for all targets, or for some of them, two at a time; those for one generation alone always. */
-export async function assembleAll(ptxas: string, wanted: readonly Target[] = TARGETS): Promise<Assembled[]> {
-  const jobs = ptxFiles().flatMap((file) => targetsOf(file, wanted).map((target) => ({ file, target })));
+/** All families, two at a time, for all targets that can run them, or for the oldest of each alone. */
+export async function assembleAll(ptxas: string, which: "all" | "oldest" = "all"): Promise<Assembled[]> {
+  const jobs = ptxFiles().flatMap((file) => {
+    const targets = targetsOf(file);
+    return (which === "all" ? targets : targets.slice(0, 1)).map((target) => ({ file, target }));
+  });
   const results: Assembled[] = [];
   const work = async () => {
     for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {

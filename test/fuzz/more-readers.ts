@@ -134,7 +134,7 @@ export const MORE_READERS: readonly Reader[] = [
     name: "append",
     file: null,
     container: "none",
-    cases: 600,
+    cases: 400,
     seeds(room) {
       const own = join(room, "td");
       rows().memmap(own);
@@ -188,5 +188,5 @@ export const MORE_READERS: readonly Reader[] = [
       return fromShared(data as never);
     },
   },
-  { name: "remote", file: null, container: "none", cases: 400, seeds: remoteSeeds, read: remote },
+  { name: "remote", file: null, container: "none", cases: 300, seeds: remoteSeeds, read: remote },
 ];

@@ -144,7 +144,7 @@ export const READERS: readonly Reader[] = [
     name: "torch-legacy",
     file: "a.pt",
     container: "pickle",
-    cases: 8000,
+    cases: 5000,
     seeds: () => fixtures("torch", "a.pt", (file) => file.startsWith("legacy")),
     read: (path) => io.loadTorch(path),
   },
@@ -152,7 +152,7 @@ export const READERS: readonly Reader[] = [
     name: "pickle",
     file: "a.pkl",
     container: "pickle",
-    cases: 12000,
+    cases: 8000,
     seeds: () =>
       Object.values(pickles as Record<string, string[]>)
         .flat()
@@ -194,7 +194,7 @@ export const READERS: readonly Reader[] = [
     name: "gguf",
     file: "a.gguf",
     container: "none",
-    cases: 1000,
+    cases: 500,
     seeds: () => fixtures("gguf", "a.gguf", () => true),
     read: (path) => {
       const file = io.loadGguf(path);
@@ -205,7 +205,7 @@ export const READERS: readonly Reader[] = [
     name: "snapshot",
     file: null,
     container: "none",
-    cases: 5000,
+    cases: 2500,
     seeds(room) {
       const own = join(room, "snapshot");
       const state = new io.StateDict({ a: numbers(4, "float32"), n: 3, list: [numbers(2, "int8"), "x"] });

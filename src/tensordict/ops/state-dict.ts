@@ -123,22 +123,19 @@ function requireKeys(td: Td, state: StateSource, strict: boolean): void {
   }
 }
 
-function flattenState(
-  td: Td | null,
-  state: StateSource,
-  prefix: readonly string[],
-  out: [readonly string[], Tensor][],
-): void {
+/** Adds the tensors of a state to `out`, each with its path; `path` leads to this level and is as before afterwards. */
+function flattenState(td: Td | null, state: StateSource, path: string[], out: [readonly string[], Tensor][]): void {
   const known = td !== null && isClassTd(td) ? td._fieldNames() : null;
   for (const [key, value] of pairsOf(known === null ? state : stateOfClass(state))) {
     if (known !== null && td !== null && !known.includes(resolveKey(td, [key])[0] as string)) continue;
-    const path = [...prefix, key];
+    path.push(key);
     const own = td === null ? undefined : findEntry(td, [key]);
-    if (value instanceof Tensor) out.push([path, value]);
+    if (value instanceof Tensor) out.push([[...path], value]);
     else if (value instanceof Collection) {
       for (const [inner, t] of statesOf(value as Td)) out.push([[...path, ...inner], t]);
     } else if (isSource(value)) flattenState(isBranch(own) ? own : null, value, path, out);
     else throw new RuntimeError(`the state of ${pythonString(path.join("."))} is neither a tensor nor a dictionary`);
+    path.pop();
   }
 }
 
