@@ -197,6 +197,8 @@ pub const CudaStatus = struct {
     /// A kernel of ours found what it may not do: see `zs_cuda_fault`.
     pub const fault: i32 = -105;
     pub const not_built: i32 = -106;
+    /// No free block is large enough, and the driver was not to be asked for more.
+    pub const no_room: i32 = -107;
     pub const driver_code: i32 = -1000;
 };
 

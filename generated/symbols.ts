@@ -118,10 +118,14 @@ export const SYMBOLS = {
   zs_cuda_memory_info: { args: ["u32","ptr"], returns: "i32" },
   /** The driver's sentence for one of its codes. */
   zs_cuda_error_text: { args: ["i32"], returns: "ptr" },
-  /** A block on a device for a stream: writes its address and its handle; or a code. */
-  zs_cuda_alloc: { args: ["f64","u32","f64","ptr"], returns: "i32" },
+  /** A block on a device for a stream, 1: of what is there already: writes its address and its handle; or a code. */
+  zs_cuda_alloc: { args: ["f64","u32","f64","u32","ptr"], returns: "i32" },
   /** Adds an owner to a block, by its handle. */
   zs_cuda_keep: { args: ["f64"], returns: "void" },
+  /** Counts a block as free that its one owner keeps, by its handle; 0: it is used elsewhere. */
+  zs_cuda_park: { args: ["f64"], returns: "u32" },
+  /** Hands a parked block out again for so many bytes on a stream; 0: not for that. */
+  zs_cuda_unpark: { args: ["f64","f64","u32","f64"], returns: "u32" },
   /** Address of the collector's callback for handles of blocks on devices. */
   zs_cuda_release_function: { args: [], returns: "f64" },
   /** Bytes of the blocks on all devices. */

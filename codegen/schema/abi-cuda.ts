@@ -49,11 +49,23 @@ export const natives = [
   { name: "zs_cuda_error_text", args: ["i32"], returns: "ptr", doc: "The driver's sentence for one of its codes." },
   {
     name: "zs_cuda_alloc",
-    args: ["f64", "u32", "f64", "ptr"],
+    args: ["f64", "u32", "f64", "u32", "ptr"],
     returns: "i32",
-    doc: "A block on a device for a stream: writes its address and its handle; or a code.",
+    doc: "A block on a device for a stream, 1: of what is there already: writes its address and its handle; or a code.",
   },
   { name: "zs_cuda_keep", args: ["f64"], returns: "void", doc: "Adds an owner to a block, by its handle." },
+  {
+    name: "zs_cuda_park",
+    args: ["f64"],
+    returns: "u32",
+    doc: "Counts a block as free that its one owner keeps, by its handle; 0: it is used elsewhere.",
+  },
+  {
+    name: "zs_cuda_unpark",
+    args: ["f64", "f64", "u32", "f64"],
+    returns: "u32",
+    doc: "Hands a parked block out again for so many bytes on a stream; 0: not for that.",
+  },
   {
     name: "zs_cuda_release_function",
     args: [],

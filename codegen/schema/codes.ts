@@ -113,9 +113,13 @@ export const codes = [
       no_kernel: -104,
       fault: -105,
       not_built: -106,
+      no_room: -107,
       driver_code: -1000,
     },
-    docs: { fault: "A kernel of ours found what it may not do: see `zs_cuda_fault`." },
+    docs: {
+      fault: "A kernel of ours found what it may not do: see `zs_cuda_fault`.",
+      no_room: "No free block is large enough, and the driver was not to be asked for more.",
+    },
   },
   {
     name: "GeneratorBytes",

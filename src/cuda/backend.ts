@@ -2,22 +2,15 @@
 import { CudaStatus } from "../../generated/abi.ts";
 import { type Backend, backends, type Launchable } from "../dispatch/backend.ts";
 import { attention, DEVICES } from "../ffi/attention.ts";
+import { takeDeviceBlock } from "../ffi/device-blocks.ts";
 import { frameAddress } from "../ffi/frame.ts";
 import { addressOf, native, textAt } from "../ffi/library.ts";
-import {
-  collectAll,
-  countBlock,
-  countDeviceBlock,
-  emptyCache,
-  ownDeviceBlock,
-  ownPinnedBlock,
-  paceDevices,
-} from "../ffi/memory.ts";
+import { collectAll, countBlock, emptyCache, ownPinnedBlock, paceDevices } from "../ffi/memory.ts";
 import { CPU, chosen, type Device, deviceChecks, gpuOf } from "../tensor/device.ts";
 import { NotImplementedError, OutOfMemoryError } from "../tensor/errors.ts";
-import { DeviceBlock, deviceMemory, pinnedMemory, Storage } from "../tensor/storage.ts";
+import { deviceMemory, pinnedMemory, Storage } from "../tensor/storage.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { check, memoryInfo, requireDevice } from "./driver.ts";
+import { check, failure, memoryInfo, requireDevice } from "./driver.ts";
 import { figure } from "./memory-stats.ts";
 import { currentHandle, installStreamHooks } from "./places.ts";
 
@@ -69,18 +62,16 @@ function allocate(nbytes: number, device: Device): Storage {
   if (nbytes === 0) return new Storage(0, 0, null, "device", device);
   const index = gpuOf(device);
   if (!paced) pace(index);
-  countDeviceBlock(nbytes);
   const stream = currentHandle(index);
-  let code = native.zs_cuda_alloc(nbytes, index, stream, addressOf(block));
-  if (code === OUT_OF_MEMORY) {
+  let taken = takeDeviceBlock(nbytes, index, stream);
+  if (taken === OUT_OF_MEMORY) {
     collectAll();
-    code = native.zs_cuda_alloc(nbytes, index, stream, addressOf(block));
-    if (code === OUT_OF_MEMORY) throw outOfMemory(nbytes, index);
+    taken = takeDeviceBlock(nbytes, index, stream);
+    if (taken === OUT_OF_MEMORY) throw outOfMemory(nbytes, index);
   }
-  check(code, "empty");
-  const [address, handle] = block as unknown as [number, number];
-  const made = new Storage(address, nbytes, ownDeviceBlock(address, nbytes, handle), "device", device);
-  made.source = new DeviceBlock(handle);
+  if (typeof taken === "number") throw failure(taken, "empty");
+  const made = new Storage(taken.address, nbytes, taken.owner, "device", device);
+  made.source = taken;
   return made;
 }
 

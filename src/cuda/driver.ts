@@ -43,14 +43,18 @@ function fault(): Error {
   return faultError(kind, a, b, c);
 }
 
-/** Throws the driver's own words for a code other than 0, or the error that a kernel told. */
-export function check(code: number, op: string): void {
-  if (code === 0) return;
-  if (code === CudaStatus.fault) throw fault();
+/** The driver's own words for a code other than 0, or the error that a kernel told. */
+export function failure(code: number, op: string): Error {
+  if (code === CudaStatus.fault) return fault();
   const known = PROBLEMS[code];
-  if (known !== undefined) throw new RuntimeError(known.message, { code: known.code, op });
+  if (known !== undefined) return new RuntimeError(known.message, { code: known.code, op });
   const result = code <= CudaStatus.driverCode ? CudaStatus.driverCode - code : code;
-  throw new RuntimeError(result > 0 ? cuError(result) : "CUDA was not initialised", { code: "cuda", op });
+  return new RuntimeError(result > 0 ? cuError(result) : "CUDA was not initialised", { code: "cuda", op });
+}
+
+/** Throws the error of a code other than 0. */
+export function check(code: number, op: string): void {
+  if (code !== 0) throw failure(code, op);
 }
 
 /** A count or size that a native function returned, or the error that it stands for. */

@@ -1,4 +1,5 @@
 /** What the allocator of a device counts. */
+import { releaseParked } from "../ffi/device-blocks.ts";
 import { addressOf, native } from "../ffi/library.ts";
 
 /** As zig/src/cuda/statistics.zig has them. */
@@ -38,6 +39,8 @@ export function figure(index: number, name: (typeof FIGURES)[number], field: "cu
 
 /** All numbers under torch's names, sorted; null for a device that was not used yet. */
 export function allFigures(index: number): Record<string, number> | null {
+  // Their free neighbours are counted with them then.
+  releaseParked();
   const used = native.zs_cuda_memory_stats(index, addressOf(numbers)) === 1;
   if (!used) return null;
   const found: [string, number][] = [["max_split_size", -1]];

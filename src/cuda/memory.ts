@@ -1,4 +1,5 @@
 /** The memory of devices, as users see it. */
+import { releaseParked } from "../ffi/device-blocks.ts";
 import { native } from "../ffi/library.ts";
 import { checkCall, inOrder } from "../tensor/checks.ts";
 import { ValueError } from "../tensor/errors.ts";
@@ -173,6 +174,7 @@ export function setPerProcessMemoryFraction(fraction: number, device?: CudaDevic
  */
 export function emptyCache(): void {
   checkCall("emptyCache", FUNCTIONS.emptyCache, arguments);
+  releaseParked();
   for (let i = 0; i < countDevices(); i++) check(native.zs_cuda_empty_cache(i), "cuda.emptyCache");
   check(native.zs_cuda_host_empty_cache(0), "cuda.emptyCache");
 }

@@ -3,7 +3,6 @@
 import { ReduceAttr } from "../../generated/abi.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
-import { CPU } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
@@ -18,9 +17,9 @@ export type Dims = number | readonly number[] | null;
 const SCALAR: readonly number[] = [];
 const ONE: readonly number[] = [1];
 
-/** Contiguous, plain and in memory: one native call on all elements does it. */
+/** Contiguous, plain and with bytes: one native call on all elements does it. */
 export function direct(t: Tensor): boolean {
-  return t._contiguous && t._bits === 0 && t._storage.device === CPU;
+  return t._contiguous && t._bits === 0 && t._storage.device.computes;
 }
 
 /** The 8-bit floats, which no reduction takes. */

@@ -10,7 +10,7 @@ import { Pace, type Sizes } from "./pace.ts";
 export type Anchor = ArrayBuffer | NodeJS.TypedArray | object | null;
 
 /** The collector calls `release(bytes, context)` when the buffer becomes unreachable. */
-const adopt = toArrayBuffer as (
+export const adopt = toArrayBuffer as (
   address: number,
   offset: number,
   length: number,
@@ -21,7 +21,6 @@ const adopt = toArrayBuffer as (
 const releaseBlock = native.zs_release_function();
 const releaseMap = native.zs_release_mapping_function();
 const releaseWindow = native.zs_release_window_function();
-const releaseDevice = native.zs_cuda_release_function();
 const releaseHost = native.zs_cuda_release_host_function();
 const releaseFrame = native.zs_release_frame_function();
 /** Give handles back, see `ownHandle`. */
@@ -158,6 +157,11 @@ export function countDeviceBlock(nbytes: number): void {
   count(onDevices, nbytes);
 }
 
+/** Such a block was given back by hand. */
+export function uncountDeviceBlock(nbytes: number): void {
+  onDevices.uncount(nbytes);
+}
+
 function count(pace: Pace, nbytes: number): void {
   // Code that allocates without operators sees to it here.
   if (pace.isOverdue) relieve();
@@ -189,11 +193,6 @@ function seenBytes(nbytes: number): number {
   return Math.min(nbytes >= COUNTED_BLOCK ? Math.ceil(nbytes / 16) : nbytes, MAX_BUFFER);
 }
 
-/** The same for a block on a device, by its handle: all of them are counted here. Nobody reads or writes through it. */
-export function ownDeviceBlock(address: number, nbytes: number, handle: number): ArrayBuffer {
-  return adopt(address, 0, Math.min(nbytes, TINY_BYTES), handle, releaseDevice);
-}
-
 /** The same for pinned memory, which may be read and written through the buffer. */
 export function ownPinnedBlock(address: number, nbytes: number, handle: number): ArrayBuffer {
   return adopt(address, 0, Math.min(nbytes, MAX_BUFFER), handle, releaseHost);
@@ -202,12 +201,6 @@ export function ownPinnedBlock(address: number, nbytes: number, handle: number):
 /** The same for memory of another process on a device. */
 export function ownForeignBlock(address: number, handle: number): ArrayBuffer {
   return adopt(address, 0, 8, handle, native.zs_cuda_release_ipc_function());
-}
-
-/** Gives such a block back at once. */
-export function returnDeviceBlock(anchor: Anchor, nbytes: number): void {
-  onDevices.uncount(nbytes);
-  releaseAnchor(anchor);
 }
 
 /** A buffer over a part of a block that owns the block too: it goes back when all its owners have gone. */

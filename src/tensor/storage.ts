@@ -1,6 +1,7 @@
 /** Untyped bytes shared by a tensor and its views. */
 import * as texts from "../../generated/texts.ts";
 import { attention, DEVICES } from "../ffi/attention.ts";
+import { DeviceBlock, returnDeviceBlock } from "../ffi/device-blocks.ts";
 import {
   type Anchor,
   addressOf,
@@ -13,7 +14,6 @@ import {
   peek,
   releaseAnchor,
   returnBlock,
-  returnDeviceBlock,
   reuse,
   reusedAddress,
   shareBlock,
@@ -57,11 +57,6 @@ export const pinnedMemory: { allocate: (nbytes: number) => Storage; holds: (addr
   },
   holds: () => false,
 };
-
-/** A block of a device's allocator. */
-export class DeviceBlock {
-  constructor(readonly handle: number) {}
-}
 
 /**
  * A block of bytes. `ptr` is the one place that knows where they are: a tiny block moves once, when it is
@@ -288,15 +283,17 @@ export class Storage {
   }
 
   private free(): void {
-    const { anchor, address, capacity } = this;
+    const { anchor, address, capacity, source } = this;
     this.anchor = null;
     this.nbytes = 0;
     this.capacity = 0;
     this.address = 0;
     if (this.watched && this.kind === "borrowed" && anchor instanceof Storage) anchor.release();
     if (this.kind === "heap") returnBlock(anchor, address, capacity, this.exported);
-    else if (this.kind === "mapped" || this.kind === "pinned") releaseAnchor(anchor);
-    else if (this.kind === "device") returnDeviceBlock(anchor, capacity);
+    else if (this.kind === "device" && source instanceof DeviceBlock) {
+      this.source = null;
+      returnDeviceBlock(source, capacity);
+    } else if (this.kind === "mapped" || this.kind === "pinned" || this.kind === "device") releaseAnchor(anchor);
     this.kind = "freed";
   }
 }

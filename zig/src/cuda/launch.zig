@@ -77,7 +77,7 @@ pub const Call = struct {
     /// Memory of the device for this call's launches alone. Given up with `memory.release` once they are queued: the
     /// stream's next owner comes after them.
     pub fn scratch(c: *const Call, bytes: u64) Failure!*memory.Block {
-        return memory.allocate(c.device.index, bytes, @intFromPtr(c.stream)) catch |e| switch (e) {
+        return memory.allocate(c.device.index, bytes, @intFromPtr(c.stream), .driver) catch |e| switch (e) {
             error.OutOfMemory => context.fail(driver.negative(driver.out_of_memory)),
             error.Cuda => error.Cuda,
         };

@@ -5,6 +5,7 @@
 //! A block goes back to the stream that it was made for, whose work is done in order: the next owner's work waits
 //! for the last owner's by itself. What other streams did with it (`record`) must have passed before.
 const std = @import("std");
+const abi = @import("abi");
 const context = @import("context.zig");
 const driver = @import("driver.zig");
 const events = @import("events.zig");
@@ -29,6 +30,8 @@ pub const Block = struct {
     /// Owners; none when the block is free, or waits for other streams.
     owners: u32 = 0,
     small: bool,
+    /// Counted as free, and kept by its one owner for the next who asks.
+    parked: bool = false,
     /// Other streams that work with it, and how many of them its last owner left behind.
     uses: std.ArrayList(u64) = .empty,
     waiting: u32 = 0,
@@ -87,25 +90,74 @@ fn lower_bound(pool: *const Pool, key: *const Block) usize {
 
 const Failure = context.Failure || std.mem.Allocator.Error;
 
+/// What a block may come from: free ones alone, or the driver where none is large enough.
+pub const From = enum { pools, driver };
+
 /// A block of at least `bytes` bytes on the current device, which the caller made current.
-pub fn allocate(device: u32, bytes: u64, stream: u64) Failure!*Block {
+pub fn allocate(device: u32, bytes: u64, stream: u64, from: From) Failure!*Block {
     const state = &states[device];
     state.lock.lock();
     defer state.lock.unlock();
     if (state.pending.items.len > 0) settle(state);
     const size = rounded(bytes);
-    const block = take(state, device, size, stream) orelse try fresh(state, device, size, stream);
+    const block = take(state, device, size, stream) orelse switch (from) {
+        .pools => return context.fail(abi.CudaStatus.no_room),
+        .driver => try fresh(state, device, size, stream),
+    };
     try split(state, block, size);
     block.owners = 1;
     block.requested = bytes;
-    const s = &state.statistics;
-    const n: i64 = @intCast(block.size);
-    s.add(.allocation, block.small, 1);
-    s.add(.allocated_bytes, block.small, n);
-    s.add(.active, block.small, 1);
-    s.add(.active_bytes, block.small, n);
-    s.add(.requested_bytes, block.small, @intCast(bytes));
+    count(state, block, 1);
     return block;
+}
+
+/// One more block that somebody has, or one less.
+fn count(state: *State, block: *const Block, by: i64) void {
+    const s = &state.statistics;
+    s.add(.allocation, block.small, by);
+    s.add(.allocated_bytes, block.small, by * @as(i64, @intCast(block.size)));
+    count_active(state, block, by);
+}
+
+fn count_active(state: *State, block: *const Block, by: i64) void {
+    const s = &state.statistics;
+    s.add(.active, block.small, by);
+    s.add(.active_bytes, block.small, by * @as(i64, @intCast(block.size)));
+    s.add(.requested_bytes, block.small, by * @as(i64, @intCast(block.requested)));
+}
+
+/// One more part of a segment that lies there unused, or one less.
+fn count_rest(state: *State, block: *const Block, by: i64) void {
+    if (block.is_segment()) return;
+    state.statistics.add(.inactive_split, block.small, by);
+    state.statistics.add(.inactive_split_bytes, block.small, by * @as(i64, @intCast(block.size)));
+}
+
+/// Counts a block as free that its owner keeps, and hands out again to who asks for one like it. False where others
+/// own it, too, or work with it.
+pub fn park(block: *Block) bool {
+    const state = &states[block.device];
+    state.lock.lock();
+    defer state.lock.unlock();
+    if (block.parked or block.owners != 1 or block.uses.items.len > 0) return false;
+    count(state, block, -1);
+    count_rest(state, block, 1);
+    block.parked = true;
+    return true;
+}
+
+/// Hands a parked block out again; false where it is of another size, or of another stream or device.
+pub fn unpark(block: *Block, device: u32, bytes: u64, stream: u64) bool {
+    if (block.device != device) return false;
+    const state = &states[block.device];
+    state.lock.lock();
+    defer state.lock.unlock();
+    if (!block.parked or block.stream != stream or block.size != rounded(bytes)) return false;
+    block.parked = false;
+    block.requested = bytes;
+    count_rest(state, block, -1);
+    count(state, block, 1);
+    return true;
 }
 
 /// The smallest free block of the stream that is large enough.
@@ -210,11 +262,22 @@ pub fn release(block: *Block) void {
     defer state.lock.unlock();
     block.owners -= 1;
     if (block.owners > 0) return;
+    if (block.parked) {
+        block.parked = false;
+        count_rest(state, block, -1);
+        return make_free(state, block);
+    }
     state.statistics.add(.allocation, block.small, -1);
     state.statistics.add(.allocated_bytes, block.small, -@as(i64, @intCast(block.size)));
     for (block.uses.items) |stream| leave(state, block, stream);
     block.uses.clearAndFree(gpa);
-    if (block.waiting == 0) make_free(state, block);
+    if (block.waiting == 0) pass(state, block);
+}
+
+/// Nobody works with a block any more.
+fn pass(state: *State, block: *Block) void {
+    count_active(state, block, -1);
+    make_free(state, block);
 }
 
 /// Keeps a block until a stream has passed this moment. A device that cannot say so has nothing left to lose.
@@ -243,7 +306,7 @@ fn settle(state: *State) void {
 fn arrived(state: *State, p: Pending) void {
     events.give(p.block.device, p.event);
     p.block.waiting -= 1;
-    if (p.block.waiting == 0) make_free(state, p.block);
+    if (p.block.waiting == 0) pass(state, p.block);
 }
 
 fn wait_for_uses(state: *State) context.Failure!void {
@@ -254,12 +317,9 @@ fn wait_for_uses(state: *State) context.Failure!void {
     }
 }
 
+/// Joins a block with its free neighbours, for the next who asks.
 fn make_free(state: *State, block: *Block) void {
     const s = &state.statistics;
-    const size: i64 = @intCast(block.size);
-    s.add(.active, block.small, -1);
-    s.add(.active_bytes, block.small, -size);
-    s.add(.requested_bytes, block.small, -@as(i64, @intCast(block.requested)));
     var splits: i64 = 0;
     var bytes: i64 = 0;
     var b = block;

@@ -34,16 +34,29 @@ fn coded(result: context.Failure!void) i32 {
     return 0;
 }
 
-/// Writes where the block is, and the block as `zs_cuda_keep` and the collector want it.
-pub fn zs_cuda_alloc(nbytes: f64, device: u32, stream: f64, to: *[2]f64) callconv(.c) i32 {
+/// Writes where the block is, and the block as `zs_cuda_keep` and the collector want it. `there` is 1 where the driver is
+/// not to be asked for more.
+pub fn zs_cuda_alloc(nbytes: f64, device: u32, stream: f64, there: u32, to: *[2]f64) callconv(.c) i32 {
     _ = context.use(device) catch |e| return code(e);
-    const block = memory.allocate(device, @intFromFloat(nbytes), address(stream)) catch |e| return code(e);
+    const from: memory.From = if (there == 1) .pools else .driver;
+    const block = memory.allocate(device, @intFromFloat(nbytes), address(stream), from) catch |e| return code(e);
     to.* = .{ @floatFromInt(block.address), number(block) };
     return 0;
 }
 
 pub fn zs_cuda_keep(block: f64) callconv(.c) void {
     memory.keep(@ptrCast(@alignCast(handle(block).?)));
+}
+
+/// Counts a block as free that its one owner keeps; 0: it is used elsewhere.
+pub fn zs_cuda_park(block: f64) callconv(.c) u32 {
+    return @intFromBool(memory.park(@ptrCast(@alignCast(handle(block).?))));
+}
+
+/// Hands a parked block out again; 0: not for that.
+pub fn zs_cuda_unpark(block: f64, nbytes: f64, device: u32, stream: f64) callconv(.c) u32 {
+    const parked: *memory.Block = @ptrCast(@alignCast(handle(block).?));
+    return @intFromBool(memory.unpark(parked, device, @intFromFloat(nbytes), address(stream)));
 }
 
 /// Called by the collector, from any thread.
