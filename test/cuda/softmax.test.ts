@@ -108,12 +108,25 @@ describe.if(available)("values", () => {
       [1, Infinity, 2, 3, 0, 1, 2, 4],
       [1, NaN, 2, 3, 0, 1, 2, 4],
       [1e4, 1e4, -1e4, 3, 0, 1, 2, 4],
+      [3e38, 3e38, -3e38, 3, 0, 1, 2, 4],
     ];
-    for (const dtype of [z.float32, z.float64]) {
+    for (const dtype of EPSILON.keys()) {
       const x = z.tensor(rows, { dtype });
       for (const t of [x, z.cat([x, x, x.slice(1, 0, 3)], 1)]) {
         expect(differences(t, 1)).toEqual([]);
         expect(differences(t.t().contiguous(), 0)).toEqual([]);
+      }
+    }
+  });
+
+  test("of 16 bits are those of the CPU, or the next ones in few places", () => {
+    for (const dtype of [z.float16, z.bfloat16]) {
+      for (const f of Object.values(MODES)) {
+        const x = numbers([30, 1000], dtype);
+        const [there, here] = [f(x.to("cuda"), 1).cpu(), f(x, 1)].map((t) => t.view("int16").to("int32"));
+        const apart = z.sub(there as z.Tensor, here as z.Tensor).abs();
+        expect(apart.max().item<number>()).toBeLessThanOrEqual(1);
+        expect(apart.sum().item<number>()).toBeLessThan(60);
       }
     }
   });

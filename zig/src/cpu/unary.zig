@@ -30,6 +30,8 @@ fn Inexact(comptime name: []const u8) type {
         pub const computes = pw.inexact;
         pub const heavy = !std.mem.eql(u8, name, "sqrt");
         pub const is_short_on_gpu = std.mem.eql(u8, name, "exp");
+        /// What GPUs compute where a bfloat16 becomes one: to the same bits, in fewer steps.
+        pub const of_bfloat16 = if (is_short_on_gpu) vm.exp_short else {};
         pub inline fn apply(comptime c: Compute, _: Params, x: anytype) @TypeOf(x) {
             return if (comptime cx(c)) @field(cm, name)(x) else @field(vm, name)(x);
         }

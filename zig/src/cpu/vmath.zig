@@ -15,6 +15,7 @@ const c = base.c;
 pub const has_fma = base.has_fma;
 pub const fma = base.fma;
 pub const exp = exponential.exp;
+pub const exp_short = exponential.exp_short;
 pub const exp2 = exponential.exp2;
 pub const expm1 = exponential.expm1;
 pub const tanh = exponential.tanh;
@@ -95,6 +96,7 @@ pub inline fn minimum(x: anytype, y: @TypeOf(x)) @TypeOf(x) {
 test {
     _ = arc;
     _ = error_function;
+    _ = exponential;
     _ = gamma;
 }
 

@@ -111,6 +111,7 @@ fn Kernels(comptime Body: type, comptime c: Compute) type {
         /// row may end anywhere, of several each has whole groups of lanes.
         fn dense(a: *const Args) callconv(.kernel) void {
             @setEvalBranchQuota(1_000_000);
+            if (comptime has_short_form(Body, c)) if (are_bfloat16(a)) return short(a);
             const step = thread.threads() * lanes;
             var i = thread.block() * step * a.groups + thread.index() * lanes;
             if (i >= a.count) return;
@@ -142,6 +143,24 @@ fn Kernels(comptime Body: type, comptime c: Compute) type {
                 if (left == 0 or i >= a.count) return;
                 if (looks_ahead) now = next;
             }
+        }
+
+        const bf16 = @intFromEnum(abi.DType.bfloat16);
+
+        /// One row of bfloat16, of which a thread has two groups, read as one.
+        inline fn are_bfloat16(a: *const Args) bool {
+            const to, const from = .{ &a.operands[0], &a.operands[1] };
+            const same = to.dtype == bf16 and from.dtype == bf16 and from.place == .memory;
+            return same and a.rank == 1 and a.groups == 2 and (to.data | from.data) % 16 == 0;
+        }
+
+        inline fn short(a: *const Args) void {
+            const V = element.Several(c, 2 * lanes);
+            const i = (thread.block() * thread.threads() + thread.index()) * 2 * lanes;
+            if (i >= a.count) return;
+            var x = V.load(a.operands[1].data, bf16, i);
+            inline for (&x) |*v| v.* = Body.of_bfloat16(v.*);
+            V.store(a.operands[0].data, bf16, i, x, a.count - i);
         }
 
         inline fn group_at(a: *const Args, i: u32) Group {
@@ -215,6 +234,11 @@ fn shortest(comptime c: Compute) usize {
     var size: usize = 16;
     for (element.dense_dtypes(c)) |d| size = @min(size, @sizeOf(dt.Stored(d)));
     return size;
+}
+
+/// Whether GPUs compute bfloat16 in fewer steps.
+fn has_short_form(comptime Body: type, comptime c: Compute) bool {
+    return c == .f32 and @hasDecl(Body, "of_bfloat16") and @TypeOf(Body.of_bfloat16) != void;
 }
 
 /// Bodies with more than a few instructions.

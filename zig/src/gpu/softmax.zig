@@ -160,43 +160,45 @@ fn Kernels(comptime mode: Mode, comptime c: Compute) type {
         /// Short lines without gaps, aligned to 16 bytes: each is read once.
         fn held(a: *const Args) callconv(.kernel) void {
             @setEvalBranchQuota(1_000_000);
+            inline for (comptime element.dense_dtypes(c)) |d| if (a.dtype == @intFromEnum(d)) held_in(d, a);
+        }
+
+        inline fn held_in(comptime d: DType, a: *const Args) void {
             const place: Place = .of(a);
             const size: u32 = if (place.active) @truncate(a.size) else 0;
             const first = place.number * lanes;
+            // Of the line, from this thread's first element on.
+            const left = size -| first;
+            const base = place.base + @as(u64, first) * @sizeOf(dt.Stored(d));
             const stride = @as(u32, lanes) << @truncate(a.group);
             var raw: [operands - 1][chunks]V.Raw = undefined;
             var x: [operands - 1][chunks][lanes]F = undefined;
-            inline for (comptime element.dense_dtypes(c)) |d| {
-                if (a.dtype == @intFromEnum(d)) {
-                    inline for (&raw, 1..) |*of, k| inline for (of, 0..) |*chunk, i| {
-                        const at = first + @as(u32, i) * stride;
-                        if (at < size) chunk.* = V.fetch(a.data[k] + place.base, @intFromEnum(d), at);
-                    };
-                    inline for (&x, raw) |*to, from| inline for (to, from) |*chunk, r| {
-                        chunk.* = V.unpacked(@intFromEnum(d), r);
-                    };
-                }
-            }
-            // The last chunk of the line may have less, and others nothing.
-            inline for (&x) |*of| inline for (of, 0..) |*chunk, i| {
-                const at = first + @as(u32, i) * stride;
-                if (at + lanes > size) inline for (chunk, 0..) |*v, lane| {
-                    if (at + lane >= size) v.* = nothing;
-                };
+            inline for (&raw, 1..) |*of, k| inline for (of, 0..) |*chunk, i| {
+                const at = @as(u32, i) * stride;
+                if (at < left) chunk.* = V.fetch(a.data[k] + base, @intFromEnum(d), at);
             };
-            // Chunks that no thread of the line has cost nothing.
-            const used = (size + stride - 1) >> @truncate(a.group + comptime std.math.log2(lanes));
-            const s = sum_of(a, &x, place.number, used);
+            inline for (&x, raw) |*to, from| inline for (to, from) |*chunk, r| {
+                chunk.* = V.unpacked(@intFromEnum(d), r);
+            };
+            // Of the last chunk that some thread of the line has not all have everything, and others cost nothing.
+            const log_stride: u5 = @truncate(a.group + comptime std.math.log2(lanes));
+            const full = size >> log_stride;
+            const used = (size + stride - 1) >> log_stride;
+            if (full < chunks) inline for (&x) |*of| inline for (of, 0..) |*chunk, i| if (i >= full) {
+                const at = @as(u32, i) * stride;
+                inline for (chunk, 0..) |*v, lane| {
+                    if (at + lane >= left) v.* = nothing;
+                }
+            };
+            const s = sum_of(d, a, &x, place.number, used);
             const scale = scale_of(s);
             inline for (&x[0], 0..) |*chunk, i| if (i < used) inline for (chunk, 0..) |*v, lane| {
                 const seen: [operands - 1]F = if (backward) .{ v.*, x[operands - 2][i][lane] } else .{v.*};
                 v.* = if (mode == .softmax) v.* * scale else result(seen, s, scale);
             };
-            inline for (comptime element.dense_dtypes(c)) |d| {
-                if (a.dtype == @intFromEnum(d)) inline for (x[0], 0..) |chunk, i| {
-                    const at = first + @as(u32, i) * stride;
-                    if (at < size) V.store(a.data[0] + place.base, @intFromEnum(d), at, chunk, size - at);
-                };
+            inline for (x[0], 0..) |chunk, i| {
+                const at = @as(u32, i) * stride;
+                V.store(a.data[0] + base, @intFromEnum(d), at, chunk, left -| at);
             }
         }
 
@@ -204,7 +206,13 @@ fn Kernels(comptime mode: Mode, comptime c: Compute) type {
         const nothing: F = if (backward) 0 else -std.math.inf(F);
 
         /// The state of a line in registers, where softmax leaves the powers.
-        inline fn sum_of(a: *const Args, x: *[operands - 1][chunks][lanes]F, number: u32, used: u32) State {
+        inline fn sum_of(
+            comptime d: DType,
+            a: *const Args,
+            x: *[operands - 1][chunks][lanes]F,
+            number: u32,
+            used: u32,
+        ) State {
             var s: State = .{};
             if (backward) {
                 inline for (x[0], x[operands - 2]) |g, y| inline for (g, y) |v, w| {
@@ -212,18 +220,25 @@ fn Kernels(comptime mode: Mode, comptime c: Compute) type {
                 };
                 return joined(a, s, number, State.join);
             }
+            // Of what is no number the sum tells.
             inline for (x[0]) |chunk| inline for (chunk) |v| {
-                s.max = larger(s.max, v);
+                s.max = @max(s.max, v);
             };
             s = joined(a, s, number, join_max);
             var sum: F = 0;
             inline for (&x[0], 0..) |*chunk, i| if (i < used) inline for (chunk) |*v| {
-                const e = vmath.exp(v.* - s.max);
+                const e = power(d, v.* - s.max);
                 sum += e;
                 if (mode == .softmax) v.* = e;
             };
             s.sum = sum;
             return joined(a, s, number, join_sum);
+        }
+
+        /// e^x; results of 16 bits lose nothing by a rough one.
+        inline fn power(comptime d: DType, x: F) F {
+            if (@sizeOf(dt.Stored(d)) > 2) return vmath.exp(x);
+            return thread.rough_exp2(x * std.math.log2e);
         }
 
         inline fn join_max(a: State, b: State) State {
