@@ -96,7 +96,6 @@ pub inline fn minimum(x: anytype, y: @TypeOf(x)) @TypeOf(x) {
 test {
     _ = arc;
     _ = error_function;
-    _ = exponential;
     _ = gamma;
 }
 
