@@ -42,7 +42,7 @@ const README = `zensor on a GPU
 
   ./run                       everything, in at most eight minutes; results/GPU.md and gpu.json grow as it goes
   ./run --budget 120          in at most two minutes
-  ./run products small        some parts: conformance documents memory bandwidth products transfers small
+  ./run products small        some parts: small conformance documents memory bandwidth products transfers
 
 Needs Linux on x86-64 with glibc and NVIDIA's driver. A python3 with torch, or the one that ZENSOR_ORACLE_PYTHON names,
 is measured beside it, and cuBLAS where it is found.

@@ -17,6 +17,7 @@ import { Peers } from "./peers.ts";
 import { products } from "./products.ts";
 import { type Kind, type PartState, Results } from "./results.ts";
 import { small } from "./small.ts";
+import { tests } from "./tests.ts";
 import { clockName } from "./timing.ts";
 import { transfers } from "./transfers.ts";
 
@@ -32,6 +33,7 @@ const PARTS: readonly (readonly [name: string, share: number, part: Part])[] = [
   ["bandwidth", 0.5, bandwidth],
   ["products", 0.7, products],
   ["transfers", 1, transfers],
+  ["tests", 1, tests],
 ];
 
 // Its own kernels are what is measured.

@@ -1,9 +1,8 @@
 // What the native side writes is still read once the functions around it are compiled: a small array that is a
 // constant of compiled code would be moved away from the address that the native side has.
 import { expect, test } from "bun:test";
-import { buildStandin } from "../../scripts/standin.ts";
 import { evaluate } from "../ffi/child.ts";
-import { available } from "./standin-driver.ts";
+import { available, driverLibrary } from "./standin-driver.ts";
 
 test.if(available)(
   "statistics and addresses are right after very many calls",
@@ -18,7 +17,7 @@ test.if(available)(
       t.dispose();
     }
     console.log(JSON.stringify(wrong.slice(0, 3)))`;
-    expect(evaluate(code, { ZENSOR_LIBCUDA: buildStandin() })).toEqual([]);
+    expect(evaluate(code, { ZENSOR_LIBCUDA: driverLibrary() })).toEqual([]);
   },
   60_000,
 );

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildStandin } from "../../scripts/standin.ts";
 import { evaluate } from "../ffi/child.ts";
-import { available } from "./standin-driver.ts";
+import { emulated } from "./standin-driver.ts";
 
-const driver = available ? buildStandin() : "";
+const driver = emulated ? buildStandin() : "";
 
 const HEAD = `
   const { dlopen, FFIType, ptr } = await import("bun:ffi");
@@ -42,7 +42,7 @@ function value(body: string): unknown {
 
 const at = (device: string, level = device, locked = true) => [level, level, device, 1, true, locked, true, "x"];
 
-describe.if(available)("a consolidated TensorDict", () => {
+describe.if(emulated)("a consolidated TensorDict", () => {
   test("is made where the collection is, or where it is asked for", () => {
     const body = `
       const onto = td("cuda:1");

@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { buildStandin } from "../../scripts/standin.ts";
 import { findZig, root, toolEnv } from "../../scripts/toolchain.mjs";
 import { evaluate, scratch } from "../ffi/child.ts";
-import { available } from "./standin-driver.ts";
+import { emulated } from "./standin-driver.ts";
 
 const library = join(scratch, "libfakecublas.so");
 const env: Record<string, string> = { ZENSOR_LIBCUBLAS: library };
 
 beforeAll(() => {
-  if (!available) return;
+  if (!emulated) return;
   env.ZENSOR_LIBCUDA = buildStandin();
   const flags = ["build-lib", "-dynamic", "-lc", "-ODebug", "-fstrip", "--name", "fakecublas", `-femit-bin=${library}`];
   const words = [...flags, join(root, "test", "cuda", "cublas", "fake.zig")];
@@ -62,7 +62,7 @@ const PRODUCTS = `
   };`;
 const EACH = 6 * (9 + 5);
 
-describe.if(available)("NVIDIA's library of matrix products", () => {
+describe.if(emulated)("NVIDIA's library of matrix products", () => {
   test("makes products of floats and complex numbers in every layout that it knows", () => {
     const code = `${PRODUCTS}
       const right = run();

@@ -1,12 +1,11 @@
 // Draws whose bits are PyTorch's on CUDA: distributions in its sequence of operations, dropout in its order of words.
 import { beforeEach, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { buildStandin } from "../../scripts/standin.ts";
 import * as z from "../../src/index.ts";
-import { available } from "./standin-driver.ts";
+import { available, driverLibrary } from "./standin-driver.ts";
 
 // The driver is opened at the first use, once in a process.
-if (available) process.env.ZENSOR_LIBCUDA = buildStandin();
+if (available) process.env.ZENSOR_LIBCUDA = driverLibrary();
 
 const cuda = { device: "cuda" } as const;
 const REAL = ["float32", "float64", "float16", "bfloat16"] as const;

@@ -3,9 +3,9 @@
 import { describe, expect, test } from "bun:test";
 import { buildStandin } from "../../scripts/standin.ts";
 import { evaluate } from "../ffi/child.ts";
-import { available } from "./standin-driver.ts";
+import { emulated } from "./standin-driver.ts";
 
-const driver = available ? buildStandin() : "";
+const driver = emulated ? buildStandin() : "";
 
 interface Caught {
   name?: string;
@@ -22,7 +22,7 @@ function tried(expression: string, faults: string, more: Record<string, string> 
 
 const SUM = 'z.ones(5, { device: "cuda" }).add(z.ones(5, { device: "cuda" })).tolist()';
 
-describe.skipIf(!available)("a device that fails", () => {
+describe.skipIf(!emulated)("a device that fails", () => {
   test("and one that does not", () => {
     expect(tried(SUM, "").value).toEqual([2, 2, 2, 2, 2]);
   });
@@ -89,7 +89,7 @@ const FAULTS: readonly (readonly [string, RegExp])[] = [
   ["refuse_module=218", /^the driver refused the kernel/],
 ];
 
-describe.skipIf(!available)("whatever is asked of a device that fails", () => {
+describe.skipIf(!emulated)("whatever is asked of a device that fails", () => {
   test.each(FAULTS)("%s: one clear error, and the program lives", (faults, words) => {
     const uses = Object.values(USES).map((use) => `() => ${use}`);
     const code = `

@@ -3,15 +3,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { loadModel } from "../../codegen/model/load.ts";
-import { buildStandin } from "../../scripts/standin.ts";
 import { backends } from "../../src/dispatch/backend.ts";
 import * as z from "../../src/index.ts";
 import { toDevice } from "../../src/tensor/device.ts";
 import { OnDevice } from "../conformance/on-device.ts";
-import { available } from "./standin-driver.ts";
+import { available, driverLibrary } from "./standin-driver.ts";
 
 // The driver is opened at the first use, once in a process.
-if (available) process.env.ZENSOR_LIBCUDA = buildStandin();
+if (available) process.env.ZENSOR_LIBCUDA = driverLibrary();
 
 /** Kernels that were launched, and those that the device does not have. */
 const launched = new Set<string>();

@@ -4,9 +4,10 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { bandwidthOf, type Facts, peakOf } from "../../scripts/gpu/peak.ts";
 import type { Record as Results } from "../../scripts/gpu/results.ts";
+import { readOutcome } from "../../scripts/gpu/tests.ts";
 import { buildStandin } from "../../scripts/standin.ts";
 import { root, runProgram, scratch } from "../ffi/child.ts";
-import { available } from "./standin-driver.ts";
+import { emulated } from "./standin-driver.ts";
 
 const out = join(scratch, "gpu-run");
 
@@ -17,7 +18,7 @@ function run(args: string[], env: Record<string, string>): { exitCode: number; s
 const read = (): Results => JSON.parse(readFileSync(join(out, "gpu.json"), "utf8")) as Results;
 const table = (): string => readFileSync(join(out, "GPU.md"), "utf8");
 
-describe.if(available)("a run on the stand-in", () => {
+describe.if(emulated)("a run on the stand-in", () => {
   let finished: ReturnType<typeof run>;
 
   beforeAll(() => {
@@ -29,7 +30,7 @@ describe.if(available)("a run on the stand-in", () => {
     expect([finished.exitCode, finished.stdout]).toEqual([0, expect.stringContaining("emulated: ")]);
     const states = Object.entries(read().parts).map(([name, { state }]) => `${name} ${state}`);
     expect(states.filter((line) => !/ (done|left out)$/.test(line))).toEqual([]);
-    expect(states).toHaveLength(7);
+    expect(states).toHaveLength(8);
   });
 
   test("is labelled emulated", () => {
@@ -99,7 +100,7 @@ describe("what is there already", () => {
     expect(readFileSync(join(out, "gpu.json"), "utf8")).toBe(real);
   });
 
-  test.if(available)("a run of one part leaves the others out, and one without time says so", () => {
+  test.if(emulated)("a run of one part leaves the others out, and one without time says so", () => {
     rmSync(out, { recursive: true, force: true });
     const standin = { ZENSOR_LIBCUDA: buildStandin() };
     expect(run(["transfers", "bandwidth", "--budget", "0.001"], standin).exitCode).toBe(0);
@@ -109,4 +110,10 @@ describe("what is there already", () => {
     expect(run(["nonsense"], standin).exitCode).toBe(2);
     expect(existsSync(join(out, "GPU.md"))).toBe(true);
   });
+});
+
+test("what bun says of tests is read", () => {
+  const text =
+    "(pass) one [2.00ms]\n(fail) many > of them [1.50ms]\n(skip) late\n\n 12 pass\n 1 skip\n 1 fail\nRan 14 tests";
+  expect(readOutcome(text)).toEqual({ passed: 12, failed: 1, skipped: 1, failures: ["many > of them"] });
 });

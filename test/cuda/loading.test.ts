@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { buildStandin } from "../../scripts/standin.ts";
 import { native } from "../../src/ffi/library.ts";
 import * as z from "../../src/index.ts";
 import { readToGpu } from "../../src/io/disk/gpu-reads.ts";
@@ -12,10 +11,10 @@ import { placeAll } from "../../src/io/disk/placing.ts";
 import { TensorFile } from "../../src/io/disk/tensor-file.ts";
 import { toDevice } from "../../src/tensor/device.ts";
 import { LOADERS, writeSamples } from "../io/loaders.ts";
-import { available, control, counter } from "./standin-driver.ts";
+import { available, control, counter, driverLibrary, emulated } from "./standin-driver.ts";
 
 // The driver is opened at the first use, once in a process.
-if (available) process.env.ZENSOR_LIBCUDA = buildStandin();
+if (available) process.env.ZENSOR_LIBCUDA = driverLibrary();
 
 const folder = mkdtempSync(join(tmpdir(), "zensor-loading-"));
 beforeAll(() => writeSamples(folder));
@@ -53,28 +52,32 @@ function unaligned(path: string, data: Buffer, entries: Record<string, [string, 
 const held = () => [z.cuda.memoryAllocated(), native.zs_cuda_host_live_bytes()];
 
 describe.if(available)("what is read into pinned memory", () => {
-  test("in more pieces than there are blocks, by streams that run late", () => {
-    const count = 25 * 2 ** 20;
-    const tensors = { small: z.arange(1000), large: z.arange(count, { dtype: "float32" }), last: z.ones(3) };
-    z.saveSafetensors(tensors, at("large.safetensors"));
-    z.cuda.emptyCache();
-    const [blocks, copies] = [counter("host_allocations"), counter("copies")];
-    control("later", 1);
-    try {
-      const there = z.loadSafetensors(at("large.safetensors"), { device: "cuda" });
-      expect(counter("copies") - copies).toBe(6);
-      for (const [name, t] of Object.entries(tensors)) {
-        expect(z.equal((there[name] as z.Tensor).cpu(), t)).toBe(true);
+  test.if(emulated)(
+    "in more pieces than there are blocks, by streams that run late",
+    () => {
+      const count = 25 * 2 ** 20;
+      const tensors = { small: z.arange(1000), large: z.arange(count, { dtype: "float32" }), last: z.ones(3) };
+      z.saveSafetensors(tensors, at("large.safetensors"));
+      z.cuda.emptyCache();
+      const [blocks, copies] = [counter("host_allocations"), counter("copies")];
+      control("later", 1);
+      try {
+        const there = z.loadSafetensors(at("large.safetensors"), { device: "cuda" });
+        expect(counter("copies") - copies).toBe(6);
+        for (const [name, t] of Object.entries(tensors)) {
+          expect(z.equal((there[name] as z.Tensor).cpu(), t)).toBe(true);
+        }
+        const sent = counter("host_allocations") - blocks;
+        for (const t of Object.values(there)) t.dispose();
+        // The way back needs no more than the way there.
+        expect(sent).toBeLessThanOrEqual(3);
+      } finally {
+        z.cuda.synchronize();
+        control("later", 0);
       }
-      const sent = counter("host_allocations") - blocks;
-      for (const t of Object.values(there)) t.dispose();
-      // The way back needs no more than the way there.
-      expect(sent).toBeLessThanOrEqual(3);
-    } finally {
-      z.cuda.synchronize();
-      control("later", 0);
-    }
-  }, 20_000);
+    },
+    20_000,
+  );
 
   test("from any byte, in any order of bytes and dimensions", () => {
     const data = Buffer.alloc(29);
@@ -170,7 +173,7 @@ describe.if(available)("loads that fail", () => {
     expect(held()).toEqual(before);
   });
 
-  test("for want of memory on the device", () => {
+  test.if(emulated)("for want of memory on the device", () => {
     save();
     // Whoever finds no memory collects first.
     Bun.gc(true);
@@ -196,7 +199,7 @@ describe.if(available)("loads that fail", () => {
     expect(held()).toEqual(before);
   });
 
-  test("for a device that is lost", () => {
+  test.if(emulated)("for a device that is lost", () => {
     save();
     for (const t of Object.values(load())) t.dispose();
     const before = held();

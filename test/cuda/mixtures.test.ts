@@ -1,11 +1,10 @@
 // Operands on several devices, in every operator: computed or refused, never read on the wrong side.
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { buildStandin } from "../../scripts/standin.ts";
 import { evaluate, runProgram } from "../ffi/child.ts";
-import { available } from "./standin-driver.ts";
+import { available, driverLibrary } from "./standin-driver.ts";
 
-const driver = available ? buildStandin() : "";
+const driver = available ? driverLibrary() : "";
 const program = join(import.meta.dir, "mixtures-program.ts");
 
 test.if(available)(

@@ -1,11 +1,10 @@
 // Small blocks on a device that were given back by hand serve the next who asks for one like them, and count as free
 // until then. Emulated by the stand-in driver.
 import { describe, expect, test } from "bun:test";
-import { buildStandin } from "../../scripts/standin.ts";
 import { evaluate } from "../ffi/child.ts";
-import { available } from "./standin-driver.ts";
+import { available, driverLibrary } from "./standin-driver.ts";
 
-const env: Record<string, string> = available ? { ZENSOR_LIBCUDA: buildStandin() } : {};
+const env: Record<string, string> = available ? { ZENSOR_LIBCUDA: driverLibrary() } : {};
 
 const begin = `
   const on = (n, dtype = "float32") => z.empty(n, { dtype, device: "cuda" });

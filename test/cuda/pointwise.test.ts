@@ -1,12 +1,11 @@
 // Every pointwise operator on the shipped kernels, run by the stand-in, beside the CPU: the same bits. Emulated.
 import { beforeAll, describe, expect, test } from "bun:test";
 import { loadModel } from "../../codegen/model/load.ts";
-import { buildStandin } from "../../scripts/standin.ts";
 import * as z from "../../src/index.ts";
-import { available } from "./standin-driver.ts";
+import { available, driverLibrary } from "./standin-driver.ts";
 
 // The driver is opened at the first use, once in a process.
-if (available) process.env.ZENSOR_LIBCUDA = buildStandin();
+if (available) process.env.ZENSOR_LIBCUDA = driverLibrary();
 
 type Call = (x: z.Tensor, y: z.Tensor, w: z.Tensor) => z.Tensor;
 type Functions = Record<string, (...args: unknown[]) => z.Tensor>;

@@ -1,11 +1,10 @@
 // Products of doubles by matrix units, which GPUs have from capability 8.0 on, emulated by the stand-in driver. Factors
 // are whole numbers of many digits: sums are exact in any order.
 import { describe, expect, test } from "bun:test";
-import { buildStandin } from "../../scripts/standin.ts";
 import { evaluate } from "../ffi/child.ts";
-import { available } from "./standin-driver.ts";
+import { available, driverLibrary, emulated } from "./standin-driver.ts";
 
-const library: Record<string, string> = available ? { ZENSOR_LIBCUDA: buildStandin() } : {};
+const library: Record<string, string> = available ? { ZENSOR_LIBCUDA: driverLibrary() } : {};
 
 /** Exact in doubles, far from it in float32. */
 const begin = `
@@ -74,7 +73,7 @@ const kernel = (settings: string, size: number) => {
   return run(settings, `${driver} const size = ${size}; ${body}`);
 };
 
-test.if(available)(
+test.if(emulated)(
   "kernels for doubles are chosen by device, driver and size",
   () => {
     expect(kernel("capability=75,version=12080", 1000)).toEqual(["matmul_gemm_f64_large"]);

@@ -2,12 +2,11 @@
 // emulated by the stand-in driver. Factors are small whole numbers: sums are exact in any order, and results rounded
 // once.
 import { describe, expect, test } from "bun:test";
-import { buildStandin } from "../../scripts/standin.ts";
 import { evaluate } from "../ffi/child.ts";
-import { available } from "./standin-driver.ts";
+import { available, driverLibrary, emulated } from "./standin-driver.ts";
 
 const hopper: Record<string, string> = available
-  ? { ZENSOR_LIBCUDA: buildStandin(), ZENSOR_STANDIN: "capability=90,version=12000,race_faults=1" }
+  ? { ZENSOR_LIBCUDA: driverLibrary(), ZENSOR_STANDIN: "capability=90,version=12000,race_faults=1" }
   : {};
 
 /** Small whole numbers, and the two products, of which one is made on the device. */
@@ -111,35 +110,43 @@ describe.if(available)("products by groups of warps", () => {
     return (made as string[])[0];
   };
 
-  test("are chosen by device, driver and dtype", () => {
-    expect(kernel("capability=90,version=12000", "bfloat16")).toBe("tensor_group_bfloat16_128x256_io");
-    expect(kernel("capability=90,version=12000", "float16", true)).toBe("tensor_group_float16_128x256_oi");
-    expect(kernel("capability=90,version=12000", "float32")).toBe("tensor_group_tf32_128x256_io");
-    for (const settings of [
-      "capability=89,version=12080",
-      "capability=100,version=12080",
-      "capability=90,version=11080",
-    ]) {
-      expect(kernel(settings, "bfloat16")).toBe("tensor_core_bfloat16_large");
-      expect(kernel(settings, "float32")).toBe("tensor_core_tf32_large");
-    }
-  }, 60_000);
+  test.if(emulated)(
+    "are chosen by device, driver and dtype",
+    () => {
+      expect(kernel("capability=90,version=12000", "bfloat16")).toBe("tensor_group_bfloat16_128x256_io");
+      expect(kernel("capability=90,version=12000", "float16", true)).toBe("tensor_group_float16_128x256_oi");
+      expect(kernel("capability=90,version=12000", "float32")).toBe("tensor_group_tf32_128x256_io");
+      for (const settings of [
+        "capability=89,version=12080",
+        "capability=100,version=12080",
+        "capability=90,version=11080",
+      ]) {
+        expect(kernel(settings, "bfloat16")).toBe("tensor_core_bfloat16_large");
+        expect(kernel(settings, "float32")).toBe("tensor_core_tf32_large");
+      }
+    },
+    60_000,
+  );
 
-  test("have tiles of the size that is done first", () => {
-    // Of 34 processors.
-    const of = (...shape: number[]) => kernel("capability=90,version=12000", "bfloat16", false, shape);
-    expect(of(1024, 64, 1024)).toBe("tensor_group_bfloat16_128x256_io");
-    expect(of(512, 64, 1024)).toBe("tensor_group_bfloat16_128x256_io");
-    expect(of(512, 64, 512)).toBe("tensor_group_bfloat16_128x128_io");
-    expect(of(256, 64, 256)).toBe("tensor_group_bfloat16_128x64_io");
-    // Few results are worth it where their sums are long.
-    expect(of(128, 64, 128)).toBe("tensor_core_bfloat16_small");
-    expect(of(128, 4096, 128)).toBe("tensor_group_bfloat16_128x64_io");
-    // Pieces of 16 bytes, and of tf32 whole ones.
-    expect(of(512, 64, 510)).toBe("tensor_core_bfloat16_small");
-    const tf32 = (...shape: number[]) => kernel("capability=90,version=12000", "float32", true, shape);
-    expect(tf32(1024, 64, 1024)).toBe("tensor_group_tf32_128x256_oi");
-    expect(tf32(512, 64, 512)).toBe("tensor_group_tf32_128x128_oi");
-    expect(tf32(510, 64, 512)).toBe("tensor_core_tf32_small");
-  }, 60_000);
+  test.if(emulated)(
+    "have tiles of the size that is done first",
+    () => {
+      // Of 34 processors.
+      const of = (...shape: number[]) => kernel("capability=90,version=12000", "bfloat16", false, shape);
+      expect(of(1024, 64, 1024)).toBe("tensor_group_bfloat16_128x256_io");
+      expect(of(512, 64, 1024)).toBe("tensor_group_bfloat16_128x256_io");
+      expect(of(512, 64, 512)).toBe("tensor_group_bfloat16_128x128_io");
+      expect(of(256, 64, 256)).toBe("tensor_group_bfloat16_128x64_io");
+      // Few results are worth it where their sums are long.
+      expect(of(128, 64, 128)).toBe("tensor_core_bfloat16_small");
+      expect(of(128, 4096, 128)).toBe("tensor_group_bfloat16_128x64_io");
+      // Pieces of 16 bytes, and of tf32 whole ones.
+      expect(of(512, 64, 510)).toBe("tensor_core_bfloat16_small");
+      const tf32 = (...shape: number[]) => kernel("capability=90,version=12000", "float32", true, shape);
+      expect(tf32(1024, 64, 1024)).toBe("tensor_group_tf32_128x256_oi");
+      expect(tf32(512, 64, 512)).toBe("tensor_group_tf32_128x128_oi");
+      expect(tf32(510, 64, 512)).toBe("tensor_core_tf32_small");
+    },
+    60_000,
+  );
 });

@@ -1,11 +1,10 @@
 // Random numbers of a device, emulated by the stand-in driver: torch's streams on CUDA.
 import { beforeEach, describe, expect, test } from "bun:test";
-import { buildStandin } from "../../scripts/standin.ts";
 import * as z from "../../src/index.ts";
-import { available } from "./standin-driver.ts";
+import { available, driverLibrary } from "./standin-driver.ts";
 
 // The driver is opened at the first use, once in a process.
-if (available) process.env.ZENSOR_LIBCUDA = buildStandin();
+if (available) process.env.ZENSOR_LIBCUDA = driverLibrary();
 
 const cuda = { device: "cuda" } as const;
 const values = (t: z.Tensor): number[] => t.cpu().to("float64").flatten().tolist() as number[];

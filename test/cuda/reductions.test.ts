@@ -1,13 +1,12 @@
 // Reductions on a CUDA device, emulated by the stand-in driver, beside those of the CPU: around every size where
 // threads, blocks or parts begin to be used differently, in all layouts and dtypes.
 import { describe, expect, test } from "bun:test";
-import { buildStandin } from "../../scripts/standin.ts";
 import * as z from "../../src/index.ts";
 import { expectNoRaces } from "./both.ts";
-import { available } from "./standin-driver.ts";
+import { available, driverLibrary } from "./standin-driver.ts";
 
 // The driver is opened at the first use, once in a process.
-if (available) process.env.ZENSOR_LIBCUDA = buildStandin();
+if (available) process.env.ZENSOR_LIBCUDA = driverLibrary();
 
 type Values = z.Tensor | readonly z.Tensor[] | boolean;
 type Tensors = readonly z.Tensor[];

@@ -1,15 +1,14 @@
 // Pointwise operators on operands whose rows lie without gaps: broadcast rows and columns, parts of wider matrices.
 // Several elements at once are read there; results have the CPU's bits. Emulated.
 import { beforeAll, describe, expect, test } from "bun:test";
-import { buildStandin } from "../../scripts/standin.ts";
 import * as z from "../../src/index.ts";
 import { evaluate } from "../ffi/child.ts";
-import { available, counter, start } from "./standin-driver.ts";
+import { available, counter, driverLibrary, emulated, start } from "./standin-driver.ts";
 
-if (available) process.env.ZENSOR_LIBCUDA = buildStandin();
+if (available) process.env.ZENSOR_LIBCUDA = driverLibrary();
 
 beforeAll(() => {
-  if (available) start();
+  if (emulated) start();
 });
 
 const generator = new z.Generator().manualSeed(3);
@@ -77,7 +76,7 @@ describe.if(available)("rows without gaps", () => {
     }
   });
 
-  test("cost less than elements one by one", () => {
+  test.if(emulated)("cost less than elements one by one", () => {
     const x = z.randn(64, 400, { device: "cuda" });
     const each = (call: () => z.Tensor): number => {
       const before = counter("thread_instructions");
@@ -147,7 +146,7 @@ describe.if(available)("copies whose sides are near along two dimensions", () =>
     }
   });
 
-  test("take fewer steps of a warp than elements one by one", () => {
+  test.if(emulated)("take fewer steps of a warp than elements one by one", () => {
     const cost = (t: z.Tensor): number => {
       t.contiguous();
       z.cuda.synchronize();

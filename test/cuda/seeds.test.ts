@@ -1,15 +1,14 @@
 // The seeds' rows with a device as the default one: they print what they print on the CPU, but for the device.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { buildStandin } from "../../scripts/standin.ts";
 import { setDefaultDevice } from "../../src/index.ts";
 import { captured, isWithoutEngine, openScope } from "../seeds/row.ts";
 import { seed001 } from "../seeds/seed-001.ts";
 import { seed002 } from "../seeds/seed-002.ts";
 import { seed003 } from "../seeds/seed-003.ts";
-import { available } from "./standin-driver.ts";
+import { available, driverLibrary } from "./standin-driver.ts";
 
 // The driver is opened at the first use, once in a process.
-if (available) process.env.ZENSOR_LIBCUDA = buildStandin();
+if (available) process.env.ZENSOR_LIBCUDA = driverLibrary();
 
 /** The same without what a device changes. */
 const plain = (text: string): string =>

@@ -1,13 +1,12 @@
 // Softmax on a CUDA device, emulated by the stand-in driver, beside that of the CPU: lines of all lengths, along any
 // dimension, in each dtype, and their gradients.
 import { describe, expect, test } from "bun:test";
-import { buildStandin } from "../../scripts/standin.ts";
 import * as z from "../../src/index.ts";
 import { expectNoRaces } from "./both.ts";
-import { available } from "./standin-driver.ts";
+import { available, driverLibrary } from "./standin-driver.ts";
 
 // The driver is opened at the first use, once in a process.
-if (available) process.env.ZENSOR_LIBCUDA = buildStandin();
+if (available) process.env.ZENSOR_LIBCUDA = driverLibrary();
 
 const EPSILON = new Map<z.DType, number>([
   [z.float64, 1e-12],

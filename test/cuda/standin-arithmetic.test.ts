@@ -1,10 +1,10 @@
 // The stand-in's interpreter against arithmetic on the host: one kernel for each instruction, edge values in pairs.
 
 import { beforeAll, describe, expect, test } from "bun:test";
-import { allocate, available, download, free, kernel, launch, load, ok, start, upload } from "./standin-driver.ts";
+import { allocate, download, emulated, free, kernel, launch, load, ok, start, upload } from "./standin-driver.ts";
 
 beforeAll(() => {
-  if (available) start();
+  if (emulated) start();
 });
 
 const REGISTER: Record<string, string> = { b16: "%h", b32: "%r", b64: "%d" };
@@ -72,7 +72,7 @@ const FLOATS = [
   ...[Infinity, -Infinity, NaN],
 ];
 
-describe.skipIf(!available)("whole numbers of 32 bits", () => {
+describe.skipIf(!emulated)("whole numbers of 32 bits", () => {
   const s = (n: bigint) => Number(BigInt.asIntN(32, n));
   const signed: [string, (a: number, b: number) => number][] = [
     ["add.s32", (a, b) => (a + b) | 0],
@@ -173,7 +173,7 @@ function field(a: number, start: number, count: number, signed: boolean): number
   return r;
 }
 
-describe.skipIf(!available)("whole numbers of 64 and 16 bits", () => {
+describe.skipIf(!emulated)("whole numbers of 64 and 16 bits", () => {
   const u = (n: bigint) => BigInt.asUintN(64, n);
   const div = (a: bigint, b: bigint) => (b === 0n ? -1n : a / b);
   const wide: [string, (a: bigint, b: bigint) => bigint][] = [
@@ -229,7 +229,7 @@ describe.skipIf(!available)("whole numbers of 64 and 16 bits", () => {
 
 const F32 = (x: number) => Math.fround(x);
 
-describe.skipIf(!available)("floats", () => {
+describe.skipIf(!emulated)("floats", () => {
   const two: [string, (a: number, b: number) => number][] = [
     ["add.rn", (a, b) => a + b],
     ["sub.rn", (a, b) => a - b],

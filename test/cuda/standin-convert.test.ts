@@ -1,10 +1,10 @@
 // The stand-in's conversions, halves, comparisons and matrix products against the host.
 
 import { beforeAll, describe, expect, test } from "bun:test";
-import { allocate, available, download, free, kernel, launch, load, ok, start, upload } from "./standin-driver.ts";
+import { allocate, download, emulated, free, kernel, launch, load, ok, start, upload } from "./standin-driver.ts";
 
 beforeAll(() => {
-  if (available) start();
+  if (emulated) start();
 });
 
 /** A kernel over elements of 4 bytes (or 8 for f64): $0 is stored, $1 and $2 are loaded. */
@@ -44,7 +44,7 @@ function even(x: number): number {
 
 const clamp = (x: number, low: number, high: number) => (Number.isNaN(x) ? 0 : Math.max(low, Math.min(high, x)));
 
-describe.skipIf(!available)("floats to whole numbers and back", () => {
+describe.skipIf(!emulated)("floats to whole numbers and back", () => {
   const roundings: [string, (x: number) => number][] = [
     ["rni", even],
     ["rzi", Math.trunc],
@@ -101,7 +101,7 @@ describe.skipIf(!available)("floats to whole numbers and back", () => {
   });
 });
 
-describe.skipIf(!available)("halves", () => {
+describe.skipIf(!emulated)("halves", () => {
   const values = [
     0,
     -0,
@@ -174,7 +174,7 @@ describe.skipIf(!available)("halves", () => {
   });
 });
 
-describe.skipIf(!available)("comparisons and choices", () => {
+describe.skipIf(!emulated)("comparisons and choices", () => {
   const nan = (a: number, b: number) => Number.isNaN(a) || Number.isNaN(b);
   const tests: [string, (a: number, b: number) => boolean][] = [
     ["eq", (a, b) => a === b],
@@ -239,7 +239,7 @@ describe.skipIf(!available)("comparisons and choices", () => {
   });
 });
 
-describe.skipIf(!available)("matrix tiles", () => {
+describe.skipIf(!emulated)("matrix tiles", () => {
   const M = 16;
   const N = 8;
 

@@ -1,4 +1,6 @@
 // The stand-in for the CUDA driver as tests use it: its entry points, and short words for what tests do with them.
+// ZENSOR_TEST_DRIVER names the library of a real driver, on whose device tests run then, without what the stand-in
+// alone has: ZENSOR_TEST_DRIVER=libcuda.so.1 bun test test/cuda
 
 import { dlopen, FFIType, ptr } from "bun:ffi";
 import { buildStandin } from "../../scripts/standin.ts";
@@ -84,16 +86,24 @@ const SYMBOLS = {
 /** CUDA is for Linux and Windows; its stand-in is for Linux alone. */
 export const available = process.platform === "linux";
 
+const real = process.env.ZENSOR_TEST_DRIVER ?? "";
+/** Whether it is the stand-in, with its settings, faults and counts. */
+export const emulated = available && real === "";
+
+/** The library of the driver that tests use. */
+export const driverLibrary = (): string => (real === "" ? buildStandin() : real);
+
 const open = () => dlopen(buildStandin(), SYMBOLS).symbols;
 
-export const cu: ReturnType<typeof open> = available ? open() : (undefined as never);
+export const cu: ReturnType<typeof open> = emulated ? open() : (undefined as never);
 
 export const text = (words: string): Buffer => Buffer.from(`${words}\0`);
 
 /** The last thing that the stand-in told. */
 export const report = (): string => String(cu.zsStandinReport());
 
-export const counter = (name: string): number => Number(cu.zsStandinCounter(ptr(text(name))));
+/** What the stand-in counts; nothing on a real device. */
+export const counter = (name: string): number => (emulated ? Number(cu.zsStandinCounter(ptr(text(name)))) : 0);
 
 export function control(name: string, value: number | bigint = 0): void {
   if (cu.zsStandinControl(ptr(text(name)), BigInt(value)) !== 0) throw new Error(`no setting ${name}`);

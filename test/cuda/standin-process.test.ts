@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { root, runProgram } from "../ffi/child.ts";
 import {
   allocate,
-  available,
   control,
   cu,
   download,
+  emulated,
   free,
   ok,
   openIpc,
@@ -21,7 +21,7 @@ import {
 } from "./standin-driver.ts";
 
 beforeAll(() => {
-  if (available) start();
+  if (emulated) start();
 });
 
 const DRIVER = JSON.stringify(join(root, "test", "cuda", "standin-driver.ts"));
@@ -35,7 +35,7 @@ function child(code: string, env: Record<string, string> = {}): string {
 
 const LOG = "const say = (x) => console.log(JSON.stringify(x));";
 
-describe.skipIf(!available)("settings from the environment", () => {
+describe.skipIf(!emulated)("settings from the environment", () => {
   test("make another device", () => {
     const code = `${LOG} s.ok(s.cu.cuInit(0)); const n = new Int32Array(4), b = new BigUint64Array(1);
       s.ok(s.cu.cuDeviceGetCount(s.ptr(n))); const count = n[0];
@@ -54,7 +54,7 @@ describe.skipIf(!available)("settings from the environment", () => {
   });
 });
 
-describe.skipIf(!available)("memory of another process", () => {
+describe.skipIf(!emulated)("memory of another process", () => {
   test("is the same memory, until it is closed", () => {
     const at = upload(Uint32Array.of(1, 2, 3, 4));
     const handle = new Uint8Array(64);
@@ -76,7 +76,7 @@ describe.skipIf(!available)("memory of another process", () => {
   });
 });
 
-describe.skipIf(!available)("two devices", () => {
+describe.skipIf(!emulated)("two devices", () => {
   test("have memory and contexts of their own", () => {
     control("devices", 2);
     const first = out((p) => cu.cuCtxGetCurrent(p as never));
@@ -103,7 +103,7 @@ describe.skipIf(!available)("two devices", () => {
   });
 });
 
-describe.skipIf(!available)("host threads", () => {
+describe.skipIf(!emulated)("host threads", () => {
   test("allocate, copy and launch at once", () => {
     const worker = `const s = await import(${DRIVER});
       s.ok(s.cu.cuCtxSetCurrent(s.out((p) => s.cu.cuDevicePrimaryCtxRetain(p, 0))));

@@ -3,10 +3,10 @@
 import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import {
   allocate,
-  available,
   control,
   counter,
   download,
+  emulated,
   fault,
   free,
   kernel,
@@ -19,11 +19,11 @@ import {
 } from "./standin-driver.ts";
 
 beforeAll(() => {
-  if (available) start();
+  if (emulated) start();
 });
 
 beforeEach(() => {
-  if (!available) return;
+  if (!emulated) return;
   control("reset");
   control("clear");
 });
@@ -48,7 +48,7 @@ function results(ptx: string, threads = 32, shared = 0): number[] {
 
 const LANES = Array.from({ length: 32 }, (_, n) => n);
 
-describe.skipIf(!available)("branches", () => {
+describe.skipIf(!emulated)("branches", () => {
   test("if and else, and both again together", () => {
     const made = results(
       body(`and.b32 %r3, %t, 1; setp.eq.u32 %p1, %r3, 0;
@@ -90,7 +90,7 @@ describe.skipIf(!available)("branches", () => {
   });
 });
 
-describe.skipIf(!available)("functions", () => {
+describe.skipIf(!emulated)("functions", () => {
   const TWICE = `.func (.param .b32 r) twice(.param .b32 x, .param .b32 times);
     .func (.param .b32 r) twice(.param .b32 x, .param .b32 times) {
       .reg .b32 %r<4>; .reg .pred %p;
@@ -114,7 +114,7 @@ describe.skipIf(!available)("functions", () => {
   });
 });
 
-describe.skipIf(!available)("what lanes do together", () => {
+describe.skipIf(!emulated)("what lanes do together", () => {
   const own = "mov.u32 %r3, %laneid; mul.lo.u32 %r3, %r3, %r3;";
   const square = (n: number) => n * n;
   test.each([
@@ -161,7 +161,7 @@ describe.skipIf(!available)("what lanes do together", () => {
   });
 });
 
-describe.skipIf(!available)("shared memory and barriers", () => {
+describe.skipIf(!emulated)("shared memory and barriers", () => {
   const SHARED = ".shared .align 4 .b8 s[1024];";
   const put = "mov.u32 %r3, s; mad.lo.u32 %r4, %t, 4, %r3; st.shared.u32 [%r4], %t;";
   const take = "sub.u32 %r5, 255, %t; mad.lo.u32 %r5, %r5, 4, %r3; ld.shared.u32 %r1, [%r5];";
@@ -245,7 +245,7 @@ describe.skipIf(!available)("shared memory and barriers", () => {
   });
 });
 
-describe.skipIf(!available)("atomics, local memory, generic addresses, copies", () => {
+describe.skipIf(!emulated)("atomics, local memory, generic addresses, copies", () => {
   test.each([
     ["add.u32", 32 * 3 + 10],
     ["max.u32", 10],

@@ -4,11 +4,11 @@ import { toArrayBuffer } from "bun:ffi";
 import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import {
   allocate,
-  available,
   control,
   counter,
   cu,
   download,
+  emulated,
   fault,
   free,
   HEAD,
@@ -26,11 +26,11 @@ import {
 } from "./standin-driver.ts";
 
 beforeAll(() => {
-  if (available) start();
+  if (emulated) start();
 });
 
 beforeEach(() => {
-  if (!available) return;
+  if (!emulated) return;
   control("reset");
   control("clear");
 });
@@ -51,7 +51,7 @@ $end:
 /** Room for results; its own buffer, as that of a small array moves when a part of it is taken. */
 const place = () => new BigUint64Array(new ArrayBuffer(32));
 
-describe.skipIf(!available)("the driver's calls", () => {
+describe.skipIf(!emulated)("the driver's calls", () => {
   test("devices answer, and others do not exist", () => {
     const n = new Int32Array(1);
     expect(cu.cuDeviceGetCount(ptr(n))).toBe(0);
@@ -182,7 +182,7 @@ describe.skipIf(!available)("the driver's calls", () => {
   });
 });
 
-describe.skipIf(!available)("modules and launches", () => {
+describe.skipIf(!emulated)("modules and launches", () => {
   test("functions and variables are found by name", () => {
     const m = load(`.global .align 4 .u32 numbers[4] = {1, 2, 0xFF, -1};
       .const .f32 half = 0f3F000000;
@@ -284,7 +284,7 @@ const poke = (line: string) => `.visible .entry k(.param .u64 p) {
   ret;
 }`;
 
-describe.skipIf(!available)("every access is checked", () => {
+describe.skipIf(!emulated)("every access is checked", () => {
   test.each([
     ["past the end", "ld.global.u32 %r1, [%d1+16];", 700, "0 bytes past the end of the allocation of 16 bytes"],
     ["across the end", "ld.global.u64 %d2, [%d1+12];", 716, "misaligned read of 8 bytes"],
@@ -336,7 +336,7 @@ describe.skipIf(!available)("every access is checked", () => {
   });
 });
 
-describe.skipIf(!available)("pinned memory of the host", () => {
+describe.skipIf(!emulated)("pinned memory of the host", () => {
   test("is reached by kernels at its own address, and checked", () => {
     const at = out((p) => cu.cuMemHostAlloc(p as never, 16n, 3));
     const words = new Uint32Array(toArrayBuffer(Number(at) as never, 0, 16));
@@ -350,7 +350,7 @@ describe.skipIf(!available)("pinned memory of the host", () => {
   });
 });
 
-describe.skipIf(!available)("faults on demand", () => {
+describe.skipIf(!emulated)("faults on demand", () => {
   test("out of memory: now, after some, beyond bytes, beyond the device", () => {
     const p = place();
     const alloc = (n: number) => cu.cuMemAlloc_v2(ptr(p), BigInt(n));

@@ -3,9 +3,9 @@
 import { describe, expect, test } from "bun:test";
 import { buildStandin } from "../../scripts/standin.ts";
 import { evaluate } from "../ffi/child.ts";
-import { available } from "./standin-driver.ts";
+import { emulated } from "./standin-driver.ts";
 
-const driver = available ? buildStandin() : "";
+const driver = emulated ? buildStandin() : "";
 
 /** What a function body returns in a program of its own, with a driver of two devices. */
 function value(body: string, settings = "later=1,devices=2"): unknown {
@@ -13,7 +13,7 @@ function value(body: string, settings = "later=1,devices=2"): unknown {
   return evaluate(code, { ZENSOR_LIBCUDA: driver, ZENSOR_STANDIN: settings });
 }
 
-describe.if(available)("streams", () => {
+describe.if(emulated)("streams", () => {
   test("the stand-in does nothing before somebody waits", () => {
     const body = `
       const p = z.zeros(4, { pinMemory: true });
@@ -129,7 +129,7 @@ describe.if(available)("streams", () => {
   });
 });
 
-describe.if(available)("memory that another stream uses", () => {
+describe.if(emulated)("memory that another stream uses", () => {
   const used = (record: string) => `
     const s = new z.cuda.Stream();
     const out = z.zeros(4, { device: "cuda" });
@@ -172,7 +172,7 @@ describe.if(available)("memory that another stream uses", () => {
   });
 });
 
-describe.if(available)("pinned memory", () => {
+describe.if(emulated)("pinned memory", () => {
   test("is what factories, tensors and copies make", () => {
     const body = `
       const made = [z.zeros(3, { pinMemory: true }), z.empty(3, { pinMemory: true }), z.rand(3, { pinMemory: true }),
@@ -251,7 +251,7 @@ describe.if(available)("pinned memory", () => {
   });
 });
 
-describe.if(available)("several devices", () => {
+describe.if(emulated)("several devices", () => {
   test("the current one is what cuda stands for", () => {
     const body = `
       const where = () => z.zeros(1, { device: "cuda" }).device.index;

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildStandin } from "../../scripts/standin.ts";
 import { evaluate } from "../ffi/child.ts";
-import { available } from "./standin-driver.ts";
+import { emulated } from "./standin-driver.ts";
 
-const driver = available ? buildStandin() : "";
+const driver = emulated ? buildStandin() : "";
 
 const HEAD = `
   const { TensorDict, ones, zeros, arange, tensor, cuda, io, nn } = z;
@@ -44,7 +44,7 @@ function value(body: string): unknown {
 
 const three = (device: string) => [device, device, device];
 
-describe.if(available)("a TensorDict on a device", () => {
+describe.if(emulated)("a TensorDict on a device", () => {
   test("is moved with all its tensors, and back", () => {
     const body = `
       const g = td().to("cuda");
@@ -145,7 +145,7 @@ describe.if(available)("a TensorDict on a device", () => {
   });
 });
 
-describe.if(available)("files", () => {
+describe.if(emulated)("files", () => {
   test("mapped directories from a device, and to one", () => {
     const body = `
       const g = td().to("cuda");
@@ -213,7 +213,7 @@ describe.if(available)("files", () => {
   });
 });
 
-describe.if(available)("storages on a device", () => {
+describe.if(emulated)("storages on a device", () => {
   test("are read, filled, copied and resized", () => {
     const body = `
       const x = tensor([1, 258], { dtype: "int16" }).cuda();
@@ -242,7 +242,7 @@ describe.if(available)("storages on a device", () => {
   });
 });
 
-describe.if(available)("shared memory", () => {
+describe.if(emulated)("shared memory", () => {
   test("of this process, by address", () => {
     const body = `
       const x = arange(6).view(2, 3).cuda();

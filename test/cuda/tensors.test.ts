@@ -1,11 +1,10 @@
 // Tensors on a CUDA device, emulated by the stand-in driver: memory, errors.
 import { describe, expect, test } from "bun:test";
-import { buildStandin } from "../../scripts/standin.ts";
 import { evaluate } from "../ffi/child.ts";
-import { available } from "./standin-driver.ts";
+import { available, driverLibrary } from "./standin-driver.ts";
 
 // The driver is opened at the first use, once in a process.
-if (available) process.env.ZENSOR_LIBCUDA = buildStandin();
+if (available) process.env.ZENSOR_LIBCUDA = driverLibrary();
 const env = { ZENSOR_LIBCUDA: process.env.ZENSOR_LIBCUDA ?? "" };
 
 describe.if(available)("memory", () => {

@@ -2,9 +2,9 @@
 import { describe, expect, test } from "bun:test";
 import { buildStandin } from "../../scripts/standin.ts";
 import { evaluate } from "../ffi/child.ts";
-import { available } from "./standin-driver.ts";
+import { emulated } from "./standin-driver.ts";
 
-const driver = available ? buildStandin() : "";
+const driver = emulated ? buildStandin() : "";
 
 const TRAIN = `
   const { nn, noGrad, tensor, TensorDict } = z;
@@ -32,7 +32,7 @@ function near(a: readonly number[], b: readonly number[]): void {
   for (const [i, x] of a.entries()) expect(Math.abs(x - (b[i] as number))).toBeLessThan(1e-5);
 }
 
-describe.if(available)("training", () => {
+describe.if(emulated)("training", () => {
   test.each(["", "later=1"])(
     "on a device gives what it gives on the CPU (%s)",
     (settings) => {

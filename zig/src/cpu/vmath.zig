@@ -16,6 +16,7 @@ pub const has_fma = base.has_fma;
 pub const fma = base.fma;
 pub const exp = exponential.exp;
 pub const exp_short = exponential.exp_short;
+pub const exp_short_below = exponential.exp_short_below;
 pub const exp2 = exponential.exp2;
 pub const expm1 = exponential.expm1;
 pub const tanh = exponential.tanh;

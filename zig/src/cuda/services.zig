@@ -34,8 +34,8 @@ fn coded(result: context.Failure!void) i32 {
     return 0;
 }
 
-/// Writes where the block is, and the block as `zs_cuda_keep` and the collector want it. `there` is 1 where the driver is
-/// not to be asked for more.
+/// Writes where the block is, and the block as `zs_cuda_keep` and the collector want it. `there` is 1 where the driver
+/// is not to be asked for more.
 pub fn zs_cuda_alloc(nbytes: f64, device: u32, stream: f64, there: u32, to: *[2]f64) callconv(.c) i32 {
     _ = context.use(device) catch |e| return code(e);
     const from: memory.From = if (there == 1) .pools else .driver;

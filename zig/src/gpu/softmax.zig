@@ -235,10 +235,9 @@ fn Kernels(comptime mode: Mode, comptime c: Compute) type {
             return joined(a, s, number, join_sum);
         }
 
-        /// e^x; results of 16 bits lose nothing by a rough one.
+        /// The power of a distance from the greatest element: 21 bits of it are enough for results of 16.
         inline fn power(comptime d: DType, x: F) F {
-            if (@sizeOf(dt.Stored(d)) > 2) return vmath.exp(x);
-            return thread.rough_exp2(x * std.math.log2e);
+            return if (@sizeOf(dt.Stored(d)) == 2) vmath.exp_short_below(x) else vmath.exp(x);
         }
 
         inline fn join_max(a: State, b: State) State {

@@ -19,13 +19,7 @@ const i = struct {
     extern fn @"llvm.nvvm.shfl.sync.up.i32"(u32, u32, u32, u32) u32;
     extern fn @"llvm.nvvm.shfl.sync.idx.i32"(u32, u32, u32, u32) u32;
     extern fn @"llvm.nvvm.vote.ballot.sync"(u32, bool) u32;
-    extern fn @"llvm.nvvm.ex2.approx.ftz.f"(f32) f32;
 };
-
-/// 2^x by the device's own instruction, to 22 bits; what is too small for a normal number is 0.
-pub inline fn rough_exp2(x: f32) f32 {
-    return i.@"llvm.nvvm.ex2.approx.ftz.f"(x);
-}
 
 /// In its block.
 pub inline fn index() u32 {
