@@ -29,7 +29,8 @@ describe.if(available)("products by groups of warps", () => {
         // Batches, rows, columns, terms: tiles have 128 by 256, 128 or 64, and take 64 or 32 terms at a time.
         const wide = [[1, 264, 1544, 8], [17, 72, 136, 264], [17, 68, 132, 100]];
         const others = [[1, 264, 680, 72], [1, 264, 264, 584], [1, 392, 2056, 8], [17, 136, 200, 264]];
-        for (const [batch, m, n, k] of [...wide, ...others]) {
+        // Both 16-bit floats take one way but for the instruction.
+        for (const [batch, m, n, k] of dtype === "float16" ? wide : [...wide, ...others]) {
           if (m % 8 > 0 && dtype !== "float32") continue;
           const [a, b] = [whole(dtype, batch, m, k), whole(dtype, batch, k, n)];
           const wanted = a.float().bmm(b.float()).to(dtype);

@@ -172,10 +172,10 @@ describe("zig build ptx: variants", () => {
     ...new Set([...groups].map((name) => name.replace(/_[a-z]+\d+$/, "").replace("_", "."))),
   ];
 
-  test("softmax: short lines, and all", () => {
+  test("softmax: short lines, long ones, and all", () => {
     const names = kernelsOf("softmax").map((path) => path.replace(".", "_"));
     const groups = names.flatMap((name) => [`${name}_f32`, `${name}_f64`]).sort();
-    expect([...variants("softmax")].sort()).toEqual(groups.map((group) => [group, "held strided"]));
+    expect([...variants("softmax")].sort()).toEqual(groups.map((group) => [group, "held long strided"]));
   });
 
   test("scan: lines without gaps, any, and neighbours", () => {

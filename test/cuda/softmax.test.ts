@@ -49,8 +49,8 @@ function differences(given: z.Tensor, dim: number): string[] {
 }
 
 const LENGTHS = [1, 2, 3, 4, 8, 31, 32, 33, 64, 127, 128, 255, 256, 257, 1000, 1023, 1024, 1025, 2048];
-/** What threads hold in registers ends at 512 times 32, 16 or 8 elements. */
-const LONG = [4096, 4100, 8188, 8192, 8196, 16384, 16388, 16385, 20001];
+/** What threads hold in registers ends at 512 times 32, 16 or 8 elements; longer lines are read in such parts. */
+const LONG = [4096, 4100, 8188, 8192, 8196, 16384, 16388, 16385, 20001, 32768, 50008];
 
 describe.if(available)("lines", () => {
   test.each([...EPSILON.keys()].map((d) => [String(d), d] as const))(
@@ -111,7 +111,7 @@ describe.if(available)("values", () => {
     ];
     for (const dtype of EPSILON.keys()) {
       const x = z.tensor(rows, { dtype });
-      for (const t of [x, z.cat([x, x, x.slice(1, 0, 3)], 1)]) {
+      for (const t of [x, z.cat([x, x, x.slice(1, 0, 3)], 1), x.repeat(1, 2055)]) {
         expect(differences(t, 1)).toEqual([]);
         expect(differences(t.t().contiguous(), 0)).toEqual([]);
       }

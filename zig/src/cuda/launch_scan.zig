@@ -116,7 +116,7 @@ const Job = struct {
         a.totals = 0;
         const down = kept.rank > 0 and kept.nearest() < distance(a.along[0]);
         const kernel: usize = if (down) columns else if (j.is_dense(a, kept)) dense else strided;
-        if (down) lay_columns(a) else lay_rows(a, if (kernel == dense) args.lanes else 1);
+        if (down) lay_columns(a) else lay_rows(a, if (kernel == dense) args.lanes(j.compute) else 1);
         const per_block = @as(usize, args.threads) >> @intCast(a.group);
         const across = std.math.divCeil(usize, a.kept.count, per_block) catch unreachable;
         const each_row = if (down) args.threads / per_block else 1;
@@ -138,7 +138,7 @@ const Job = struct {
         if (j.usual.targets >> @truncate(a.dst_dtype) & 1 == 0) return false;
         for ([_]u64{ a.src, a.dst[0], a.dst[1] }, j.widths, 0..) |data, width, k| {
             if (k > j.outs) continue;
-            const access = @min(16, args.lanes * width);
+            const access = @min(16, args.lanes(j.compute) * width);
             if (a.along[k] != @as(i64, @intCast(width)) or data % access != 0) return false;
             for (kept.steps[k][0..kept.rank]) |step| {
                 if (@mod(step, @as(i64, @intCast(access))) != 0) return false;

@@ -14,9 +14,10 @@ const Args = args.Args;
 const Call = launch.Call;
 const Failure = launch.Failure;
 
-const variants = [_][]const u8{ "held", "strided" };
+const variants = [_][]const u8{ "held", "long", "strided" };
 const held = 0;
-const strided = 1;
+const long = 1;
+const strided = 2;
 
 /// Elements [outer][size][inner] of dense operands.
 const Layout = struct {
@@ -101,11 +102,11 @@ fn lay(a: *Args, l: *const Layout) usize {
         return strided;
     }
     a.group = @min(args.most_group, axes.log_up(l.size / 8));
-    const most = if (l.bytes == 8) args.held(8, l.operands) else args.held(4, l.operands);
-    if (l.size > most << args.most_group) return strided;
     const alignment = @min(16, 4 * l.bytes);
     for (a.data[0..l.operands]) |data| if (data % alignment != 0) return strided;
     if (a.outer_step % alignment != 0) return strided;
+    const most = if (l.bytes == 8) args.held(8, l.operands) else args.held(4, l.operands);
+    if (l.size > most << args.most_group) return if (l.size <= dims.most_elements) long else strided;
     const least = axes.log_up(std.math.divCeil(usize, l.size, most) catch unreachable);
     // Few threads have less to join, and those of a warp need not wait for others.
     a.group = @max(@min(a.group, @max(2, axes.log_up(l.size / 32)), 5), least);

@@ -134,7 +134,7 @@ fn Kernels(comptime Op: type) type {
         /// Lines without gaps, aligned, in a usual dtype.
         fn dense(a: *const Args) callconv(.kernel) void {
             @setEvalBranchQuota(1_000_000);
-            lines(args.lanes, a);
+            lines(args.lanes(c), a);
         }
 
         /// Any lines.
@@ -176,9 +176,13 @@ fn Kernels(comptime Op: type) type {
             var x: [lanes]T = @splat(std.mem.zeroes(T));
             if (count == 0) return x;
             if (lanes == 1) return .{one_of(a, place.at[0] +% along(a, 0, mine))};
-            inline for (Op.sources) |d| {
-                if (a.src_dtype == @intFromEnum(d)) x = element.Known(d, c, lanes).load(place.at[0], mine);
-            }
+            inline for (Op.sources) |d| if (a.src_dtype == @intFromEnum(d)) {
+                if (count == lanes) return element.Known(d, c, lanes).load(place.at[0], mine);
+                // What lies behind the end of a line may be no memory.
+                inline for (&x, 0..) |*v, k| {
+                    if (k < count) v.* = dt.load(d, c, element.pointer_to(dt.Stored(d), place.at[0])[mine + k]);
+                }
+            };
             return x;
         }
 

@@ -1,10 +1,15 @@
 //! What the host hands to the kernels of a scan.
+const Compute = @import("abi").Compute;
 const Dims = @import("dims.zig").Dims;
 
 /// Threads of a block.
 pub const threads = 256;
-/// Elements that lie together and belong to one thread of the kernel for lines without gaps.
-pub const lanes = 4;
+/// Elements that lie together and belong to one thread of the kernel for lines without gaps: what threads have to tell
+/// each other is the same for many of them.
+pub fn lanes(compute: Compute) u32 {
+    return if (compute == .c128) 4 else 8;
+}
+
 /// Rows that a thread of the kernel for neighbouring lines has on its way.
 pub const together = 4;
 

@@ -48,6 +48,26 @@ fn Kernels(comptime mode: Mode, comptime c: Compute) type {
                 return .{ .max = max, .sum = sum };
             }
 
+            inline fn take_chunks(s: State, comptime bytes: u32, x: anytype) State {
+                var sum: F = 0;
+                if (backward) {
+                    inline for (x[0], x[operands - 2]) |g, y| inline for (g, y) |v, w| {
+                        sum += part(.{ v, w });
+                    };
+                    return .{ .sum = s.sum + sum };
+                }
+                var max = s.max;
+                // Of what is no number the sum tells.
+                inline for (x[0]) |chunk| inline for (chunk) |v| {
+                    max = @max(max, v);
+                };
+                const from = if (max == -std.math.inf(F)) 0 else max;
+                inline for (x[0]) |chunk| inline for (chunk) |v| {
+                    sum += power(bytes, v - from);
+                };
+                return .{ .max = max, .sum = s.sum * distance(s.max, max) + sum };
+            }
+
             inline fn take_one(s: State, x: [operands - 1]F) State {
                 if (backward) return .{ .sum = s.sum + part(x) };
                 const max = larger(s.max, x[0]);
@@ -78,9 +98,9 @@ fn Kernels(comptime mode: Mode, comptime c: Compute) type {
             };
         }
 
-        inline fn result(x: [operands - 1]F, s: State, scale: F) F {
+        inline fn result(comptime bytes: u32, x: [operands - 1]F, s: State, scale: F) F {
             return switch (mode) {
-                .softmax => vmath.exp(x[0] - s.max) * scale,
+                .softmax => power(bytes, x[0] - s.max) * scale,
                 .log_softmax => x[0] - s.max - scale,
                 else => formulas.gradient(mode, F, x[0], x[operands - 2], scale),
             };
@@ -153,52 +173,133 @@ fn Kernels(comptime mode: Mode, comptime c: Compute) type {
             return shared[n - (number << across)];
         }
 
+        /// Bytes of an element, and what has so many.
+        const sizes = if (c == .f64) [_]u32{8} else [_]u32{ 4, 2 };
+
+        fn of_size(comptime bytes: u32) []const DType {
+            return switch (bytes) {
+                8 => &.{.float64},
+                4 => &.{.float32},
+                else => &.{ .bfloat16, .float16 },
+            };
+        }
+
+        inline fn is(comptime d: DType, a: *const Args) bool {
+            return @sizeOf(dt.Stored(d)) > 2 or a.dtype == @intFromEnum(d);
+        }
+
         const lanes = 4;
-        const chunks = args.held(@sizeOf(F), operands) / lanes;
         const V = element.Several(c, lanes);
+
+        /// Some chunks of a line, or all: those of this thread lie `stride` elements apart.
+        fn Span(comptime chunks: usize) type {
+            return struct {
+                const Self = @This();
+                const Chunks = [chunks][lanes]F;
+
+                /// Bytes from the first element of all to this thread's first one.
+                base: u64,
+                stride: u32,
+                /// Elements from there to the end of the line.
+                left: u32,
+                /// Chunks that all threads of the line have whole, and those that some have.
+                full: u32,
+                used: u32,
+
+                inline fn of(comptime bytes: u32, a: *const Args, place: *const Place, size: u32, from: u32) Self {
+                    const log_stride: u5 = @truncate(a.group + comptime std.math.log2(lanes));
+                    const first = from + place.number * lanes;
+                    const stride = @as(u32, 1) << log_stride;
+                    return .{
+                        .base = place.base + @as(u64, first) * bytes,
+                        .stride = stride,
+                        .left = size -| first,
+                        .full = (size -| from) >> log_stride,
+                        .used = ((size -| from) + stride - 1) >> log_stride,
+                    };
+                }
+
+                inline fn read(span: *const Self, comptime bytes: u32, a: *const Args) [operands - 1]Chunks {
+                    var raw: [operands - 1][chunks]V.Raw = undefined;
+                    var x: [operands - 1]Chunks = undefined;
+                    const any = @intFromEnum(of_size(bytes)[0]);
+                    inline for (&raw, 1..) |*of_operand, k| inline for (of_operand, 0..) |*chunk, i| {
+                        const at = @as(u32, i) * span.stride;
+                        if (at < span.left) chunk.* = V.fetch(a.data[k] + span.base, any, at);
+                    };
+                    inline for (comptime of_size(bytes)) |d| if (is(d, a)) {
+                        inline for (&x, raw) |*to, from| inline for (to, from) |*chunk, r| {
+                            chunk.* = V.unpacked(@intFromEnum(d), r);
+                        };
+                    };
+                    if (span.full < chunks) inline for (&x) |*of_operand| inline for (of_operand, 0..) |*chunk, i| {
+                        const at = @as(u32, i) * span.stride;
+                        if (i >= span.full) inline for (chunk, 0..) |*v, lane| {
+                            if (at + lane >= span.left) v.* = nothing;
+                        };
+                    };
+                    return x;
+                }
+
+                inline fn write(span: *const Self, comptime bytes: u32, a: *const Args, x: *const Chunks) void {
+                    inline for (comptime of_size(bytes)) |d| if (is(d, a)) {
+                        inline for (x, 0..) |chunk, i| {
+                            const at = @as(u32, i) * span.stride;
+                            V.store(a.data[0] + span.base, @intFromEnum(d), at, chunk, span.left -| at);
+                        }
+                    };
+                }
+            };
+        }
 
         /// Short lines without gaps, aligned to 16 bytes: each is read once.
         fn held(a: *const Args) callconv(.kernel) void {
             @setEvalBranchQuota(1_000_000);
-            inline for (comptime element.dense_dtypes(c)) |d| if (a.dtype == @intFromEnum(d)) held_in(d, a);
+            inline for (sizes) |size| if (size_of(a.dtype) == size) held_in(size, a);
         }
 
-        inline fn held_in(comptime d: DType, a: *const Args) void {
+        inline fn held_in(comptime bytes: u32, a: *const Args) void {
             const place: Place = .of(a);
             const size: u32 = if (place.active) @truncate(a.size) else 0;
-            const first = place.number * lanes;
-            // Of the line, from this thread's first element on.
-            const left = size -| first;
-            const base = place.base + @as(u64, first) * @sizeOf(dt.Stored(d));
-            const stride = @as(u32, lanes) << @truncate(a.group);
-            var raw: [operands - 1][chunks]V.Raw = undefined;
-            var x: [operands - 1][chunks][lanes]F = undefined;
-            inline for (&raw, 1..) |*of, k| inline for (of, 0..) |*chunk, i| {
-                const at = @as(u32, i) * stride;
-                if (at < left) chunk.* = V.fetch(a.data[k] + base, @intFromEnum(d), at);
-            };
-            inline for (&x, raw) |*to, from| inline for (to, from) |*chunk, r| {
-                chunk.* = V.unpacked(@intFromEnum(d), r);
-            };
-            // Of the last chunk that some thread of the line has not all have everything, and others cost nothing.
-            const log_stride: u5 = @truncate(a.group + comptime std.math.log2(lanes));
-            const full = size >> log_stride;
-            const used = (size + stride - 1) >> log_stride;
-            if (full < chunks) inline for (&x) |*of| inline for (of, 0..) |*chunk, i| if (i >= full) {
-                const at = @as(u32, i) * stride;
-                inline for (chunk, 0..) |*v, lane| {
-                    if (at + lane >= left) v.* = nothing;
-                }
-            };
-            const s = sum_of(d, a, &x, place.number, used);
+            const span: Span(args.held(@sizeOf(F), operands) / lanes) = .of(bytes, a, &place, size, 0);
+            var x = span.read(bytes, a);
+            const s = sum_of(bytes, a, &x, place.number, span.used);
             const scale = scale_of(s);
-            inline for (&x[0], 0..) |*chunk, i| if (i < used) inline for (chunk, 0..) |*v, lane| {
+            inline for (&x[0], 0..) |*chunk, i| if (i < span.used) inline for (chunk, 0..) |*v, lane| {
                 const seen: [operands - 1]F = if (backward) .{ v.*, x[operands - 2][i][lane] } else .{v.*};
-                v.* = if (mode == .softmax) v.* * scale else result(seen, s, scale);
+                v.* = if (mode == .softmax) v.* * scale else result(bytes, seen, s, scale);
             };
-            inline for (x[0], 0..) |chunk, i| {
-                const at = @as(u32, i) * stride;
-                V.store(a.data[0] + base, @intFromEnum(d), at, chunk, left -| at);
+            span.write(bytes, a, &x[0]);
+        }
+
+        /// Longer ones are read twice, some chunks at a time. What was read last is read again first.
+        fn long(a: *const Args) callconv(.kernel) void {
+            @setEvalBranchQuota(1_000_000);
+            inline for (sizes) |size| if (size_of(a.dtype) == size) long_in(size, a);
+        }
+
+        inline fn long_in(comptime bytes: u32, a: *const Args) void {
+            const place: Place = .of(a);
+            const size: u32 = if (place.active) @truncate(a.size) else 0;
+            const some = 4;
+            const step = @as(u32, some * lanes) << @truncate(a.group);
+            var from: u32 = 0;
+            var s: State = .{};
+            while (from < size) : (from += step) {
+                const span: Span(some) = .of(bytes, a, &place, size, from);
+                s = s.take_chunks(bytes, &span.read(bytes, a));
+            }
+            s = joined(a, s, place.number, State.join);
+            const scale = scale_of(s);
+            while (from > 0) {
+                from -= step;
+                const span: Span(some) = .of(bytes, a, &place, size, from);
+                var x = span.read(bytes, a);
+                inline for (&x[0], 0..) |*chunk, i| inline for (chunk, 0..) |*v, lane| {
+                    const seen: [operands - 1]F = if (backward) .{ v.*, x[operands - 2][i][lane] } else .{v.*};
+                    v.* = result(bytes, seen, s, scale);
+                };
+                span.write(bytes, a, &x[0]);
             }
         }
 
@@ -207,9 +308,9 @@ fn Kernels(comptime mode: Mode, comptime c: Compute) type {
 
         /// The state of a line in registers, where softmax leaves the powers.
         inline fn sum_of(
-            comptime d: DType,
+            comptime bytes: u32,
             a: *const Args,
-            x: *[operands - 1][chunks][lanes]F,
+            x: anytype,
             number: u32,
             used: u32,
         ) State {
@@ -227,7 +328,7 @@ fn Kernels(comptime mode: Mode, comptime c: Compute) type {
             s = joined(a, s, number, join_max);
             var sum: F = 0;
             inline for (&x[0], 0..) |*chunk, i| if (i < used) inline for (chunk) |*v| {
-                const e = power(d, v.* - s.max);
+                const e = power(bytes, v.* - s.max);
                 sum += e;
                 if (mode == .softmax) v.* = e;
             };
@@ -236,8 +337,8 @@ fn Kernels(comptime mode: Mode, comptime c: Compute) type {
         }
 
         /// The power of a distance from the greatest element: 21 bits of it are enough for results of 16.
-        inline fn power(comptime d: DType, x: F) F {
-            return if (@sizeOf(dt.Stored(d)) == 2) vmath.exp_short_below(x) else vmath.exp(x);
+        inline fn power(comptime bytes: u32, x: F) F {
+            return if (bytes == 2) vmath.exp_short_below(x) else vmath.exp(x);
         }
 
         inline fn join_max(a: State, b: State) State {
@@ -295,7 +396,7 @@ fn Kernels(comptime mode: Mode, comptime c: Compute) type {
             scale: F,
         ) void {
             var r: [n]F = undefined;
-            inline for (&r, x) |*to, v| to.* = result(v, s, scale);
+            inline for (&r, x) |*to, v| to.* = result(@sizeOf(F), v, s, scale);
             inline for (comptime element.dense_dtypes(c)) |d| {
                 if (a.dtype == @intFromEnum(d)) inline for (r, 0..) |v, i| {
                     element.pointer_to(dt.Stored(d), a.data[0] + at + i * row)[0] = dt.store(d, c, v);
@@ -310,6 +411,7 @@ pub fn exports() void {
         const K = Kernels(@enumFromInt(field.value), c);
         const name = "softmax_" ++ field.name ++ "_" ++ @tagName(c);
         export_kernel(&K.held, name ++ "_held", Args);
+        export_kernel(&K.long, name ++ "_long", Args);
         export_kernel(&K.strided, name ++ "_strided", Args);
     };
 }
