@@ -32,6 +32,11 @@ fn shared_modules(b: *std.Build, target: std.Build.ResolvedTarget, optimize: std
     return .{ .abi = b.createModule(abi), .ops = b.createModule(ops) };
 }
 
+/// On Linux they are for exceptions, of which there are none, and for names that a stripped library has not.
+fn unwind_tables(optimize: std.builtin.OptimizeMode, os: ?std.Target.Os.Tag) ?std.builtin.UnwindTables {
+    return if (optimize != .Debug and os == .linux) .none else null;
+}
+
 fn module(
     b: *std.Build,
     path: []const u8,
@@ -47,6 +52,7 @@ fn module(
         .optimize = optimize,
         .link_libc = true,
         .strip = optimize != .Debug,
+        .unwind_tables = unwind_tables(optimize, query.os_tag),
         .pic = true,
     });
     const shared = shared_modules(b, target, optimize);
@@ -83,6 +89,7 @@ pub fn build(b: *std.Build) void {
         .optimize = optimize,
         .link_libc = true,
         .strip = optimize != .Debug,
+        .unwind_tables = unwind_tables(optimize, os),
         .pic = true,
     });
     const lib = b.addLibrary(.{ .name = "zensor", .linkage = .dynamic, .root_module = empty, .use_llvm = true });

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { findZig, root, ToolError, toolEnv } from "../toolchain.mjs";
+import { shortened } from "./pack.ts";
 
 /** Turing, Ampere, Hopper and Blackwell: the first and the newest generations that are served, and two between. */
 export const TARGETS = ["sm_75", "sm_80", "sm_90", "sm_100"] as const;
@@ -84,7 +85,7 @@ export function codeSizes(b: Buffer): Map<string, number> {
   return found;
 }
 
-/** Compiles the kernels; the files of the families. */
+/** Compiles the kernels; the files of the families, with the names that the library has. */
 export function ptxFiles(): string[] {
   const zig = findZig();
   if (zig === undefined) throw new ToolError("zig is not installed");
@@ -94,9 +95,12 @@ export function ptxFiles(): string[] {
   const made = Bun.spawnSync([...words, "--cache-dir", join(root, ".zig-cache")], { cwd: root, env: toolEnv() });
   if (made.exitCode !== 0) throw new ToolError(`zig build ptx failed:\n${made.stderr}`);
   const share = join(folder, "share", "ptx");
-  return readdirSync(share)
-    .sort()
-    .map((name) => join(share, name));
+  const files = readdirSync(share).sort();
+  for (const name of files) {
+    const file = join(share, name);
+    writeFileSync(file, shortened(readFileSync(file, "utf8")));
+  }
+  return files.map((name) => join(share, name));
 }
 
 /** Assembles one family; what was assembled before is read. */

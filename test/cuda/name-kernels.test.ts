@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { nameKernels } from "../../scripts/ptx/name-kernels.ts";
+import { shortened } from "../../scripts/ptx/pack.ts";
 
 const BYTES = "@bytes.k = private unnamed_addr constant i64 24, align 8";
 const KERNEL = String.raw`@"a.kernel(\22exp\22)"`;
@@ -47,4 +48,15 @@ test("a kernel without a size, or with two arguments, is refused", () => {
   expect(() => nameKernels(module(alias("k_exp").slice(0, 1)))).toThrow("no size for @k_exp");
   expect(() => nameKernels(module(alias("k_exp"), "i32 %0, ptr %1"))).toThrow("one argument is taken");
   expect(() => nameKernels(module(alias("k_exp")).replace(BYTES, ""))).toThrow('no size for @"k_exp$bytes"');
+});
+
+test("labels and parameters have no name of their function in theirs, and stay what they are", () => {
+  const text = `.func (.param .b32 r) gpu_$_f(.param .b32 gpu_$_f_param_0, .param .b64 gpu_$_f_param_1)
+{ ld.param.b32 %r1, [gpu_$_f_param_0]; @%p1 bra $L__BB12_3;
+$L__BB12_30: $L_brx_7: .branchtargets $L__BB12_3, $L__BB12_30;
+$L__BB12_3: brx.idx %r1, $L_brx_7; $L_brx_9: call gpu_$_g, (param0); }`;
+  expect(shortened(text)).toBe(`.func (.param .b32 r) gpu_$_f(.param .b32 p0, .param .b64 p1)
+{ ld.param.b32 %r1, [p0]; @%p1 bra L3;
+L30: T0: .branchtargets L3, L30;
+L3: brx.idx %r1, T0; T1: call gpu_$_g, (param0); }`);
 });
