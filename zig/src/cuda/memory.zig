@@ -111,12 +111,16 @@ pub fn allocate(device: u32, bytes: u64, stream: u64, from: From) Failure!*Block
     return block;
 }
 
-/// One more block that somebody has, or one less.
+/// One more block that somebody has, or one less; what others still work with is active longer.
 fn count(state: *State, block: *const Block, by: i64) void {
+    count_allocated(state, block, by);
+    count_active(state, block, by);
+}
+
+fn count_allocated(state: *State, block: *const Block, by: i64) void {
     const s = &state.statistics;
     s.add(.allocation, block.small, by);
     s.add(.allocated_bytes, block.small, by * @as(i64, @intCast(block.size)));
-    count_active(state, block, by);
 }
 
 fn count_active(state: *State, block: *const Block, by: i64) void {
@@ -267,8 +271,7 @@ pub fn release(block: *Block) void {
         count_rest(state, block, -1);
         return make_free(state, block);
     }
-    state.statistics.add(.allocation, block.small, -1);
-    state.statistics.add(.allocated_bytes, block.small, -@as(i64, @intCast(block.size)));
+    count_allocated(state, block, -1);
     for (block.uses.items) |stream| leave(state, block, stream);
     block.uses.clearAndFree(gpa);
     if (block.waiting == 0) pass(state, block);
