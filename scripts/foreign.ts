@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
+import { readOutcome } from "./gpu/tests.ts";
 import { crossBuild, PLATFORMS } from "./pack/platforms.ts";
 import { findZig, root, toolEnv } from "./toolchain.mjs";
 
@@ -188,8 +189,7 @@ export async function runThere(
     "",
   );
   const code = await child.exited;
-  const counted = (word: string) => Number(new RegExp(`^\\s*(\\d+) ${word}$`, "m").exec(output)?.[1] ?? 0);
-  const [passed, failed] = [counted("pass"), counted("fail")];
+  const { passed, failed } = readOutcome(output);
   return { passed, failed: code === 0 ? failed : Math.max(failed, 1), output };
 }
 

@@ -80,6 +80,7 @@ function zig(name: string, args: string[]): Promise<Finished> {
 
 const build: Step = {
   name: "build",
+  alone: true,
   async run() {
     const { ok, output } = await command("build", [process.execPath, join(root, "scripts", "run.mjs"), "build"]);
     return outcome(ok, output, /^native build: .*$/m.exec(output)?.[0]);
@@ -271,7 +272,7 @@ export const STEPS: readonly Step[] = [
   program("boundary", "codegen/verify/boundary.ts"),
   program("tidy", "codegen/verify/tidy.ts"),
   zigFormat,
-  { ...build, alone: true },
+  build,
   foreign,
   zigTests,
   ...folderTests,

@@ -5,7 +5,7 @@ import { attention, DEVICES } from "../ffi/attention.ts";
 import { takeDeviceBlock } from "../ffi/device-blocks.ts";
 import { frameAddress } from "../ffi/frame.ts";
 import { addressOf, native, textAt } from "../ffi/library.ts";
-import { collectAll, countBlock, emptyCache, ownPinnedBlock, paceDevices } from "../ffi/memory.ts";
+import { collectAll, countBlock, countDeviceBlock, emptyCache, ownPinnedBlock, paceDevices } from "../ffi/memory.ts";
 import { CPU, chosen, type Device, deviceChecks, gpuOf } from "../tensor/device.ts";
 import { NotImplementedError, OutOfMemoryError } from "../tensor/errors.ts";
 import { deviceMemory, pinnedMemory, Storage } from "../tensor/storage.ts";
@@ -62,6 +62,7 @@ function allocate(nbytes: number, device: Device): Storage {
   if (nbytes === 0) return new Storage(0, 0, null, "device", device);
   const index = gpuOf(device);
   if (!paced) pace(index);
+  countDeviceBlock(nbytes);
   const stream = currentHandle(index);
   let taken = takeDeviceBlock(nbytes, index, stream);
   if (taken === OUT_OF_MEMORY) {

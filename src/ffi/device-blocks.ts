@@ -1,7 +1,7 @@
 /** Blocks of memory on devices: who owns them, and those that wait for the next who asks. */
 import { CudaStatus } from "../../generated/abi.ts";
 import { addressOf, native } from "./library.ts";
-import { adopt, countDeviceBlock, releaseAnchor, TINY_BYTES, uncountDeviceBlock } from "./memory.ts";
+import { adopt, releaseAnchor, TINY_BYTES, uncountDeviceBlock } from "./memory.ts";
 
 const releaseDevice = native.zs_cuda_release_function();
 
@@ -41,9 +41,8 @@ export function releaseParked(): void {
 /** Over a buffer of its own: the compiler moves the bytes of a small array that is a constant of compiled code. */
 const made = new Float64Array(new ArrayBuffer(16));
 
-/** A block for a stream of a device; a code below 0 where there is none. */
+/** A block for a stream of a device, counted before; a code below 0 where there is none. */
 export function takeDeviceBlock(nbytes: number, index: number, stream: number): DeviceBlock | number {
-  countDeviceBlock(nbytes);
   if (parkedBytes > 0 && nbytes <= MOST_BYTES) {
     const blocks = parked[stepsOf(nbytes)] as DeviceBlock[];
     const last = blocks[blocks.length - 1];

@@ -56,11 +56,7 @@ fn Kernels(comptime mode: Mode, comptime c: Compute) type {
                     };
                     return .{ .sum = s.sum + sum };
                 }
-                var max = s.max;
-                // Of what is no number the sum tells.
-                inline for (x[0]) |chunk| inline for (chunk) |v| {
-                    max = @max(max, v);
-                };
+                const max = greatest(s.max, &x[0]);
                 const from = if (max == -std.math.inf(F)) 0 else max;
                 inline for (x[0]) |chunk| inline for (chunk) |v| {
                     sum += power(bytes, v - from);
@@ -74,6 +70,15 @@ fn Kernels(comptime mode: Mode, comptime c: Compute) type {
                 return .{ .max = max, .sum = s.sum * distance(s.max, max) + distance(x[0], max) };
             }
         };
+
+        /// Of what is no number the sum tells.
+        inline fn greatest(before: F, x: anytype) F {
+            var max = before;
+            inline for (x) |chunk| inline for (chunk) |v| {
+                max = @max(max, v);
+            };
+            return max;
+        }
 
         /// What a gradient's sum takes of an element.
         inline fn part(x: [operands - 1]F) F {
@@ -315,16 +320,8 @@ fn Kernels(comptime mode: Mode, comptime c: Compute) type {
             used: u32,
         ) State {
             var s: State = .{};
-            if (backward) {
-                inline for (x[0], x[operands - 2]) |g, y| inline for (g, y) |v, w| {
-                    s.sum += part(.{ v, w });
-                };
-                return joined(a, s, number, State.join);
-            }
-            // Of what is no number the sum tells.
-            inline for (x[0]) |chunk| inline for (chunk) |v| {
-                s.max = @max(s.max, v);
-            };
+            if (backward) return joined(a, s.take_chunks(bytes, x), number, State.join);
+            s.max = greatest(s.max, &x[0]);
             s = joined(a, s, number, join_max);
             var sum: F = 0;
             inline for (&x[0], 0..) |*chunk, i| if (i < used) inline for (chunk) |*v| {
