@@ -49,7 +49,6 @@ export const BATCHING: Readonly<Record<string, string>> = {
   "cat": "dims TensorList Dim",
   "stack": "dims TensorList Dim",
   "repeat": "dims Tensor Sizes",
-  "_repeat_each": "dims Tensor Int Int",
   "flip": "dims Tensor Size",
   "roll": "dims Tensor Ints Dims?",
   "rot90": "dims Tensor Int Dims?",

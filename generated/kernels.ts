@@ -159,5 +159,6 @@ export const K = {
   unary_sqrt: new Kernel(151, "unary.sqrt", native.zs_k_unary_sqrt, native.zs_k_unary_sqrt_fast, 3),
   unary_tan: new Kernel(152, "unary.tan", native.zs_k_unary_tan, native.zs_k_unary_tan_fast, 3),
   unary_tanh: new Kernel(153, "unary.tanh", native.zs_k_unary_tanh, native.zs_k_unary_tanh_fast, 3),
-  unary_trunc: new Kernel(154, "unary.trunc", native.zs_k_unary_trunc, native.zs_k_unary_trunc_fast, 3),
+  unary_trigamma: new Kernel(154, "unary.trigamma", native.zs_k_unary_trigamma, null, 0),
+  unary_trunc: new Kernel(155, "unary.trunc", native.zs_k_unary_trunc, native.zs_k_unary_trunc_fast, 3),
 } as const;

@@ -203,16 +203,14 @@ function nodes_make() {
     }
     dim!: number;
     index!: S.Saved;
-    src!: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
       const dim = this.dim;
       const index = S.unpack(this.index, this) as Tensor;
-      const src = this.src;
       return [
         this.needs(0) ? grad.scatter(dim, index, 0) : null,
-        this.needs(1) ? F.scatterSourceBackward(grad, dim, index, src.shape, "ScatterBackward0") : null,
+        this.needs(1) ? grad.gather(dim, index) : null,
       ];
     }
     override release(): void {
@@ -243,6 +241,7 @@ function nodes_make() {
   }
 
   class scatter_reduce_Backward extends Node {
+    inplace = false;
     override get name(): string {
       return "NotImplemented";
     }
@@ -252,7 +251,7 @@ function nodes_make() {
       const needs = this.needsList();
       const all: Gradients = this.nothing();
       if (needs[0] || needs[1]) {
-        const part: Gradients = F.noScatterReduceGradient();
+        const part: Gradients = F.notDerivable("scatter", this);
         all[0] = part[0] ?? null;
         all[1] = part[1] ?? null;
       }
@@ -261,6 +260,7 @@ function nodes_make() {
   }
 
   class scatter_value_reduce_Backward extends Node {
+    inplace = false;
     override get name(): string {
       return "NotImplemented";
     }
@@ -268,7 +268,7 @@ function nodes_make() {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
       return [
-        this.needs(0) ? F.noScatterReduceGradient() : null,
+        this.needs(0) ? F.notDerivable("scatter", this) : null,
       ];
     }
   }
@@ -279,16 +279,14 @@ function nodes_make() {
     }
     dim!: number;
     index!: S.Saved;
-    src!: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
       const dim = this.dim;
       const index = S.unpack(this.index, this) as Tensor;
-      const src = this.src;
       return [
         this.needs(0) ? grad : null,
-        this.needs(1) ? F.scatterSourceBackward(grad, dim, index, src.shape, "ScatterAddBackward0") : null,
+        this.needs(1) ? grad.gather(dim, index) : null,
       ];
     }
     override release(): void {
@@ -465,25 +463,6 @@ function nodes_make() {
       const self = this.self;
       return [
         this.needs(0) ? F.repeatBackward(grad, repeats, self.shape) : null,
-      ];
-    }
-  }
-
-  class _repeat_each_Backward extends Node {
-    override get name(): string {
-      return "ViewBackward0";
-    }
-    count!: number;
-    dim!: number;
-    self!: S.Geometry;
-    override apply(grads: Gradients): Gradients {
-      const grad = grads[0] as Tensor;
-      if (!grad) return this.nothing();
-      const count = this.count;
-      const dim = this.dim;
-      const self = this.self;
-      return [
-        this.needs(0) ? F.repeatEachBackward(grad, self.shape, count, dim) : null,
       ];
     }
   }
@@ -1576,6 +1555,7 @@ function nodes_make() {
   }
 
   class heaviside_Backward extends Node {
+    inplace = false;
     override get name(): string {
       return "NotImplemented";
     }
@@ -1585,7 +1565,7 @@ function nodes_make() {
       const needs = this.needsList();
       const all: Gradients = this.nothing();
       if (needs[0] || needs[1]) {
-        const part: Gradients = F.noDerivative("heaviside");
+        const part: Gradients = F.notDerivable("heaviside", this);
         all[0] = part[0] ?? null;
         all[1] = part[1] ?? null;
       }
@@ -2176,6 +2156,7 @@ function nodes_make() {
   }
 
   class floor_divide_Backward extends Node {
+    inplace = false;
     override get name(): string {
       return "NotImplemented";
     }
@@ -2185,7 +2166,7 @@ function nodes_make() {
       const needs = this.needsList();
       const all: Gradients = this.nothing();
       if (needs[0] || needs[1]) {
-        const part: Gradients = F.notDerivable("floor_divide");
+        const part: Gradients = F.notDerivable("floor_divide", this);
         all[0] = part[0] ?? null;
         all[1] = part[1] ?? null;
       }
@@ -3050,12 +3031,14 @@ function nodes_make() {
       return "CumsumBackward0";
     }
     dim!: number;
+    self!: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
       const dim = this.dim;
+      const self = this.self;
       return [
-        this.needs(0) ? F.cumsumBackward(grad, dim) : null,
+        this.needs(0) ? F.cumsumBackward(grad.to(self.dtype), dim) : null,
       ];
     }
   }
@@ -4424,7 +4407,6 @@ function nodes_make() {
     cat_Backward,
     stack_Backward,
     repeat_Backward,
-    _repeat_each_Backward,
     flip_Backward,
     roll_Backward,
     rot90_Backward,

@@ -414,7 +414,6 @@ export function scatter(self: Tensor, dim: number, index: Tensor, src: Tensor, o
   $T.connect(node, [self, src]);
   node.dim = dim;
   node.index = $S.save(index);
-  node.src = $S.geometry(src);
   const r = $indexing.scatter(self, dim, index, src, undefined, false);
   return $T.record(r, node);
 }
@@ -431,7 +430,6 @@ export function scatter_(self: Tensor, dim: number, index: Tensor, src: Tensor):
   $T.connect(node, [self, src]);
   node.dim = dim;
   node.index = $S.save(index);
-  node.src = $S.geometry(src);
   $indexing.scatter(self, dim, index, src, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -492,6 +490,7 @@ export function scatter_reduce_(self: Tensor, dim: number, index: Tensor, src: T
   }
   $T.checkInplace(self, [index, src]);
   const node = new ($N().scatter_reduce_Backward)();
+  node.inplace = true;
   $T.connect(node, [self, src]);
   $indexing.scatterReduceSrc(self, dim, index, src, reduce, self, true);
   self._version.value++;
@@ -520,6 +519,7 @@ export function scatter_value_reduce_(self: Tensor, dim: number, index: Tensor, 
   }
   $T.checkInplace(self, [index]);
   const node = new ($N().scatter_value_reduce_Backward)();
+  node.inplace = true;
   $T.connect(node, [self]);
   $indexing.scatterReduceValue(self, dim, index, value, reduce, self, true);
   self._version.value++;
@@ -538,7 +538,6 @@ export function scatter_add(self: Tensor, dim: number, index: Tensor, src: Tenso
   $T.connect(node, [self, src]);
   node.dim = dim;
   node.index = node.needs(1) ? $S.save(index) : null;
-  node.src = $S.geometry(src);
   const r = $indexing.scatterAdd(self, dim, index, src, undefined, false);
   return $T.record(r, node);
 }
@@ -555,7 +554,6 @@ export function scatter_add_(self: Tensor, dim: number, index: Tensor, src: Tens
   $T.connect(node, [self, src]);
   node.dim = dim;
   node.index = node.needs(1) ? $S.save(index) : null;
-  node.src = $S.geometry(src);
   $indexing.scatterAdd(self, dim, index, src, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -797,18 +795,6 @@ export function repeat(self: Tensor, repeats: readonly number[]): Tensor {
 export function tile(self: Tensor, dims: readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O().tile, [self, dims]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.tile(self, dims);
-}
-
-export function _repeat_each(self: Tensor, count: number, dim: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O()._repeat_each, [self, count, dim]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $joining.repeatEach(self, count, dim);
-  const node = new ($N()._repeat_each_Backward)();
-  $T.connect(node, [self]);
-  node.count = count;
-  node.dim = dim;
-  node.self = $S.geometry(self);
-  const r = $joining.repeatEach(self, count, dim);
-  return $T.record(r, node);
 }
 
 export function repeat_interleave_self_int(self: Tensor, repeats: number, dim: number | null, outputSize: number | null): Tensor {
@@ -2482,6 +2468,7 @@ export function heaviside_(self: Tensor, values: Tensor): Tensor {
   }
   $T.checkInplace(self, [values]);
   const node = new ($N().heaviside_Backward)();
+  node.inplace = true;
   $T.connect(node, [self, values]);
   $numbers.heaviside(self, values, self, true);
   self._version.value++;
@@ -3753,6 +3740,7 @@ export function floor_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
   }
   $T.checkInplace(self, [other]);
   const node = new ($N().floor_divide_Backward)();
+  node.inplace = true;
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -4880,6 +4868,7 @@ export function cumsum(self: Tensor, dim: number, dtype: DType | null, out?: Ten
   const node = new ($N().cumsum_Backward)();
   $T.connect(node, [self]);
   node.dim = dim;
+  node.self = $S.geometry(self);
   const r = $reduce_scan.cumsum(self, dim, dtype, undefined, false);
   return $T.record(r, node);
 }
@@ -4895,6 +4884,7 @@ export function cumsum_(self: Tensor, dim: number, dtype: DType | null): Tensor 
   const node = new ($N().cumsum_Backward)();
   $T.connect(node, [self]);
   node.dim = dim;
+  node.self = $S.geometry(self);
   $reduce_scan.cumsum(self, dim, dtype, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -6687,7 +6677,6 @@ function $O_make() {
     column_stack: { name: "column_stack", publicName: "columnStack", overload: "", kind: "composite", run: column_stack, args: ["tensors","out"], devices: null, madeOn: null },
     repeat: { name: "repeat", publicName: "repeat", overload: "", kind: "op", run: repeat, args: ["self","repeats"], devices: null, madeOn: null },
     tile: { name: "tile", publicName: "tile", overload: "", kind: "composite", run: tile, args: ["self","dims"], devices: null, madeOn: null },
-    _repeat_each: { name: "_repeat_each", publicName: "_repeatEach", overload: "", kind: "op", run: _repeat_each, args: ["self","count","dim"], devices: null, madeOn: null },
     repeat_interleave_self_int: { name: "repeat_interleave", publicName: "repeatInterleave", overload: "self_int", kind: "composite", run: repeat_interleave_self_int, args: ["self","repeats","dim","outputSize"], devices: null, madeOn: null },
     repeat_interleave_self_Tensor: { name: "repeat_interleave", publicName: "repeatInterleave", overload: "self_Tensor", kind: "composite", run: repeat_interleave_self_Tensor, args: ["self","repeats","dim","outputSize"], devices: null, madeOn: null },
     repeat_interleave_Tensor: { name: "repeat_interleave", publicName: "repeatInterleave", overload: "Tensor", kind: "composite", run: repeat_interleave_Tensor, args: ["repeats","outputSize"], devices: null, madeOn: null },

@@ -358,6 +358,7 @@ export const SYMBOLS = {
   zs_k_unary_sqrt: { args: ["f64"], returns: "i32" },
   zs_k_unary_tan: { args: ["f64"], returns: "i32" },
   zs_k_unary_tanh: { args: ["f64"], returns: "i32" },
+  zs_k_unary_trigamma: { args: ["f64"], returns: "i32" },
   zs_k_unary_trunc: { args: ["f64"], returns: "i32" },
   zs_k_binary_add_fast: { args: ["u32","ptr","ptr","ptr","f64"], returns: "i32" },
   zs_k_binary_atan2_fast: { args: ["u32","ptr","ptr","ptr","f64"], returns: "i32" },

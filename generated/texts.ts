@@ -124,11 +124,6 @@ export function modesOverlap(op: string, advice: Part): RuntimeError {
   return new RuntimeError(`${op}() was open across an await (or a yield) while another task opened or closed one: code of each ran in the mode of the other. ${part(advice)}`, { op, code: "mode_overlap" });
 }
 
-/** Function {node} returned an invalid gradient at index {index} - got {got} but expected shape compatible with {expected} */
-export function invalidGradient(op: string | undefined, node: Part, index: Part, got: Part, expected: Part): RuntimeError {
-  return new RuntimeError(`Function ${part(node)} returned an invalid gradient at index ${part(index)} - got ${part(got)} but expected shape compatible with ${part(expected)}`, { op, code: "gradient_shape" });
-}
-
 /** {name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad. */
 export function outNeedsNoGrad(op: string | undefined, name: Part): RuntimeError {
   return new RuntimeError(`${part(name)}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.`, { op, code: "out_requires_grad" });
@@ -292,6 +287,11 @@ export function hookChangedDevice(op: string | undefined, hook: Part): RuntimeEr
 /** leaf variable has been moved into the graph interior */
 export function leafMovedIntoGraph(op: string | undefined): RuntimeError {
   return new RuntimeError(`leaf variable has been moved into the graph interior`, { op, code: "runtime" });
+}
+
+/** the derivative for '{name}' is not implemented. */
+export function noFormula(op: string | undefined, name: Part): NotImplementedError {
+  return new NotImplementedError(`the derivative for '${part(name)}' is not implemented.`, { op, code: "not_implemented" });
 }
 
 /** derivative for aten::{name} is not implemented */
@@ -894,6 +894,11 @@ export function selectIndexDtype(op: string | undefined): RuntimeError {
   return new RuntimeError(`index_select(): Expected dtype int32 or int64 for index`, { op, code: "runtime" });
 }
 
+/** index_select(): self indexing axis dim should be positive */
+export function selectFromNone(op: string | undefined): RuntimeError {
+  return new RuntimeError(`index_select(): self indexing axis dim should be positive`, { op, code: "runtime" });
+}
+
 /** index_select(): self and result must have the same scalar type */
 export function selectResultDtype(op: string | undefined): RuntimeError {
   return new RuntimeError(`index_select(): self and result must have the same scalar type`, { op, code: "runtime" });
@@ -1174,6 +1179,11 @@ export function takeAlongDimRanks(op: string | undefined, input: Part, indices: 
   return new RuntimeError(`torch.take_along_dim(): input and indices should have the same number of dimensions, but got ${part(input)} dimensions for input, and ${part(indices)} dimensions for indices`, { op, code: "runtime" });
 }
 
+/** repeat_interleave: Invalid output_size, expected {expected} but got {got} */
+export function outputSizeOfNumber(op: string | undefined, expected: Part, got: Part): RuntimeError {
+  return new RuntimeError(`repeat_interleave: Invalid output_size, expected ${part(expected)} but got ${part(got)}`, { op, code: "runtime" });
+}
+
 /** allocated size does not match required size */
 export function wrongOutputSize(op: string | undefined): RuntimeError {
   return new RuntimeError(`allocated size does not match required size`, { op, code: "runtime" });
@@ -1195,8 +1205,8 @@ export function repeatsSize(op: string | undefined, repeats: Part, dim: Part, si
 }
 
 /** repeat_interleave only accept 1D vector as repeat */
-export function repeatsNotAVector(op: string | undefined): NotImplementedError {
-  return new NotImplementedError(`repeat_interleave only accept 1D vector as repeat`, { op, code: "not_implemented" });
+export function repeatsNotAVector(op: string | undefined): RuntimeError {
+  return new RuntimeError(`repeat_interleave only accept 1D vector as repeat`, { op, code: "runtime" });
 }
 
 /** cannot repeat_interleave a meta tensor without output_size */
@@ -2797,6 +2807,16 @@ export function viewAsRealOfConjugate(op: string | undefined): RuntimeError {
 /** view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: {dtype} */
 export function viewAsComplexDtype(op: string | undefined, dtype: Part): NotImplementedError {
   return new NotImplementedError(`view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: ${part(dtype)}`, { op, code: "not_implemented" });
+}
+
+/** view_as_complex is not supported for complex tensors */
+export function viewAsComplexOfComplex(op: string | undefined): TypeError {
+  return new TypeError(`view_as_complex is not supported for complex tensors`, { op, code: "dtype" });
+}
+
+/** zensor has no complex32: a float16 tensor cannot be seen as complex numbers */
+export function noComplex32View(op: string | undefined): NotImplementedError {
+  return new NotImplementedError(`zensor has no complex32: a float16 tensor cannot be seen as complex numbers`, { op, code: "not_implemented" });
 }
 
 /** Input tensor must have one or more dimensions */

@@ -61,7 +61,7 @@ function emitClass(plan: NodePlan): string {
   const name = (op.node as string).replace(/^.*::/, "");
   const label = special
     ? `this.special ? "${(op.nodeWhen as readonly string[])[1]}" : "${name}"`
-    : op.inplaceNode
+    : op.inplaceNode && op.inplaceNode !== name
       ? `this.inplace ? "${op.inplaceNode}" : "${name}"`
       : `"${name}"`;
   out.push("  override get name(): string {", `    return ${label};`, "  }");

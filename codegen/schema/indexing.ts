@@ -127,7 +127,7 @@ export const ops = [
     node: "ScatterBackward0",
     grad: {
       self: "grad.scatter(dim, index, 0)",
-      src: 'scatterSourceBackward(grad, dim, index, src.shape, "ScatterBackward0")',
+      src: "grad.gather(dim, index)",
     },
     doc:
       "The tensor with the elements that `index` names along `dim` replaced by those of `src`. Where " +
@@ -155,7 +155,8 @@ export const ops = [
     kwargs: { reduce: "String" },
     impl: "indexing.scatterReduceSrc",
     node: "NotImplemented",
-    grad: { "self, src": "noScatterReduceGradient()" },
+    inplaceNode: "NotImplemented",
+    grad: { "self, src": 'notDerivable("scatter", this)' },
     doc:
       'The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into ' +
       "the elements that `index` names. It has no gradient.",
@@ -169,7 +170,8 @@ export const ops = [
     kwargs: { reduce: "String" },
     impl: "indexing.scatterReduceValue",
     node: "NotImplemented",
-    grad: { self: "noScatterReduceGradient()" },
+    inplaceNode: "NotImplemented",
+    grad: { self: 'notDerivable("scatter", this)' },
     doc: "As with a tensor, for one number.",
   },
   {
@@ -179,7 +181,7 @@ export const ops = [
     args: { self: "Tensor", dim: "Dim", index: "Tensor|Index", src: "Tensor" },
     impl: "indexing.scatterAdd",
     node: "ScatterAddBackward0",
-    grad: { self: "grad", src: 'scatterSourceBackward(grad, dim, index, src.shape, "ScatterAddBackward0")' },
+    grad: { self: "grad", src: "grad.gather(dim, index)" },
     doc: "The tensor with each element of `src` added to the element that `index` names along `dim`.",
     throws: ["RuntimeError for an index outside the dimension, or shapes or dtypes that do not match"],
     example: "zeros(3).scatterAdd(0, [0, 0, 2], tensor([1, 2, 3])) // tensor([3., 0., 3.])",

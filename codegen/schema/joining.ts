@@ -91,18 +91,6 @@ export const ops = [
     example: "tensor([1, 2]).tile(2) // tensor([1., 2., 1., 2.])",
   },
   {
-    name: "_repeat_each",
-    batch: "dims",
-    kind: "op",
-    variants: [],
-    internal: true,
-    args: { self: "Tensor", count: "Int", dim: "Int" },
-    impl: "joining.repeatEach",
-    node: "ViewBackward0",
-    grad: { self: "repeatEachBackward(grad, self.shape, count, dim)" },
-    doc: "Each part along a dimension several times in a row.",
-  },
-  {
     ...composite,
     name: "repeat_interleave",
     overload: "self_int",

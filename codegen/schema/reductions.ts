@@ -311,7 +311,7 @@ export const ops = [
     impl: "reduce_scan.cumsum",
     node: "CumsumBackward0",
     doc: "The running sum along a dimension. Integers and bools are summed in int64.",
-    grad: { self: "cumsumBackward(grad, dim)" },
+    grad: { self: "cumsumBackward(grad.to(self.dtype), dim)" },
     example: "tensor([1, 2, 3]).cumsum(0) // tensor([1., 3., 6.])",
   },
   {

@@ -86,7 +86,7 @@ export const ops = [
     args: { self: "Tensor", n: "Int" },
     variants: ["inplace", "out"],
     internal: true,
-    kernels: { cpu: ["unary.polygamma"] },
+    kernels: { cpu: ["unary.trigamma", "unary.polygamma"] },
     promote: "float",
     impl: "special.polygamma",
     refuses: [

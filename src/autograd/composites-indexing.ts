@@ -5,6 +5,7 @@ import * as texts from "../../generated/texts.ts";
 import { broadcastShapes, empty } from "../dispatch/allocate.ts";
 import { onDevice } from "../dispatch/copy.ts";
 import { indexVector } from "../dispatch/indexing-lists.ts";
+import { contiguousFormat } from "../dispatch/memory-format.ts";
 import { int64, uint8 } from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
@@ -82,17 +83,17 @@ export function tile(self: Tensor, dims: readonly number[]): Tensor {
   return O.repeat(self, [...new Array<number>(lead).fill(1), ...dims]);
 }
 
-function requireSize(total: number, outputSize: number | null): void {
-  if (outputSize !== null && outputSize !== total) throw texts.wrongOutputSize("repeat_interleave");
-}
-
 export function repeatInterleave(self: Tensor, repeats: number, dim: number | null, outputSize: number | null): Tensor {
-  if (repeats < 0) throw texts.negativeRepeats("repeat_interleave");
+  const op = "repeat_interleave";
   const d = dim === null ? 0 : wrapDim(dim, self._shape.length);
+  if (repeats < 0) throw texts.negativeRepeats(op);
   const flat = dim === null ? self.reshape([-1]) : self;
-  if (flat._shape.length === 0) throw texts.dimOutOfRange("repeat_interleave", -1, 0, 1);
-  requireSize((flat._shape[d] as number) * repeats, outputSize);
-  return O._repeat_each(flat, repeats, d);
+  if (flat._shape.length === 0) throw texts.dimOutOfRange(op, -1, 0, 1);
+  const total = (flat._shape[d] as number) * repeats;
+  if (outputSize !== null && outputSize !== total) throw texts.outputSizeOfNumber(op, total, outputSize);
+  const paired = [...flat._shape.slice(0, d + 1), repeats, ...flat._shape.slice(d + 1)];
+  const each = O.clone(O.expand(O.unsqueeze(flat, d + 1), paired, false), contiguousFormat);
+  return O.view(each, [...flat._shape.slice(0, d), total, ...flat._shape.slice(d + 1)]);
 }
 
 export function repeatInterleaveTensor(
@@ -103,10 +104,10 @@ export function repeatInterleaveTensor(
 ): Tensor {
   const op = "repeat_interleave";
   const flat = dim === null ? self.reshape([-1]) : self;
-  const d = dim === null ? 0 : wrapDim(dim, flat._shape.length);
-  if (flat._shape.length === 0) throw texts.dimOfScalar(op, dim ?? d);
-  const n = flat._shape[d] as number;
   if (repeats._shape.length > 1) throw texts.repeatsRank(op);
+  if (flat._shape.length === 0) throw texts.dimOfScalar(op, dim ?? 0);
+  const d = dim === null ? 0 : wrapDim(dim, flat._shape.length);
+  const n = flat._shape[d] as number;
   const each = repeats._numel === 1 ? repeats.reshape([1]).expand([n]) : repeats;
   if (each._numel !== n) throw texts.repeatsSize(op, each._numel, dim ?? d, n);
   return O.index_select(flat, d, repeatedPositions(each, outputSize));
@@ -119,21 +120,19 @@ export function repeatInterleavePositions(repeats: Tensor, outputSize: number | 
 
 function repeatedPositions(repeats: Tensor, outputSize: number | null): Tensor {
   const op = "repeat_interleave";
-  if (repeats._shape.length !== 1) throw texts.repeatsNotAVector(op);
   if (repeats.dtype.category !== 1 || (!repeats.dtype.isSigned && repeats.dtype !== uint8)) {
     throw texts.notImplementedFor(op, "repeat_interleave_cpu", repeats.dtype.scalarType);
   }
+  if (repeats._shape.length !== 1) throw texts.repeatsNotAVector(op);
   if (!repeats.device.computes) {
     if (outputSize === null) throw texts.repeatsOnMeta(op);
     return empty([outputSize], int64, repeats.device);
   }
+  if (outputSize !== null && outputSize < 0) throw texts.negativeDimension(op, outputSize, [outputSize]);
   const counts = repeats.tolist() as number[];
-  let total = 0;
-  for (const c of counts) {
-    if (c < 0) throw texts.negativeRepeat(op);
-    total += c;
-  }
-  requireSize(total, outputSize);
+  const total = counts.reduce((sum, c) => sum + c, 0);
+  if (outputSize !== null && outputSize !== total) throw texts.wrongOutputSize(op);
+  if (counts.some((c) => c < 0)) throw texts.negativeRepeat(op);
   const list = doubles(total);
   let at = 0;
   counts.forEach((c, i) => {

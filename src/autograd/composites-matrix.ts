@@ -122,6 +122,11 @@ export function outer(self: Tensor, vec2: Tensor, out?: Tensor): Tensor {
   return O.mul(reshape(self, [self._shape[0] as number, 1]), vec2, out);
 }
 
+/** The number that two vectors give; torch adds up products itself where their elements are apart. */
+function productOfRows(a: Tensor, b: Tensor): Tensor {
+  return a._contiguous && b._contiguous ? O.dot(a, b) : O.sum(O.mul(a, b), a.dtype);
+}
+
 export function inner(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) checkOutGradients("inner", out, [self, other]);
   if (self.ndim === 0 || other.ndim === 0) return O.mul(self, other, out);
@@ -129,8 +134,11 @@ export function inner(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if (last !== other._shape[other.ndim - 1]) throw texts.innerShapes("inner", self._shape, other._shape);
   if (self.dtype !== other.dtype) throw texts.innerDtypes("inner");
   const shape = [...self._shape.slice(0, -1), ...other._shape.slice(0, -1)];
-  const rows = reshape(self, [numelOf(self._shape.slice(0, -1)), last as number]);
-  const columns = reshape(other, [numelOf(other._shape.slice(0, -1)), last as number]);
-  const r = reshape(O.mm(rows, O.t(columns)), shape);
-  return out === undefined ? r : writeOut(r, out);
+  const rows = numelOf(self._shape.slice(0, -1));
+  const columns = numelOf(other._shape.slice(0, -1));
+  const r =
+    rows === 1 && columns === 1
+      ? productOfRows(reshape(self, [last as number]), reshape(other, [last as number]))
+      : O.mm(reshape(self, [rows, last as number]), O.t(reshape(other, [columns, last as number])));
+  return out === undefined ? reshape(r, shape) : writeOut(reshape(r, shape), out);
 }

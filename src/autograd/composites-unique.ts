@@ -1,9 +1,12 @@
-/** Different elements, and runs of equal ones, written with other operators. None of it has a gradient. */
+/** Different elements, and runs of equal ones, written with other operators. None of it has a derivative. */
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
+import { gradMode, requiresGrad } from "../dispatch/mode.ts";
 import { CPU } from "../tensor/device.ts";
 import { bool, int64 } from "../tensor/dtype.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
+import { Node } from "./node.ts";
+import { connect, record } from "./tracking.ts";
 
 /** What is asked for beside the elements. */
 interface Request {
@@ -157,12 +160,40 @@ function ofSlices(self: Tensor, given: number, request: Request): Tensor[] {
   );
 }
 
-function find(given: Tensor, request: Request): Tensor[] {
-  const self = given.detach();
-  return request.dim === null ? ofElements(self, request) : ofSlices(self, request.dim, request);
+const one = (found: Tensor[]): Tensor => found as Tensor[] & Tensor;
+
+/** The elements are on the graph; going back through it is refused. */
+class Found extends Node {
+  readonly operator: string;
+  constructor(operator: string) {
+    super();
+    this.operator = operator;
+  }
+  override get name(): string {
+    const words = this.operator.split("_").map((word) => word.charAt(0).toUpperCase() + word.slice(1));
+    return `${words.join("")}Backward0`;
+  }
+  override apply(): never {
+    throw texts.noFormula(undefined, this.operator);
+  }
 }
 
-const one = (found: Tensor[]): Tensor => found as Tensor[] & Tensor;
+/** torch's operator, after which the node is named. */
+function operatorOf({ name, dim }: Request): string {
+  if (name === "unique_consecutive") return name;
+  return dim === null ? "_unique2" : "unique_dim";
+}
+
+function find(given: Tensor, request: Request): Tensor[] {
+  const self = given.detach();
+  const found = request.dim === null ? ofElements(self, request) : ofSlices(self, request.dim, request);
+  if (gradMode.enabled && requiresGrad(given)) {
+    const node = new Found(operatorOf(request));
+    connect(node, [given]);
+    record(Array.isArray(found) ? (found[0] as Tensor) : one(found), node);
+  }
+  return found;
+}
 
 export function unique(self: Tensor, _sorted: boolean, dim: number | null): Tensor {
   return one(find(self, { name: "unique", inverse: false, counts: false, dim }));

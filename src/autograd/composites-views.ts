@@ -83,11 +83,11 @@ export function matrixTranspose(self: Tensor): Tensor {
 }
 
 export function narrow(self: Tensor, dim: number, start: number | Tensor, length: number): Tensor {
+  const s = typeof start === "number" ? start : startOf(start);
   if (self._shape.length === 0) throw texts.narrowOfScalar(undefined);
   if (length < 0) throw texts.narrowLengthNegative(undefined);
   const d = wrapDim(dim, self._shape.length);
   const n = self._shape[d] as number;
-  const s = typeof start === "number" ? start : startOf(start);
   if (s < -n || s > n) throw texts.narrowStartOutOfRange(undefined, -n, n, s);
   const from = s < 0 ? s + n : s;
   if (from + length > n) throw texts.narrowPastEnd(undefined, from, length, n);

@@ -15,9 +15,9 @@ export function scaled(grad: Tensor, k: Scalar): Tensor {
   return k === 1 ? grad : grad.mul(conj(k));
 }
 
-/** Operators whose gradient is not defined say so in the backward pass. */
-export function notDerivable(name: string): never {
-  throw texts.noDerivative(undefined, name);
+/** Operators whose gradient is not defined say so in the backward pass, with the name of the form that was called. */
+export function notDerivable(name: string, node?: { readonly inplace: boolean }): never {
+  throw texts.noDerivative(undefined, node?.inplace ? `${name}_` : name);
 }
 
 /** The gradient of an operand that the result does not change with. */

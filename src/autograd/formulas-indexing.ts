@@ -1,8 +1,7 @@
 /** Gradients of operators that choose, join or repeat elements. */
 import * as O from "../../generated/ops.ts";
-import * as texts from "../../generated/texts.ts";
 import { bool } from "../tensor/dtype.ts";
-import { numelOf, sameSizes } from "../tensor/size.ts";
+import { numelOf } from "../tensor/size.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 
 type Sizes = readonly number[];
@@ -29,21 +28,10 @@ export function gatherBackward(grad: Tensor, shape: Sizes, dim: number, index: T
   return O.scatter_add(grad.newZeros(shape), dim, index, grad);
 }
 
-/** The gradient at the places written to. torch has none for a source larger than the index. */
-export function scatterSourceBackward(grad: Tensor, dim: number, index: Tensor, shape: Sizes, node: string): Tensor {
-  const g = O.gather(grad, dim, index, false);
-  if (!sameSizes(g._shape, shape)) throw texts.invalidGradient(undefined, node, 1, g._shape, shape);
-  return g;
-}
-
 /** Every element counts once, however often the index names it. */
 export function indexFillValueBackward(grad: Tensor, dim: number, index: Tensor): Tensor {
   const filled = grad.newZeros(grad._shape, { dtype: bool }).indexFill(dim, index, true);
   return maskedFillValueBackward(grad, filled);
-}
-
-export function noScatterReduceGradient(): never {
-  throw texts.noDerivative("scatter", "scatter.reduce");
 }
 
 export function maskedFillValueBackward(grad: Tensor, mask: Tensor): Tensor {
@@ -97,8 +85,4 @@ export function repeatBackward(grad: Tensor, repeats: Sizes, shape: Sizes): Tens
   });
   const split = grad.reshape(paired);
   return sums.length === 0 ? split : split.sum(sums);
-}
-
-export function repeatEachBackward(grad: Tensor, shape: Sizes, count: number, dim: number): Tensor {
-  return grad.reshape([...shape.slice(0, dim + 1), count, ...shape.slice(dim + 1)]).sum(dim + 1);
 }

@@ -1,6 +1,5 @@
 /** Gradients of inverse functions, of log-odds and of extremes beside NaN. */
 import * as O from "../../generated/ops.ts";
-import * as texts from "../../generated/texts.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { conj } from "./formulas-common.ts";
 import { extremumBackward } from "./formulas-pointwise.ts";
@@ -46,8 +45,4 @@ export function fminOtherBackward(grad: Tensor, self: Tensor, other: Tensor): Te
 /** Two to a power, of the gradient's dtype where the power is of integers. */
 export function exp2Of(other: Tensor, grad: Tensor): Tensor {
   return O.exp2(other.dtype.category < 2 ? other.to(grad.dtype) : other);
-}
-
-export function noDerivative(name: string): never {
-  throw texts.noDerivative(undefined, name);
 }

@@ -186,7 +186,8 @@ function sloped(slope: Tensor, grad: Tensor, reduction: number): Tensor {
 
 /** The slope is that of the square up to `beta`, and ±1 beyond. */
 export function smoothL1Backward(grad: Tensor, self: Tensor, target: Tensor, reduction: number, beta: number): Tensor {
-  return sloped(self.sub(target).div(beta).clamp(-1, 1), grad, reduction);
+  const apart = self.to(grad.dtype).sub(target.to(grad.dtype));
+  return sloped(apart.div(beta).clamp(-1, 1), grad, reduction);
 }
 
 /** The slope is the difference, at most ±`delta`. torch has no such gradient of two dtypes. */

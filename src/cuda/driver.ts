@@ -17,8 +17,8 @@ const PROBLEMS: Record<number, DriverProblem> = {
   [CudaStatus.noLibrary]: {
     code: "cuda_no_driver",
     message:
-      "Found no NVIDIA driver on your system. Check that you have an NVIDIA GPU and that its driver is installed " +
-      "(https://www.nvidia.com/drivers), or use device 'cpu'.",
+      "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver from " +
+      "http://www.nvidia.com/Download/index.aspx",
   },
   [CudaStatus.missingFunction]: {
     code: "cuda_old_driver",

@@ -5,7 +5,7 @@ import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
 
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
-import { bool, type DType, toReal } from "../tensor/dtype.ts";
+import { bool, type DType, float64, toReal } from "../tensor/dtype.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { emptyCopy, emptyLike } from "./allocate.ts";
 import { fill } from "./copy.ts";
@@ -179,6 +179,8 @@ function noBound(d: DType, high: boolean): Scalar {
   return high ? top : d.isSigned ? -top - 1n : 0n;
 }
 
+const isComplex = (x: Operand): boolean => !(x instanceof Tensor) && scalarKind(x) === "complex";
+
 /** Bools have their kernels for one bound that is a tensor only. */
 function refuseBounds(d: DType, min: Operand | null, max: Operand | null): void {
   const tensors = [min, max].some((x) => x instanceof Tensor);
@@ -206,12 +208,15 @@ export function clamp(self: Tensor, min: Operand | null, max: Operand | null, ou
     const quick = withNumbers(CLAMP_NUMBERS, self, min, max);
     if (quick !== null) return quick;
   }
+  const tensors = [min, max].some((x) => x instanceof Tensor);
+  if (!tensors && self.dtype.category === 2) {
+    for (const x of [min, max]) if (x !== null && isComplex(x)) checkFits(x as Scalar, float64);
+  }
   const d = resultType([self, min, max].filter((x): x is Operand => x !== null));
-  if (d.category === 3) throw texts.clampOfComplex(undefined);
   if (inplace && !canCast(d, self.dtype)) {
-    const tensors = [min, max].some((x) => x instanceof Tensor);
     throw texts.resultCast(undefined, d.scalarType, tensors ? self.dtype.scalarType : self.dtype.cppName);
   }
+  if (d.category === 3) throw texts.clampOfComplex(undefined);
   refuseBounds(d, min, max);
   min = boundIn(d, min, "min");
   max = boundIn(d, max, "max");
@@ -224,6 +229,7 @@ export function clamp(self: Tensor, min: Operand | null, max: Operand | null, ou
 function clampOne(side: "min" | "max", self: Tensor, bound: Operand, out: Out, inplace: boolean): Tensor {
   if (bound instanceof Tensor) return binary(CLAMP_ONE[side].tensor, self, bound, out, inplace);
   const p = CLAMP_ONE[side].number;
+  if (!inplace && isComplex(bound)) throw texts.clampOfComplex(undefined);
   const d = resultType([self, bound]);
   if (d.category === 3) throw texts.clampOfComplex(undefined);
   if (inplace && !canCast(d, self.dtype)) throw texts.resultCast(undefined, d.scalarType, self.dtype.cppName);

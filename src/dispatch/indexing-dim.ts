@@ -43,6 +43,7 @@ export function indexSelect(self: Tensor, dim: number, index: Tensor, out?: Tens
   if (index._shape.length > 1) throw texts.selectIndexNotAVector(op);
   if (self._shape.length === 0 && index._numel !== 1) throw texts.selectIndexOfScalar(op, index._numel);
   if (!isInteger(index)) throw texts.selectIndexDtype(op);
+  if (self._shape.length > 1 && self._shape[d] === 0 && index._numel > 0) throw texts.selectFromNone(op);
   if (out !== undefined) {
     if (out.dtype !== self.dtype) throw texts.selectResultDtype(op);
     requireNoInternalOverlap(out, op);
@@ -111,6 +112,7 @@ function checkIndexAdd(self: Tensor, d: number, index: Tensor, source: Tensor, n
   }
   const rank = source._shape.length;
   if (d !== 0 && d >= rank) throw texts.indexingDimOfSource(op, d, rank);
+  if (rank === 0 && n !== 1) throw texts.dimOfScalar(op, d);
   const have = rank === 0 ? 1 : (source._shape[d] as number);
   if (n !== have) throw texts.indexCountForDim(op, n, have, d);
   requireSlices(self, d, source);
@@ -161,7 +163,7 @@ function checkIndexCopy(self: Tensor, d: number, index: Tensor, source: Tensor):
   if (self.dtype !== source.dtype) throw texts.selfSourceDtypes(op, self.dtype.scalarType, source.dtype.scalarType);
   const own = self._shape.filter((_, k) => k !== d);
   const other = source._shape.filter((_, k) => k !== d);
-  if (!sameSizes(own, other)) throw texts.sliceShapesDiffer(op, own.join(", "), d, other.join(", "));
+  if (!sameSizes(own, other)) throw texts.sliceShapesDiffer(op, own.join(" "), d, other.join(" "));
   if (a !== 0 && n !== source._shape[d]) throw texts.indexCount(op, n, source._shape[d]);
 }
 
@@ -176,8 +178,12 @@ export function indexCopy(
 ): Tensor {
   const op = "index_copy_";
   const d = wrapDim(dim, self._shape.length);
+  if (inplace) {
+    requireNoInternalOverlap(self, op);
+    requireNoOverlap(self, index, op);
+    requireNoOverlap(self, source, op);
+  }
   checkIndexCopy(self, d, index, source);
-  if (inplace) requireNoInternalOverlap(self, op);
   const target = targetOf(self, out, inplace, op);
   requireNoOverlap(target, index, op);
   requireNoOverlap(target, source, op);

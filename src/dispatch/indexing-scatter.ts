@@ -74,13 +74,21 @@ function checkGather(self: Tensor, d: number, index: Tensor): void {
   });
 }
 
+function sizeAt(t: Tensor, k: number, op: string): number {
+  const rank = t._shape.length;
+  if (rank === 0) return 1;
+  if (k >= rank) throw texts.dimOutOfRange(op, -rank, rank - 1, k);
+  return t._shape[k] as number;
+}
+
 function checkScatter(self: Tensor, d: number, index: Tensor, src: Tensor | null): void {
   const op = "scatter";
   if (index._numel === 0) return;
   if (sizes(self).length !== sizes(index).length) throw texts.scatterIndexRank(op);
-  if (src !== null && sizes(src).length !== sizes(index).length) throw texts.scatterSourceRank(op);
   const beyondSelf = sizes(index).some((n, k) => k !== d && n > (sizes(self)[k] as number));
-  const beyondSrc = src !== null && sizes(index).some((n, k) => n > (sizes(src)[k] as number));
+  // torch reads the sizes of src before it counts them.
+  const beyondSrc = !beyondSelf && src !== null && sizes(index).some((n, k) => n > sizeAt(src, k, op));
+  if (src !== null && sizes(src).length !== sizes(index).length) throw texts.scatterSourceRank(op);
   if (beyondSelf || beyondSrc) {
     const tail = src === null ? "" : ` and to be no larger size than src ${listText(src._shape)}`;
     throw texts.scatterIndexSize(op, index._shape, self._shape, d, tail);
@@ -217,8 +225,9 @@ function scatterNumber(
   const d = wrapDim(dim, self._shape.length);
   requireIndexDtype(index, op);
   checkScatter(self, d, index, null);
-  checkFits(value, self.dtype);
+  if (index._numel > 0) checkFits(value, self.dtype);
   const target = scatterTarget(self, [index], out, inplace, op);
+  if (index._numel === 0) return target;
   const holder = empty(
     sizes(index).map(() => 1),
     self.dtype,

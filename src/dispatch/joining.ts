@@ -178,25 +178,7 @@ export function repeat(self: Tensor, repeats: readonly number[]): Tensor {
       from.push(strides[d] as number);
     }
   }
-  copyPaired(target, self, paired, from);
-  return target;
-}
-
-/** Copies to a fresh row-major tensor that is seen with other dimensions. */
-function copyPaired(target: Tensor, self: Tensor, shape: readonly number[], strides: readonly number[]): void {
-  const to = region(target, shape, contiguousStrides(shape), target._offset);
-  const source = asView(self, shape, strides, self._offset);
-  copy.transfer(to, source);
-}
-
-/** Each element (part along `dim`) `count` times in a row. */
-export function repeatEach(self: Tensor, count: number, d: number): Tensor {
-  const shape = self._shape.slice();
-  shape[d] = (shape[d] as number) * count;
-  const target = empty(shape, self.dtype, self._storage.device);
-  if (!hasWork(target)) return target;
-  const paired = [...self._shape.slice(0, d + 1), count, ...self._shape.slice(d + 1)];
-  const strides = [...self._strides.slice(0, d + 1), 0, ...self._strides.slice(d + 1)];
-  copyPaired(target, self, paired, strides);
+  const to = region(target, paired, contiguousStrides(paired), target._offset);
+  copy.transfer(to, asView(self, paired, from, self._offset));
   return target;
 }

@@ -41,7 +41,8 @@ function requireVectorDtypes(self: DType, mat: Tensor, vec: Tensor, op: string):
 }
 
 export function mv(self: Tensor, vec: Tensor, out: Tensor | undefined): Tensor {
-  const rows = self._shape[0] ?? 1;
+  if (self._shape.length === 0) throw texts.dimOfScalar("mv", 0);
+  const rows = self._shape[0] as number;
   requireVectorProduct(1, rows, self, vec, "mv");
   requireVectorDtypes(out?.dtype ?? vec.dtype, self, vec, "mv");
   const c = target([rows], vec, out, false, "mv");

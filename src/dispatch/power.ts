@@ -4,8 +4,9 @@ import { K } from "../../generated/kernels.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
-import { bfloat16, type DType, float16 } from "../tensor/dtype.ts";
+import { bfloat16, bool, type DType, float16 } from "../tensor/dtype.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { broadcastShapes } from "./allocate.ts";
 import { denseOf, fill } from "./copy.ts";
 import { checkFits } from "./fits.ts";
 import { roundTo } from "./narrowing.ts";
@@ -33,6 +34,7 @@ export function pow(a: Operand, b: Operand, out: Out, inplace: boolean): Tensor 
   if (!(a instanceof Tensor) && scalarKind(a) !== "bool" && realValue(a) === 1) {
     return fill(one(COPY, denseOf(b), common, out, inplace), 1);
   }
+  if (a instanceof Tensor && common === bool) broadcastShapes(a._shape, b._shape, "pow");
   refuse(REFUSALS.pow, common);
   // torch gives the powers of a number row by row.
   return binary(POW, a, a instanceof Tensor || out !== undefined ? b : denseOf(b), out, inplace);

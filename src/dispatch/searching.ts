@@ -5,7 +5,8 @@ import { K } from "../../generated/kernels.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
-import { bool, type DType, float32, float64, int32, int64 } from "../tensor/dtype.ts";
+import { scalarKind } from "../tensor/complex.ts";
+import { bool, complex128, type DType, float32, float64, int32, int64 } from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
@@ -104,15 +105,19 @@ export function bucketize(self: Operand, boundaries: Tensor, narrow: boolean, ri
   return searchsorted(boundaries, valuesOf(self, boundaries), narrow, right, null, null, out);
 }
 
-function refuseKinds(d: DType): void {
+const OF_NUMBER = { bool, int: int64, float: float64, complex: complex128 } as const;
+
+/** A number counts as what it is, whatever it stands beside. */
+function refuseKinds(x: Operand): void {
+  const d = x instanceof Tensor ? x.dtype : OF_NUMBER[scalarKind(x)];
   if (d === bool || d.category === 3) throw texts.isinDtype("isin", d.scalarType);
 }
 
 export function isin(self: Operand, tests: Operand, _unique: boolean, invert: boolean, out?: Tensor): Tensor {
   const op = "isin";
+  for (const x of [self, tests]) refuseKinds(x);
   const elements = valuesOf(self, tests as Tensor);
   const among = valuesOf(tests, elements);
-  for (const t of [elements, among]) refuseKinds(t.dtype);
   requireOutDtype(out, bool);
   if (out !== undefined) {
     prepareOut(out, elements._shape);

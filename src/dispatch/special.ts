@@ -21,17 +21,18 @@ export function xlogy(self: Operand, other: Operand, out: Out, inplace: boolean)
 
 const common = { name: "polygamma", kernel: K.unary_polygamma, rule: RULES.float };
 const DIGAMMA: Pointwise = { ...common, kernel: K.unary_digamma, refuses: [REFUSALS.digamma] };
-const TRIGAMMA: Pointwise = { ...common, refuses: [REFUSALS.trigamma] };
+const TRIGAMMA: Pointwise = { ...common, kernel: K.unary_trigamma, refuses: [REFUSALS.trigamma] };
 const POLYGAMMA: Pointwise = { ...common, refuses: [REFUSALS.polygamma] };
 
 export function polygamma(self: Tensor, n: number, out: Out, inplace: boolean): Tensor {
   if (n < 0) throw texts.polygammaOrder("polygamma");
   if (n === 0) return unary(DIGAMMA, self, out, inplace);
+  if (n === 1) return unary(TRIGAMMA, self, out, inplace);
   let factor = n % 2 === 1 ? 1 : -1;
   for (let k = 2; k <= n && Number.isFinite(factor); k++) factor *= k;
   const set = (): void => {
     scalarAttr(0, n + 1);
     scalarAttr(1, factor);
   };
-  return general(n === 1 ? TRIGAMMA : POLYGAMMA, [self], out, inplace, set);
+  return general(POLYGAMMA, [self], out, inplace, set);
 }

@@ -1,7 +1,7 @@
 /** Views that read the same bytes as another dtype, and the conjugate and negative bits. */
 
 import * as texts from "../../generated/texts.ts";
-import { complex64, complex128, type DType, toReal } from "../tensor/dtype.ts";
+import { complex64, complex128, type DType, float16, toReal } from "../tensor/dtype.ts";
 import { numelOf } from "../tensor/size.ts";
 import { CONJ, CREATION_NO_GRAD, extraOf, isContiguousGeometry, late, NEG, Tensor } from "../tensor/tensor.ts";
 import { gradMode } from "./mode.ts";
@@ -99,8 +99,10 @@ export function viewAsReal(self: Tensor): Tensor {
 
 export function viewAsComplex(self: Tensor): Tensor {
   const rank = self._shape.length;
-  if (self.dtype.category !== 2 || self.dtype.itemsize < 4) {
-    throw texts.viewAsComplexDtype(undefined, self.dtype.scalarType);
+  const { dtype } = self;
+  if (dtype.category === 3) throw texts.viewAsComplexOfComplex(undefined);
+  if (dtype !== float16 && (dtype.category !== 2 || dtype.itemsize < 4)) {
+    throw texts.viewAsComplexDtype(undefined, dtype.scalarType);
   }
   if (rank === 0) throw texts.viewAsComplexOfScalar(undefined);
   if (self._shape[rank - 1] !== 2) throw texts.viewAsComplexSize(undefined);
@@ -108,9 +110,10 @@ export function viewAsComplex(self: Tensor): Tensor {
   const strides = self._strides.slice(0, -1);
   if (strides.some((s, d) => s % 2 !== 0 && self._shape[d] !== 1)) throw texts.viewAsComplexStrides(undefined);
   if (self._offset % 2 !== 0) throw texts.viewAsComplexOffset(undefined);
+  if (dtype === float16) throw texts.noComplex32View(undefined);
   return retyped(
     self,
-    self.dtype.itemsize === 8 ? complex128 : complex64,
+    dtype.itemsize === 8 ? complex128 : complex64,
     self._shape.slice(0, -1),
     strides.map((s) => Math.floor(s / 2)),
     self._offset / 2,

@@ -9,7 +9,7 @@ type DimsArg = number | readonly number[] | null;
 /** Operators for which no dimensions are none, and not all. */
 const NONE = new Set(["flip", "rot90", "all.dims", "any.dims"]);
 /** Operators whose `Size` or plain number is a dimension. */
-const DIM_PLACES: Readonly<Record<string, number>> = { flip: 1, _repeat_each: 2 };
+const DIM_PLACES: Readonly<Record<string, number>> = { flip: 1 };
 
 const behind = (rank: number): number[] => Array.from({ length: rank }, (_, i) => i + 1);
 

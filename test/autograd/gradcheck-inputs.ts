@@ -127,7 +127,6 @@ const RECIPES: Record<string, readonly Assignment[]> = {
     { index: index(4, 0, 4), source: of(3), accumulate: true },
   ],
   repeat: [{ repeats: [2, 1, 3] }, { repeats: [1, 2] }],
-  _repeat_each: [{ count: 3, dim: 1 }],
   flip: [{ dims: [0, 1] }, { dims: [-1] }],
   roll: [
     { shifts: [2], dims: [1] },

@@ -70,7 +70,7 @@ async function main(): Promise<number> {
   const runner = await Runner.load();
   if (flags.device !== undefined && flags.device !== "cuda") usage("--device: cuda is the one that there is");
   const device = flags.device as "cuda" | undefined;
-  Object.assign(runner.adapter, { deviceStorage, deviceBytes, deviceWait });
+  if (device !== undefined) Object.assign(runner.adapter, { deviceStorage, deviceBytes, deviceWait });
   const options = { softStrides: flags["soft-strides"], device };
   const outcomes: Outcome[] = cases.map((c) => {
     // Written before the run: after a native crash the last line names the case.

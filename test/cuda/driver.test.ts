@@ -26,7 +26,10 @@ describe("without a driver", () => {
     const error = run(MAKE, none) as Record<string, string>;
     expect(error.name).toBe("RuntimeError");
     expect(error.code).toBe("cuda_no_driver");
-    expect(error.message).toStartWith("Found no NVIDIA driver on your system.");
+    expect(error.message).toBe(
+      "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver from " +
+        "http://www.nvidia.com/Download/index.aspx",
+    );
   });
 
   test("a library that is no driver is called too old", () => {

@@ -3,14 +3,6 @@ import type { TextSchema } from "../../model/types.ts";
 
 export const texts = [
   {
-    name: "invalidGradient",
-    error: "RuntimeError",
-    code: "gradient_shape",
-    text:
-      "Function {node} returned an invalid gradient at index {index} - got {got} but expected shape compatible " +
-      "with {expected}",
-  },
-  {
     name: "outNeedsNoGrad",
     error: "RuntimeError",
     code: "out_requires_grad",
@@ -227,6 +219,12 @@ export const texts = [
     error: "RuntimeError",
     code: "runtime",
     text: "leaf variable has been moved into the graph interior",
+  },
+  {
+    name: "noFormula",
+    error: "NotImplementedError",
+    code: "not_implemented",
+    text: "the derivative for '{name}' is not implemented.",
   },
   {
     name: "noDerivative",

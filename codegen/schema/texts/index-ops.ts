@@ -21,6 +21,12 @@ export const texts = [
     text: "index_select(): Expected dtype int32 or int64 for index",
   },
   {
+    name: "selectFromNone",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "index_select(): self indexing axis dim should be positive",
+  },
+  {
     name: "selectResultDtype",
     error: "RuntimeError",
     code: "runtime",

@@ -95,6 +95,12 @@ export const texts = [
       "dimensions for input, and {indices} dimensions for indices",
   },
   {
+    name: "outputSizeOfNumber",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "repeat_interleave: Invalid output_size, expected {expected} but got {got}",
+  },
+  {
     name: "wrongOutputSize",
     error: "RuntimeError",
     code: "runtime",
@@ -122,8 +128,8 @@ export const texts = [
   },
   {
     name: "repeatsNotAVector",
-    error: "NotImplementedError",
-    code: "not_implemented",
+    error: "RuntimeError",
+    code: "runtime",
     text: "repeat_interleave only accept 1D vector as repeat",
   },
   {

@@ -224,6 +224,18 @@ export const texts = [
       "type: {dtype}",
   },
   {
+    name: "viewAsComplexOfComplex",
+    error: "TypeError",
+    code: "dtype",
+    text: "view_as_complex is not supported for complex tensors",
+  },
+  {
+    name: "noComplex32View",
+    error: "NotImplementedError",
+    code: "not_implemented",
+    text: "zensor has no complex32: a float16 tensor cannot be seen as complex numbers",
+  },
+  {
     name: "viewAsComplexOfScalar",
     error: "RuntimeError",
     code: "runtime",

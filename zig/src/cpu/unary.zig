@@ -261,6 +261,7 @@ pub const erfc = LongReal("erfc");
 pub const erfinv = LongReal("erfinv");
 pub const lgamma = LongReal("lgamma");
 pub const digamma = LongReal("digamma");
+pub const trigamma = LongReal("trigamma");
 
 /// A derivative of digamma: attribute 0 is one more than its order, attribute 1 the factor of the sum of powers.
 pub const polygamma = struct {

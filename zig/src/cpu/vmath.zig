@@ -48,6 +48,7 @@ pub const erfc = error_function.erfc;
 pub const erfinv = error_function.erfinv;
 pub const lgamma = gamma.lgamma;
 pub const digamma = gamma.digamma;
+pub const trigamma = gamma.trigamma;
 pub const zeta = gamma.zeta;
 
 /// sin(pi x) / (pi x), and 1 at 0.

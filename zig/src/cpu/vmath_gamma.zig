@@ -88,6 +88,10 @@ pub inline fn lgamma(x: anytype) @TypeOf(x) {
     }
     return b.select(a == c(V, 0.0), b.infinity(V), r);
 }
+/// B(2k), highest first: the series of trigamma in 1 / x^2.
+const trigamma_series = [_]comptime_float{
+    -3617.0 / 510.0, 7.0 / 6.0, -691.0 / 2730.0, 5.0 / 66.0, -1.0 / 30.0, 1.0 / 42.0, -1.0 / 30.0, 1.0 / 6.0,
+};
 
 /// The derivative of lgamma.
 pub inline fn digamma(x: anytype) @TypeOf(x) {
@@ -146,7 +150,8 @@ noinline fn zeta_positive(s: anytype, q: @TypeOf(s)) @TypeOf(s) {
     const rest = fma(last, c(V, 0.5) + tail, last * a / (s - one));
     return b.select(sum == b.infinity(V), sum, sum + rest);
 }
-/// The same sum for any q, with a whole s: the terms of a negative q are those of two positive ones.
+/// The same sum for any q, with a whole s, as in torch not a number for infinite ones. The terms of a negative q are
+/// those of two positive ones.
 pub inline fn zeta(s: anytype, q: @TypeOf(s)) @TypeOf(s) {
     const V = @TypeOf(s);
     const one = c(V, 1.0);
@@ -161,7 +166,31 @@ pub inline fn zeta(s: anytype, q: @TypeOf(s)) @TypeOf(s) {
         r = b.select(negative, b.select(even, r + mirrored, r - mirrored), r);
         r = b.select(b.both(negative, q == whole), b.infinity(V), r);
     }
-    return b.select(q == b.infinity(V), c(V, 0.0), r);
+    return r;
+}
+
+/// The derivative of digamma, below a half by reflection: at a pole the rounded product with pi leaves it finite, as in
+/// torch.
+pub inline fn trigamma(x: anytype) @TypeOf(x) {
+    const V = @TypeOf(x);
+    const one = c(V, 1.0);
+    const low = x < c(V, 0.5);
+    var y = b.select(low, one - x, x);
+    const bound = if (comptime b.is_f64(V)) 12.0 else 6.0;
+    var below = c(V, 0.0);
+    inline for (0..if (b.is_f64(V)) 12 else 6) |_| {
+        const small = y < c(V, bound);
+        below += b.select(small, one / (y * y), c(V, 0.0));
+        y = b.select(small, y + one, y);
+    }
+    const q = one / y;
+    const series = q * b.horner(q * q, comptime terms(V, &trigamma_series));
+    var r = fma(q, fma(q, c(V, 0.5) + series, one), below);
+    if (b.any(low)) {
+        const leg = trig.sin(c(V, pi) * x);
+        r = b.select(low, c(V, pi * pi) / (leg * leg) - r, r);
+    }
+    return r;
 }
 
 const testing = std.testing;
@@ -192,6 +221,14 @@ test "the gamma function's logarithm and derivatives at known places" {
             .{ 2, 1, 1.6449340668482264 },   .{ 3, 0.5, 8.41439832211716 }, .{ 4, -0.5, 32.23484850566707 },
             .{ 3, -1.5, 0.118102025820864 },
         };
+        for ([_][2]T{
+            .{ 1, 1.6449340668482264 },
+            .{ -0.5, 8.934802200544679 },
+            .{ 10, 0.10516633568168575 },
+            .{ 1e30, 1e-30 },
+        }) |k| try testing.expectApproxEqRel(k[1], trigamma(k[0]), 8 * close);
+        try testing.expect(trigamma(@as(T, -1)) > 1e15 and std.math.isFinite(trigamma(@as(T, -1))));
+        try testing.expect(std.math.isNan(trigamma(-std.math.inf(T))));
         for (sums) |k| try testing.expectApproxEqRel(k[2], zeta(k[0], k[1]), 8 * close);
         try testing.expectEqual(std.math.inf(T), lgamma(@as(T, -3)));
         try testing.expect(std.math.isNan(digamma(@as(T, -3))));
