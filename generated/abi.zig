@@ -199,6 +199,8 @@ pub const CudaStatus = struct {
     pub const not_built: i32 = -106;
     /// No free block is large enough, and the driver was not to be asked for more.
     pub const no_room: i32 = -107;
+    /// There is no memory for what a kernel needs beside its operands: see `ScratchDetail`.
+    pub const no_scratch: i32 = -108;
     pub const driver_code: i32 = -1000;
 };
 
@@ -236,6 +238,12 @@ pub const IndexDetail = struct {
     pub const index: usize = 0;
     pub const dim: usize = 1;
     pub const size: usize = 2;
+};
+
+/// What `no_scratch` leaves in the detail: how much was asked for, and whether something had been launched.
+pub const ScratchDetail = struct {
+    pub const bytes: usize = 0;
+    pub const launched: usize = 1;
 };
 
 /// What weights are; `invalid_distribution` leaves it in the detail.
@@ -343,6 +351,7 @@ pub const codes = [_][]const u8{
     "IndexAttr",
     "IndexFact",
     "IndexDetail",
+    "ScratchDetail",
     "Distribution",
     "MatmulPrecision",
     "ReduceAttr",

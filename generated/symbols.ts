@@ -130,8 +130,8 @@ export const SYMBOLS = {
   zs_cuda_release_function: { args: [], returns: "f64" },
   /** Bytes of the blocks on all devices. */
   zs_cuda_live_bytes: { args: [], returns: "f64" },
-  /** A block is used on another stream, too. */
-  zs_cuda_record: { args: ["f64","f64"], returns: "void" },
+  /** A block is used on another stream, too, maybe of another device. */
+  zs_cuda_record: { args: ["f64","u32","f64"], returns: "void" },
   /** Writes the allocator's numbers for a device, see statistics.zig; 1 for a device that was used. */
   zs_cuda_memory_stats: { args: ["u32","ptr"], returns: "i32" },
   /** The highest numbers (0) or the totals (1) begin again. */
@@ -156,7 +156,7 @@ export const SYMBOLS = {
   zs_cuda_stream_wait: { args: ["u32","f64"], returns: "i32" },
   /** 1 when a stream has done all its work, 0 when not, or a code. */
   zs_cuda_stream_query: { args: ["u32","f64"], returns: "i32" },
-  /** Writes the handle of a new stream of a priority. */
+  /** Writes the handle of a stream of a priority, one of those that all threads share. */
   zs_cuda_stream_create: { args: ["u32","i32","ptr"], returns: "i32" },
   /** Writes the lowest and highest priority. */
   zs_cuda_priorities: { args: ["u32","ptr"], returns: "i32" },
@@ -185,7 +185,7 @@ export const SYMBOLS = {
   /** Bytes of pinned blocks that somebody has. */
   zs_cuda_host_live_bytes: { args: [], returns: "f64" },
   /** Gives unused pinned blocks back to the driver. */
-  zs_cuda_host_empty_cache: { args: ["u32"], returns: "i32" },
+  zs_cuda_host_empty_cache: { args: [], returns: "i32" },
   /** Writes the 64 bytes by which other processes open a block's segment, and where the block begins in it. */
   zs_cuda_ipc_export: { args: ["f64","ptr","ptr"], returns: "i32" },
   /** Opens such bytes: writes an address and a handle. */

@@ -73,7 +73,12 @@ export const natives = [
     doc: "Address of the collector's callback for handles of blocks on devices.",
   },
   { name: "zs_cuda_live_bytes", args: [], returns: "f64", doc: "Bytes of the blocks on all devices." },
-  { name: "zs_cuda_record", args: ["f64", "f64"], returns: "void", doc: "A block is used on another stream, too." },
+  {
+    name: "zs_cuda_record",
+    args: ["f64", "u32", "f64"],
+    returns: "void",
+    doc: "A block is used on another stream, too, maybe of another device.",
+  },
   {
     name: "zs_cuda_memory_stats",
     args: ["u32", "ptr"],
@@ -125,7 +130,7 @@ export const natives = [
     name: "zs_cuda_stream_create",
     args: ["u32", "i32", "ptr"],
     returns: "i32",
-    doc: "Writes the handle of a new stream of a priority.",
+    doc: "Writes the handle of a stream of a priority, one of those that all threads share.",
   },
   { name: "zs_cuda_priorities", args: ["u32", "ptr"], returns: "i32", doc: "Writes the lowest and highest priority." },
   {
@@ -182,7 +187,7 @@ export const natives = [
   { name: "zs_cuda_host_live_bytes", args: [], returns: "f64", doc: "Bytes of pinned blocks that somebody has." },
   {
     name: "zs_cuda_host_empty_cache",
-    args: ["u32"],
+    args: [],
     returns: "i32",
     doc: "Gives unused pinned blocks back to the driver.",
   },

@@ -114,11 +114,13 @@ export const codes = [
       fault: -105,
       not_built: -106,
       no_room: -107,
+      no_scratch: -108,
       driver_code: -1000,
     },
     docs: {
       fault: "A kernel of ours found what it may not do: see `zs_cuda_fault`.",
       no_room: "No free block is large enough, and the driver was not to be asked for more.",
+      no_scratch: "There is no memory for what a kernel needs beside its operands: see `ScratchDetail`.",
     },
   },
   {
@@ -145,6 +147,12 @@ export const codes = [
     type: "usize",
     doc: "What `index_out_of_bounds` leaves in the detail.",
     values: { index: 0, dim: 1, size: 2 },
+  },
+  {
+    name: "ScratchDetail",
+    type: "usize",
+    doc: "What `no_scratch` leaves in the detail: how much was asked for, and whether something had been launched.",
+    values: { bytes: 0, launched: 1 },
   },
   {
     name: "Distribution",

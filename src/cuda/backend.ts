@@ -1,9 +1,9 @@
 /** Tensors on CUDA devices: where their bytes come from, how kernels are launched and bytes copied. */
-import { CudaStatus } from "../../generated/abi.ts";
+import { CudaStatus, ScratchDetail } from "../../generated/abi.ts";
 import { type Backend, backends, type Launchable } from "../dispatch/backend.ts";
 import { attention, DEVICES } from "../ffi/attention.ts";
-import { takeDeviceBlock } from "../ffi/device-blocks.ts";
-import { frameAddress } from "../ffi/frame.ts";
+import { releaseParked, takeDeviceBlock } from "../ffi/device-blocks.ts";
+import { detail, frameAddress } from "../ffi/frame.ts";
 import { addressOf, native, textAt } from "../ffi/library.ts";
 import { collectAll, countBlock, countDeviceBlock, emptyCache, ownPinnedBlock, paceDevices } from "../ffi/memory.ts";
 import { CPU, chosen, type Device, deviceChecks, gpuOf } from "../tensor/device.ts";
@@ -120,8 +120,15 @@ function allocatePinned(nbytes: number): Storage {
 
 function launch(kernel: Launchable, device: Device): number {
   const index = gpuOf(device);
-  const status = native.zs_cuda_launch(kernel.id, frameAddress(), index, currentHandle(index));
+  let status = native.zs_cuda_launch(kernel.id, frameAddress(), index, currentHandle(index));
   if (status > CudaStatus.noLibrary) return status;
+  if (status === CudaStatus.noScratch && detail(ScratchDetail.launched) === 0) {
+    releaseParked();
+    collectAll();
+    status = native.zs_cuda_launch(kernel.id, frameAddress(), index, currentHandle(index));
+    if (status > CudaStatus.noLibrary) return status;
+  }
+  if (status === CudaStatus.noScratch) throw outOfMemory(detail(ScratchDetail.bytes), index);
   if (status === CudaStatus.noKernel) {
     throw new NotImplementedError(
       `"${kernel.path}" has no CUDA kernel: move its operands to the CPU with .cpu(), and the result back`,

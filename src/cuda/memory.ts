@@ -176,5 +176,5 @@ export function emptyCache(): void {
   checkCall("emptyCache", FUNCTIONS.emptyCache, arguments);
   releaseParked();
   for (let i = 0; i < countDevices(); i++) check(native.zs_cuda_empty_cache(i), "cuda.emptyCache");
-  check(native.zs_cuda_host_empty_cache(0), "cuda.emptyCache");
+  check(native.zs_cuda_host_empty_cache(), "cuda.emptyCache");
 }

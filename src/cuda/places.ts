@@ -64,7 +64,7 @@ export function installStreamHooks(): void {
       const [a, b] = [handleIn(from, device.index), handleIn(to, device.index)];
       if (a === b) return;
       check(native.zs_cuda_stream_order(device.index, b, device.index, a), "backward");
-      if (block !== 0) native.zs_cuda_record(block, b);
+      if (block !== 0) native.zs_cuda_record(block, device.index, b);
     },
     join(to: object | null, from: object | null) {
       const count = Math.max((to as Handles | null)?.length ?? 0, (from as Handles | null)?.length ?? 0);

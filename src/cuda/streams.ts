@@ -4,7 +4,7 @@ import type { Mark } from "../dispatch/staging.ts";
 import { addressOf, native } from "../ffi/library.ts";
 import { type Anchor, ownHandle } from "../ffi/memory.ts";
 import { inOrder } from "../tensor/checks.ts";
-import type { Device } from "../tensor/device.ts";
+import { type Device, gpuOf } from "../tensor/device.ts";
 import { RuntimeError, ValueError } from "../tensor/errors.ts";
 import { type ModeGuard, requireSync } from "../tensor/modes.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -30,22 +30,8 @@ declare module "../tensor/tensor.ts" {
 
 const numbers = new Float64Array(new ArrayBuffer(16));
 
-/** As many streams as torch makes of each priority; then they are given out again. */
-const POOL = 32;
-const made = new Map<string, { list: number[]; next: number }>();
-
-/** Streams live as long as the program: work on them may outlast whoever asked for one. */
-function pooled(index: number, priority: number): number {
-  const key = `${index} ${priority}`;
-  const pool = made.get(key) ?? { list: [], next: 0 };
-  made.set(key, pool);
-  const at = pool.next++ % POOL;
-  const known = pool.list[at];
-  if (known !== undefined) return known;
-  check(native.zs_cuda_stream_create(index, priority, addressOf(numbers)), "cuda.Stream");
-  pool.list[at] = numbers[0] as number;
-  return numbers[0] as number;
-}
+/** The priorities of the streams that this thread was given. */
+const given = new Map<number, number>();
 
 const priorities = new Map<number, [number, number]>();
 
@@ -91,7 +77,9 @@ export class Stream {
     const [least, greatest] = prioritiesOf(index);
     this.priority = Math.max(greatest, Math.min(least, priority)) + 0;
     this.device = gpu(index);
-    this.cudaStream = pooled(index, this.priority);
+    check(native.zs_cuda_stream_create(index, this.priority, addressOf(numbers)), "cuda.Stream");
+    this.cudaStream = numbers[0] as number;
+    given.set(this.cudaStream, this.priority);
   }
 
   /**
@@ -153,12 +141,7 @@ const indexIn = (stream: Stream): number => stream.device.index as number;
 
 function known(index: number, handle: number): Stream {
   const make = Stream as unknown as new (...args: unknown[]) => Stream;
-  return new make(KNOWN, gpu(index), handle, priorityOf(handle));
-}
-
-function priorityOf(handle: number): number {
-  for (const [key, { list }] of made) if (list.includes(handle)) return Number(key.split(" ")[1]);
-  return 0;
+  return new make(KNOWN, gpu(index), handle, given.get(handle) ?? 0);
 }
 
 function asked(code: number, op: string): boolean {
@@ -369,6 +352,6 @@ export function installStreams(prototype: Tensor): void {
     [stream] = inOrder<[Stream]>("recordStream", RECORD_STREAM, arguments);
     requireStream(stream, "recordStream");
     const { block, device } = this._storage;
-    if (device.type === "cuda" && block !== 0) native.zs_cuda_record(block, stream.cudaStream);
+    if (device.type === "cuda" && block !== 0) native.zs_cuda_record(block, gpuOf(stream.device), stream.cudaStream);
   };
 }

@@ -13,13 +13,14 @@ import { warn } from "../tensor/errors.ts";
 import { isContiguousGeometry, type Tensor } from "../tensor/tensor.ts";
 import { isDense } from "./allocate.ts";
 import { backendOf, hasWork } from "./backend.ts";
+import { clone, transfer } from "./copy.ts";
 import { faultNumber } from "./faults.ts";
 import { shortNumber } from "./fits.ts";
 import { defaultGeneratorOf, type Generator } from "./generator.ts";
 import type { Kernel } from "./kernel.ts";
 import { requireNoInternalOverlap } from "./overlap.ts";
 import { refuse } from "./refusals.ts";
-import { expand } from "./views.ts";
+import { alias, expand } from "./views.ts";
 
 /** C++'s name of a dtype's type, as some messages give it. */
 const C_NAMES: Record<string, string> = {
@@ -67,6 +68,15 @@ function run(kernel: Kernel, op: string, t: Tensor, generator: Generator | null,
   frame.attr(RandomAttr.second, b);
   frame.attr(RandomAttr.third, c);
   kernel.run(t._storage.device, op, t.dtype.scalarType);
+  return asDrawn(t);
+}
+
+/** Kernels write what they draw; a tensor that is read through flags gets what reads as that. */
+function asDrawn(t: Tensor): Tensor {
+  if (t._bits === 0) return t;
+  const drawn = alias(t);
+  drawn._bits = 0;
+  transfer(t, drawn);
   return t;
 }
 
@@ -183,14 +193,14 @@ export function bernoulliEach(t: Tensor, p: Tensor, generator: Generator | null)
   if (!writable(t, op)) return t;
   refuse(REFUSALS.bernoulli_tensor_cpu_self_, t.dtype, op);
   refuse(REFUSALS.bernoulli_tensor_cpu_p_, p.dtype, op);
-  const each = expand(p, t._shape);
+  const each = expand(p._bits === 0 ? p : clone(p), t._shape);
   begin(2, t, generator);
   frame.operand(1, each._address(), each.dtype.id, each._shape, each._strides, 0);
   frame.attr(RandomAttr.first, faultNumber("bernoulli_"));
   const status = K.random_bernoulli_each.launch(t._storage.device);
   if (status === STATUS.invalid_distribution) throw texts.bernoulliProbabilities(op);
   if (status !== STATUS.ok) throw texts.nativeCallFailed(op, status);
-  return t;
+  return asDrawn(t);
 }
 
 /** An integer argument. */
@@ -287,7 +297,7 @@ function fillRange(t: Tensor, from: bigint, range: bigint, generator: Generator 
   frame.operand(1, frame.scratchInt(0, BigInt.asIntN(64, from)), 5, [], [], 0);
   frame.operand(2, frame.scratchInt(1, BigInt.asIntN(64, range)), 5, [], [], 0);
   K.random_from_to.run(t._storage.device, op, t.dtype.scalarType);
-  return t;
+  return asDrawn(t);
 }
 
 const LEAST = -(2n ** 63n);

@@ -48,6 +48,15 @@ describe.skipIf(!emulated)("a device that fails", () => {
     expect(error.message).toContain("Tried to allocate 2.00 MiB");
   });
 
+  test("no memory for what a kernel needs beside its operands: garbage is given back first", () => {
+    const fill = "z.cuda.setPerProcessMemoryFraction(0.02); for (let i = 0; i < 60; i++) z.zeros(262144, on);";
+    const sort = "z.zeros(3 << 20, on).sort(0).values.at(0).item()";
+    const made = tried(`{ const on = { device: "cuda" }; ${fill} return ${sort}; }`, "");
+    expect(made).toEqual({ value: 0 });
+    const large = tried(`{ const on = { device: "cuda" }; ${fill} return z.zeros(8 << 20, on).sort(0); }`, "");
+    expect([large.name, large.code]).toEqual(["OutOfMemoryError", "out_of_memory"]);
+  });
+
   test.each(["refuse_module=218", "capability=70", "version=9020"])("kernels that are refused: %s", (faults) => {
     const error = tried(SUM, faults);
     expect(error.code).toBe("cuda_ptx");

@@ -14,6 +14,27 @@ function value(body: string, settings = "later=1,devices=2"): unknown {
 }
 
 describe.if(emulated)("streams", () => {
+  test("a block waits for streams of other devices, which a program's threads share", async () => {
+    const body = `
+      const active = () => z.cuda.memoryStats(0)["active.all.current"];
+      const seen = [];
+      for (const s of [z.cuda.defaultStream(1), new z.cuda.Stream({ device: 1 })]) {
+        const x = z.ones(1000, { device: "cuda:0" });
+        z.cuda.stream(s, () => z.ones(10, { device: "cuda:1" }));
+        x.recordStream(s);
+        const before = active();
+        x.dispose();
+        seen.push(before - active());
+        s.synchronize();
+        z.ones(1, { device: "cuda:0" }).dispose();
+        seen.push(before - active());
+      }
+      return seen;`;
+    expect(value(body)).toEqual([0, 1, 0, 1]);
+    const handles = "Array.from({ length: 40 }, () => new z.cuda.Stream().cudaStream)";
+    expect(value(`return new Set(${handles}).size`)).toBe(32);
+  });
+
   test("the stand-in does nothing before somebody waits", () => {
     const body = `
       const p = z.zeros(4, { pinMemory: true });

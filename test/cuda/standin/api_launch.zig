@@ -174,7 +174,7 @@ export fn cuLaunchKernel(
     var code = state.enter(&c);
     if (code != 0) return code;
     const f = function_of(function) orelse return Code.invalid_handle;
-    if (!streams.valid(stream)) return Code.invalid_handle;
+    if (!streams.valid(stream) or !streams.belongs(stream, c)) return Code.invalid_handle;
     if (f.module.context != c) return Code.invalid_context;
     const shape: Shape = .{
         .grid = .{ grid_x, grid_y, grid_z },

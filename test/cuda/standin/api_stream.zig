@@ -19,6 +19,13 @@ pub fn valid(stream: ?*anyopaque) bool {
     return @intFromPtr(stream) <= 2 or state.is(stream, .stream);
 }
 
+/// Whether a stream is one of a context's own.
+pub fn belongs(stream: ?*anyopaque, context: *const Context) bool {
+    if (@intFromPtr(stream) <= 2) return true;
+    const s: *const Stream = @ptrCast(@alignCast(stream.?));
+    return s.context == context;
+}
+
 fn create_stream(stream: ?*?*anyopaque, flags: c_uint, priority: c_int) c_int {
     state.lock.lock();
     defer state.lock.unlock();
@@ -160,7 +167,7 @@ export fn cuEventRecord(event: ?*anyopaque, stream: ?*anyopaque) c_int {
     const code = on(stream, &c);
     if (code != 0) return code;
     const e = event_of(event) orelse return Code.invalid_handle;
-    if (e.context != c) return Code.invalid_handle;
+    if (e.context != c or !belongs(stream, c)) return Code.invalid_handle;
     e.recorded = true;
     e.at = now();
     later.record(c, stream, &e.mark);

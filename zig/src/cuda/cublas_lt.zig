@@ -126,9 +126,13 @@ const Call = struct {
     }
 };
 
+const alignment = 256;
+
 /// c = alpha * a @ b + bias for each row. False when the library did not do it, and has written nothing.
 pub fn multiply(p: *const cublas.Product, bias: u64, device: u32, stream: driver.Stream) bool {
     const types = cublas.types_of(p.dtype) orelse return false;
+    // The library chooses a kernel for what allocations begin at, unless it is told otherwise.
+    if ((p.a.data | p.b.data | p.c.data | bias) % alignment != 0) return false;
     lock.lock();
     defer lock.unlock();
     if (!open()) return false;

@@ -13,6 +13,9 @@ const no_timing: c_uint = 2;
 const not_ready: driver.Result = 600;
 const most_spare = 64;
 
+/// Where work goes.
+pub const Use = struct { device: u32, stream: u64 };
+
 var lock: Lock = .{};
 var spare: [context.max_devices]std.ArrayList(driver.Event) = @splat(.empty);
 
@@ -156,13 +159,27 @@ pub fn zs_cuda_event_elapsed(start: f64, end: f64, to: *f64) callconv(.c) i32 {
 }
 
 /// Writes the handle of a new stream, which does not wait for the default stream.
+/// Of each priority of a device as many streams as torch makes; then they are given out again, to all threads of the
+/// program. They live as long as that: work on them may outlast whoever asked for one.
+const Pool = struct { streams: [32]driver.Stream = @splat(null), next: usize = 0 };
+const most_priorities = 8;
+var pools: [context.max_devices][most_priorities]Pool = @splat(@splat(.{}));
+
+/// Writes a stream's handle. `priority`: 0, or below it.
 pub fn zs_cuda_stream_create(device: u32, priority: i32, to: *f64) callconv(.c) i32 {
-    const cu = context.functions() catch return context.code;
-    _ = context.use(device) catch return context.code;
-    var stream: driver.Stream = null;
-    const r = cu.StreamCreateWithPriority(&stream, 1, priority);
-    to.* = @floatFromInt(@intFromPtr(stream));
-    return driver.negative(r);
+    return result(next_stream(device, priority, to));
+}
+
+fn next_stream(device: u32, priority: i32, to: *f64) context.Failure!void {
+    _ = try context.use(device);
+    const cu = try context.functions();
+    lock.lock();
+    defer lock.unlock();
+    const pool = &pools[device][@min(@abs(priority), most_priorities - 1)];
+    const stream = &pool.streams[pool.next % pool.streams.len];
+    if (stream.* == null) try context.check(cu.StreamCreateWithPriority(stream, 1, priority));
+    pool.next += 1;
+    to.* = @floatFromInt(@intFromPtr(stream.*));
 }
 
 /// Writes the lowest and the highest priority: the higher, the lower the number.

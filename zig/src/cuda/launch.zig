@@ -7,6 +7,7 @@ const driver = @import("driver.zig");
 const faults = @import("faults.zig");
 const fr = @import("../core/frame.zig");
 const Lock = @import("lock.zig").Lock;
+const beside = @import("beside.zig");
 const memory = @import("memory.zig");
 const modules = @import("modules.zig");
 const matmul = @import("launch_matmul.zig");
@@ -25,6 +26,8 @@ pub const Call = struct {
     frame: *fr.Frame,
     device: *const context.Device,
     stream: driver.Stream,
+    /// Set once a kernel of this call may have written.
+    launched: *bool,
 
     pub fn compute(c: *const Call) Failure!abi.Compute {
         const n: usize = @intFromFloat(c.frame.compute);
@@ -61,6 +64,7 @@ pub const Call = struct {
         const x: c_uint = @intCast(blocks[0]);
         const y: c_uint = @intCast(blocks[1]);
         const z: c_uint = @intCast(blocks[2]);
+        c.launched.* = true;
         try context.check(cu.LaunchKernel(kernel, x, y, z, threads, 1, 1, shared, c.stream, &list, null));
     }
 
@@ -77,9 +81,11 @@ pub const Call = struct {
     /// Memory of the device for this call's launches alone. Given up with `memory.release` once they are queued: the
     /// stream's next owner comes after them.
     pub fn scratch(c: *const Call, bytes: u64) Failure!*memory.Block {
-        return memory.allocate(c.device.index, bytes, @intFromPtr(c.stream), .driver) catch |e| switch (e) {
-            error.OutOfMemory => context.fail(driver.negative(driver.out_of_memory)),
-            error.Cuda => error.Cuda,
+        return memory.allocate(c.device.index, bytes, @intFromPtr(c.stream), .driver) catch |e| {
+            if (e == error.Cuda and context.code != driver.negative(driver.out_of_memory)) return error.Cuda;
+            c.frame.detail[abi.ScratchDetail.bytes] = @floatFromInt(bytes);
+            c.frame.detail[abi.ScratchDetail.launched] = if (c.launched.*) 1 else 0;
+            return context.fail(abi.CudaStatus.no_scratch);
         };
     }
 };
@@ -93,7 +99,7 @@ const Cell = std.atomic.Value(?*anyopaque);
 const Known = [ops.kernels.len][computes][most_variants]Cell;
 
 /// Kernels that were launched before, found without a lock.
-var known: [context.max_devices]?*Known = @splat(null);
+var known: [context.max_devices]std.atomic.Value(?*Known) = @splat(.init(null));
 var filling: Lock = .{};
 
 /// `<family>_<name>_<compute>_<variant>` on the call's device.
@@ -104,7 +110,7 @@ pub fn function(
     variant: usize,
 ) Failure!driver.Function {
     comptime std.debug.assert(variants.len <= most_variants);
-    const table = known[c.device.index] orelse try make_table(c.device.index);
+    const table = known[c.device.index].load(.acquire) orelse try make_table(c.device.index);
     const cell = &table[c.kernel][@intFromEnum(compute)][variant];
     if (cell.load(.acquire)) |found| return found;
     const k = ops.kernels[c.kernel];
@@ -130,12 +136,12 @@ pub fn number_of(comptime family: []const u8, comptime name: []const u8) u32 {
 fn make_table(device: u32) Failure!*Known {
     filling.lock();
     defer filling.unlock();
-    if (known[device]) |table| return table;
+    if (known[device].load(.acquire)) |table| return table;
     const table = std.heap.c_allocator.create(Known) catch return error.Unsupported;
     for (table) |*a| for (a) |*b| {
         b.* = @splat(.init(null));
     };
-    known[device] = table;
+    known[device].store(table, .release);
     return table;
 }
 
@@ -154,27 +160,38 @@ pub fn zs_cuda_launch(kernel: u32, frame: *fr.Frame, device: u32, stream: f64) c
 fn run(kernel: u32, frame: *fr.Frame, device: u32, stream: f64) Failure!void {
     const d = try context.use(device);
     const at: u64 = @intFromFloat(stream);
-    const call: Call = .{ .kernel = kernel, .frame = frame, .device = d, .stream = @ptrFromInt(at) };
+    var launched = false;
+    const call: Call = .{
+        .kernel = kernel,
+        .frame = frame,
+        .device = d,
+        .stream = @ptrFromInt(at),
+        .launched = &launched,
+    };
     const k = ops.kernels[kernel];
-    for (plans) |plan| if (std.mem.eql(u8, plan.family, k.family)) return plan.run(&call);
+    for (plans) |plan| if (std.mem.eql(u8, plan.family, k.family)) {
+        if (plan.makes and fr.operand(frame, 0).flags != 0) return beside.run(&call, plan.run);
+        return plan.run(&call);
+    };
     return context.fail(abi.CudaStatus.no_kernel);
 }
 
-const Plan = struct { family: []const u8, run: *const fn (call: *const Call) Failure!void };
+/// `makes`: the first operand is a result that is written whole. No kernel writes through flags.
+const Plan = struct { family: []const u8, run: *const fn (call: *const Call) Failure!void, makes: bool = false };
 
 const plans = [_]Plan{
-    .{ .family = "unary", .run = pointwise.run },
-    .{ .family = "binary", .run = pointwise.run },
-    .{ .family = "ternary", .run = pointwise.run },
+    .{ .family = "unary", .run = pointwise.run, .makes = true },
+    .{ .family = "binary", .run = pointwise.run, .makes = true },
+    .{ .family = "ternary", .run = pointwise.run, .makes = true },
     .{ .family = "copy", .run = pointwise.copy },
-    .{ .family = "reduce", .run = reduce.run },
-    .{ .family = "softmax", .run = softmax.run },
+    .{ .family = "reduce", .run = reduce.run, .makes = true },
+    .{ .family = "softmax", .run = softmax.run, .makes = true },
     .{ .family = "index", .run = @import("launch_index.zig").run },
     .{ .family = "index_mask", .run = @import("launch_mask.zig").run },
     .{ .family = "search", .run = @import("launch_search.zig").run },
     .{ .family = "sort", .run = @import("launch_sort.zig").run },
-    .{ .family = "matmul", .run = matmul.run },
-    .{ .family = "random", .run = random.run },
-    .{ .family = "range", .run = range.run },
-    .{ .family = "scan", .run = scan.run },
+    .{ .family = "matmul", .run = matmul.run, .makes = true },
+    .{ .family = "random", .run = random.run, .makes = true },
+    .{ .family = "range", .run = range.run, .makes = true },
+    .{ .family = "scan", .run = scan.run, .makes = true },
 };

@@ -63,8 +63,8 @@ fn is_dense(compute: abi.Compute, a: *const equal.Args) bool {
     if (a.dims.rank != 1) return false;
     for (a.data, a.dtype, a.flags, 0..) |data, dtype, flags, k| {
         const d: abi.DType = @enumFromInt(@as(u8, @truncate(dtype)));
-        if (flags != 0 or data % 16 != 0 or a.dims.steps[k][0] != @as(i64, @intCast(dt.size_of(d)))) return false;
-        if (!element.is_dense(compute, d)) return false;
+        if (flags != 0 or a.dims.steps[k][0] != @as(i64, @intCast(dt.size_of(d)))) return false;
+        if (!element.is_aligned(d, equal.lanes, data) or !element.is_dense(compute, d)) return false;
     }
     return true;
 }

@@ -53,7 +53,9 @@ pub fn run(c: *const Call) Failure!void {
     const from: usize = if (is(c, "select")) 1 else 2;
     a.from = @intFromPtr(fr.view(f, from).data);
     a.room = fr.view(f, if (is(c, "select")) 0 else 2).numel();
-    try each_tile(c, moves.unit_compute(a.bytes) orelse return error.Unsupported, &a);
+    const compute = moves.unit_compute(a.bytes) orelse return error.Unsupported;
+    a.bytes = moves.access(a.bytes, a.to, a.from);
+    try each_tile(c, compute, &a);
 }
 
 fn count(c: *const Call, a: *const device.Args) Failure!void {

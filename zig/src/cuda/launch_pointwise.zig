@@ -1,7 +1,6 @@
 //! Pointwise calls and copies on a device: which of its kernels suits, and in how many launches.
 const std = @import("std");
 const abi = @import("abi");
-const ops = @import("ops");
 const args = @import("../gpu/args.zig");
 const dt = @import("../core/dtype.zig");
 const element = @import("../gpu/element.zig");
@@ -59,13 +58,7 @@ pub fn copy(c: *const Call) Failure!void {
     try start(2, &convert, compute, &types_of(convert_kernel, compute).?);
 }
 
-const convert_kernel: u32 = blk: {
-    @setEvalBranchQuota(100_000);
-    for (ops.kernels, 0..) |k, i| {
-        if (std.mem.eql(u8, k.family, "unary") and std.mem.eql(u8, k.name, "convert")) break :blk i;
-    }
-    unreachable;
-};
+pub const convert_kernel = launch.number_of("unary", "convert");
 
 fn start(comptime operands: usize, c: *const Call, compute: abi.Compute, t: *const Types) Failure!void {
     var space: iter.Space = undefined;
@@ -85,8 +78,7 @@ fn start(comptime operands: usize, c: *const Call, compute: abi.Compute, t: *con
         };
         if (k > 0 and is_number(c.frame, o.data)) {
             o.place = .number;
-            a.numbers[k - 1] = number(t.operands[k], v.dtype, v.data);
-            if (v.flags != 0) return error.Unsupported;
+            a.numbers[k - 1] = number(t.operands[k], v.dtype, v.data, v.flags);
         } else if (k > 0 and space.is_constant(k)) o.place = .single;
     }
     const in_order = c.frame.sequential != 0;
@@ -100,14 +92,15 @@ fn is_number(f: *const fr.Frame, address: u64) bool {
     return address >= begin and address < begin + @sizeOf(@TypeOf(f.scratch));
 }
 
-/// A number's bytes in a compute type.
-fn number(compute: abi.Compute, d: abi.DType, data: [*]const u8) [2]u64 {
+/// A number's bytes in a compute type, as it is read through flags.
+fn number(compute: abi.Compute, d: abi.DType, data: [*]const u8, flags: u32) [2]u64 {
     @setEvalBranchQuota(100_000);
     var bytes: [2]u64 = @splat(0);
     switch (d) {
         inline else => |from| switch (compute) {
             inline else => |c| {
-                const x = dt.load(from, c, @as(*align(1) const dt.Stored(from), @ptrCast(data)).*);
+                const plain = dt.load(from, c, @as(*align(1) const dt.Stored(from), @ptrCast(data)).*);
+                const x = if (flags == 0) plain else element.flagged(c, plain, flags);
                 @memcpy(std.mem.asBytes(&bytes)[0..@sizeOf(@TypeOf(x))], std.mem.asBytes(&x));
             },
         },
@@ -125,8 +118,9 @@ fn is_dense(
     for (0..operands) |k| {
         const o = &a.operands[k];
         if (o.place != .memory) continue;
-        if (!space.is_dense(k) or o.flags != 0 or o.data % 16 != 0) return false;
-        if (!element.is_dense(t.operands[k], @enumFromInt(@as(u8, @truncate(o.dtype))))) return false;
+        const dtype: abi.DType = @enumFromInt(@as(u8, @truncate(o.dtype)));
+        if (!space.is_dense(k) or o.flags != 0 or !element.is_aligned(dtype, lanes, o.data)) return false;
+        if (!element.is_dense(t.operands[k], dtype)) return false;
     }
     return true;
 }

@@ -3,6 +3,7 @@
 const std = @import("std");
 const abi = @import("abi");
 const args = @import("../gpu/args.zig");
+const beside = @import("beside.zig");
 const context = @import("context.zig");
 const draws = @import("launch_draws.zig");
 const driver = @import("driver.zig");
@@ -111,13 +112,7 @@ fn chances(c: *const Call) Failure!Fill {
     return a;
 }
 
-const from_to_kernel: u32 = blk: {
-    @setEvalBranchQuota(100_000);
-    for (ops.kernels, 0..) |k, i| {
-        if (std.mem.eql(u8, k.family, "random") and std.mem.eql(u8, k.name, "from_to")) break :blk i;
-    }
-    unreachable;
-};
+const from_to_kernel = launch.number_of("random", "from_to");
 
 /// Small ranges are cut from 32 bits.
 const least_long = 1 << 28;
@@ -174,6 +169,7 @@ fn fill(
     var space: iter.Space = undefined;
     space.init(c.frame, operands);
     if (space.total == 0) return;
+    if (space.rank > args.max_dims and operands == 1) return beside.run(c, run);
     const out = fr.view(c.frame, 0);
     const function = try launch.function(c, compute, variants, variant);
     var first = a.*;

@@ -102,7 +102,8 @@ fn lay(a: *Args, l: *const Layout) usize {
         return strided;
     }
     a.group = @min(args.most_group, axes.log_up(l.size / 8));
-    const alignment = @min(16, 4 * l.bytes);
+    // What is read at once, as `element.Several` wants it.
+    const alignment = 4 * l.bytes;
     for (a.data[0..l.operands]) |data| if (data % alignment != 0) return strided;
     if (a.outer_step % alignment != 0) return strided;
     const most = if (l.bytes == 8) args.held(8, l.operands) else args.held(4, l.operands);

@@ -33,7 +33,7 @@ pub const Block = struct {
     /// Counted as free, and kept by its one owner for the next who asks.
     parked: bool = false,
     /// Other streams that work with it, and how many of them its last owner left behind.
-    uses: std.ArrayList(u64) = .empty,
+    uses: std.ArrayList(events.Use) = .empty,
     waiting: u32 = 0,
     /// Neighbours within the segment.
     before: ?*Block = null,
@@ -51,7 +51,7 @@ pub const Block = struct {
 const Pool = std.ArrayList(*Block);
 
 /// A block without owners that a stream may still work with.
-const Pending = struct { event: driver.Event, block: *Block };
+const Pending = struct { event: driver.Event, device: u32, block: *Block };
 
 const State = struct {
     lock: Lock = .{},
@@ -246,16 +246,17 @@ pub fn keep(block: *Block) void {
     block.owners += 1;
 }
 
-/// Notes that a stream works with a block that was made for another.
-pub fn record(block: *Block, stream: u64) void {
+/// Notes that a stream, maybe of another device, works with a block that was made for another one.
+pub fn record(block: *Block, use: events.Use) void {
     const state = &states[block.device];
     state.lock.lock();
     defer state.lock.unlock();
-    if (stream == block.stream or std.mem.indexOfScalar(u64, block.uses.items, stream) != null) return;
+    if (use.device == block.device and use.stream == block.stream) return;
+    for (block.uses.items) |known| if (std.meta.eql(known, use)) return;
     // What cannot be noted is waited for.
-    block.uses.append(gpa, stream) catch if (events.mark(block.device, stream)) |event| {
+    block.uses.append(gpa, use) catch if (events.mark(use.device, use.stream)) |event| {
         events.wait(event) catch {};
-        events.give(block.device, event);
+        events.give(use.device, event);
     } else |_| {};
 }
 
@@ -272,7 +273,7 @@ pub fn release(block: *Block) void {
         return make_free(state, block);
     }
     count_allocated(state, block, -1);
-    for (block.uses.items) |stream| leave(state, block, stream);
+    for (block.uses.items) |use| leave(state, block, use);
     block.uses.clearAndFree(gpa);
     if (block.waiting == 0) pass(state, block);
 }
@@ -284,11 +285,11 @@ fn pass(state: *State, block: *Block) void {
 }
 
 /// Keeps a block until a stream has passed this moment. A device that cannot say so has nothing left to lose.
-fn leave(state: *State, block: *Block, stream: u64) void {
-    const event = events.mark(block.device, stream) catch return;
-    state.pending.append(gpa, .{ .event = event, .block = block }) catch {
+fn leave(state: *State, block: *Block, use: events.Use) void {
+    const event = events.mark(use.device, use.stream) catch return;
+    state.pending.append(gpa, .{ .event = event, .device = use.device, .block = block }) catch {
         events.wait(event) catch {};
-        events.give(block.device, event);
+        events.give(use.device, event);
         return;
     };
     block.waiting += 1;
@@ -307,7 +308,7 @@ fn settle(state: *State) void {
 }
 
 fn arrived(state: *State, p: Pending) void {
-    events.give(p.block.device, p.event);
+    events.give(p.device, p.event);
     p.block.waiting -= 1;
     if (p.block.waiting == 0) pass(state, p.block);
 }

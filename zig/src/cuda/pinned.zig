@@ -11,14 +11,13 @@ const gpa = std.heap.c_allocator;
 const portable: c_uint = 1;
 const least = 512;
 
-const Use = struct { device: u32, stream: u64 };
 const Pending = struct { device: u32, event: driver.Event, block: *Block };
 
 const Block = struct {
     address: u64,
     size: u64,
     in_use: bool = true,
-    uses: std.ArrayList(Use) = .empty,
+    uses: std.ArrayList(events.Use) = .empty,
     /// Events that have not passed yet.
     waiting: u32 = 0,
 };
@@ -138,9 +137,10 @@ pub fn record(address: u64, device: u32, stream: u64) bool {
     lock.lock();
     defer lock.unlock();
     const b = find(address) orelse return false;
-    for (b.uses.items) |use| if (use.device == device and use.stream == stream) return true;
+    const use: events.Use = .{ .device = device, .stream = stream };
+    for (b.uses.items) |known| if (std.meta.eql(known, use)) return true;
     // What cannot be noted is waited for, by the caller.
-    b.uses.append(gpa, .{ .device = device, .stream = stream }) catch return false;
+    b.uses.append(gpa, use) catch return false;
     return true;
 }
 
@@ -174,11 +174,15 @@ pub fn zs_cuda_host_live_bytes() callconv(.c) f64 {
 }
 
 /// Gives pinned blocks that nobody has back to the driver.
-pub fn zs_cuda_host_empty_cache(device: u32) callconv(.c) i32 {
+/// Any device's context will do, but none is made for this.
+pub fn zs_cuda_host_empty_cache() callconv(.c) i32 {
     lock.lock();
     defer lock.unlock();
     if (blocks.items.len == 0) return 0;
-    _ = context.use(device) catch return context.code;
+    for (0..context.max_devices) |device| if (context.is_used(@intCast(device))) {
+        _ = context.use(@intCast(device)) catch return context.code;
+        break;
+    };
     settle();
     empty_free() catch return context.code;
     return 0;

@@ -65,8 +65,8 @@ fn release_block(_: ?*anyopaque, block: ?*anyopaque) callconv(.c) void {
 }
 
 /// A block is used on another stream than that which it was made for.
-pub fn zs_cuda_record(block: f64, stream: f64) callconv(.c) void {
-    memory.record(@ptrCast(@alignCast(handle(block).?)), address(stream));
+pub fn zs_cuda_record(block: f64, device: u32, stream: f64) callconv(.c) void {
+    memory.record(@ptrCast(@alignCast(handle(block).?)), .{ .device = device, .stream = address(stream) });
 }
 
 pub fn zs_cuda_release_function() callconv(.c) f64 {

@@ -23,7 +23,7 @@ pub fn Any(comptime c: Compute) type {
 
         pub inline fn load(data: u64, dtype: u32, flags: u32, at: i32) dt.Computed(c) {
             const x = if (dtype == @intFromEnum(native)) get(native, data, at) else other(data, dtype, at);
-            return if (flags == 0) x else flagged(x, flags);
+            return if (flags == 0) x else flagged(c, x, flags);
         }
 
         pub inline fn store(data: u64, dtype: u32, at: i32, x: dt.Computed(c)) void {
@@ -54,22 +54,23 @@ pub fn Any(comptime c: Compute) type {
                 inline else => |d| pointer(d, data, at)[0] = dt.store(d, c, x),
             }
         }
-
-        inline fn flagged(x: dt.Computed(c), flags: u32) dt.Computed(c) {
-            var r = x;
-            if (comptime dt.is_complex(dt.Computed(c))) {
-                if (flags & abi.OperandFlag.conj != 0) r.im = -r.im;
-                if (flags & abi.OperandFlag.neg != 0) r = .{ .re = -r.re, .im = -r.im };
-            } else if (flags & abi.OperandFlag.neg != 0) {
-                r = switch (c) {
-                    .f32, .f64 => -r,
-                    .b8 => r,
-                    else => 0 -% r,
-                };
-            }
-            return r;
-        }
     };
+}
+
+/// What an element is that is read through flags.
+pub inline fn flagged(comptime c: Compute, x: dt.Computed(c), flags: u32) dt.Computed(c) {
+    var r = x;
+    if (comptime dt.is_complex(dt.Computed(c))) {
+        if (flags & abi.OperandFlag.conj != 0) r.im = -r.im;
+        if (flags & abi.OperandFlag.neg != 0) r = .{ .re = -r.re, .im = -r.im };
+    } else if (flags & abi.OperandFlag.neg != 0) {
+        r = switch (c) {
+            .f32, .f64 => -r,
+            .b8 => r,
+            else => 0 -% r,
+        };
+    }
+    return r;
 }
 
 /// The dtypes that a dense kernel takes for a compute type.
@@ -86,6 +87,12 @@ pub fn is_dense(compute: Compute, d: DType) bool {
     switch (compute) {
         inline else => |c| return std.mem.indexOfScalar(DType, comptime dense_dtypes(c), d) != null,
     }
+}
+
+/// Whether several elements from an address on can be read at once. Aligned to all of them they lie within one of the
+/// pieces that memory comes in, also those behind a tensor's last.
+pub fn is_aligned(d: DType, lanes: usize, address: u64) bool {
+    return address % (lanes * dt.size_of(d)) == 0;
 }
 
 /// Several elements that lie one after the other, aligned to all of them. They may end where others begin: memory

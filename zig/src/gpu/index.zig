@@ -83,11 +83,16 @@ fn Unit(comptime bytes: usize) type {
     return if (bytes == 16) @Vector(4, u32) else std.meta.Int(.unsigned, 8 * bytes);
 }
 
+/// What one access takes of units of so many bytes: those of 16 may lie on multiples of 8.
+pub fn access(bytes: usize, to: u64, from: u64) u32 {
+    return if (bytes == 16 and (to | from) % 16 != 0) 8 else @intCast(bytes);
+}
+
 inline fn unit(comptime bytes: usize, base: u64, at: i64) Pointer(Unit(bytes)) {
     return @ptrFromInt(base +% @as(u64, @bitCast(at * @as(i64, bytes))));
 }
 
-/// Copies one unit.
+/// Copies one unit, `bytes` at a time.
 pub inline fn move(comptime c: Compute, bytes: u32, to: u64, to_at: i64, from: u64, from_at: i64) void {
     switch (c) {
         .i32 => switch (bytes) {
@@ -95,7 +100,11 @@ pub inline fn move(comptime c: Compute, bytes: u32, to: u64, to_at: i64, from: u
             else => unit(4, to, to_at)[0] = unit(4, from, from_at)[0],
         },
         .i64 => unit(8, to, to_at)[0] = unit(8, from, from_at)[0],
-        else => unit(16, to, to_at)[0] = unit(16, from, from_at)[0],
+        else => if (bytes == 16) {
+            unit(16, to, to_at)[0] = unit(16, from, from_at)[0];
+        } else inline for (0..2) |half| {
+            unit(8, to, 2 * to_at + half)[0] = unit(8, from, 2 * from_at + half)[0];
+        },
     }
 }
 
