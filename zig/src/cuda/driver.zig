@@ -68,7 +68,6 @@ pub const Work = struct {
         options: ?[*]const c_uint,
         values: ?[*]?*anyopaque,
     ) callconv(.c) Result,
-    ModuleUnload: *const fn (module: Module) callconv(.c) Result,
     ModuleGetFunction: *const fn (function: *Function, module: Module, name: [*:0]const u8) callconv(.c) Result,
     FuncSetAttribute: *const fn (function: Function, attribute: c_int, value: c_int) callconv(.c) Result,
     LaunchKernel: *const fn (
@@ -85,7 +84,6 @@ pub const Work = struct {
         extra: ?[*]?*anyopaque,
     ) callconv(.c) Result,
     StreamCreateWithPriority: *const fn (s: *Stream, flags: c_uint, priority: c_int) callconv(.c) Result,
-    StreamDestroy_v2: *const fn (s: Stream) callconv(.c) Result,
     StreamSynchronize: *const fn (s: Stream) callconv(.c) Result,
     StreamQuery: *const fn (s: Stream) callconv(.c) Result,
     StreamWaitEvent: *const fn (s: Stream, event: Event, flags: c_uint) callconv(.c) Result,

@@ -13,7 +13,7 @@ const Problem = problem.Problem;
 /// Multiplications from which on a call of the library is worth it.
 const least_work = 32 * 32 * 32;
 /// What this module's other kernels count in 32 bits, and layers of a launch.
-const most = 1 << 30;
+const most = @import("pieces.zig").most_elements;
 const most_layers = 65535;
 
 /// False when the product is left to the own kernels.

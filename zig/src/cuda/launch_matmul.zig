@@ -23,7 +23,7 @@ const combine = 2;
 const vector = 3;
 
 /// Rows, columns or terms of one launch: 32 bits are enough for all that it counts.
-const most = 1 << 30;
+const most = @import("pieces.zig").most_elements;
 /// Blocks of a launch in its third direction.
 const most_layers = 65535;
 const most_scratch = 64 << 20;

@@ -8,7 +8,7 @@ const launch = @import("launch.zig");
 const ops = @import("ops");
 const Range = @import("../gpu/range_args.zig").Range;
 
-const most_elements = 1 << 30;
+const most_elements = @import("pieces.zig").most_elements;
 const variants = [_][]const u8{"all"};
 
 pub fn run(c: *const launch.Call) launch.Failure!void {

@@ -5,7 +5,7 @@ const args = @import("../gpu/args.zig");
 const iter = @import("../core/iter.zig");
 
 /// Elements of one launch: 32 bits are enough for all that it counts.
-pub const most_elements = 1 << 30;
+pub const most_elements = @import("../gpu/dims.zig").most_elements;
 
 pub const Space = iter.Space;
 /// Of a piece's first element, for each operand, in elements.
