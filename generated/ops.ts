@@ -2911,9 +2911,6 @@ export function neg(self: Tensor, out?: Tensor): Tensor {
 export function neg_(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O().neg_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    if (!self._contiguous || self._storage.claims > 1) {
-      $pointwise.checkWrite(self);
-    }
     $pointwise.unary(P_neg, self, self, true);
     self._version.value++;
     return self;
@@ -2921,9 +2918,6 @@ export function neg_(self: Tensor): Tensor {
   $T.checkInplace(self);
   const node = new ($N().neg_Backward)();
   $T.connect(node, [self]);
-  if (!self._contiguous || self._storage.claims > 1) {
-    $pointwise.checkWrite(self);
-  }
   $pointwise.unary(P_neg, self, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);

@@ -120,6 +120,7 @@ export const ops = [
     ...unary,
     name: "neg",
     exactOut: true,
+    checksFirst: true,
     aliases: ["negative"],
     kernels: { cpu: ["unary.neg"] },
     fast: reals,

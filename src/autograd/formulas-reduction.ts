@@ -1,5 +1,6 @@
 /** Gradients of reductions. */
 import { reducedDims } from "../dispatch/reduce-layout.ts";
+import { batchOf } from "../tensor/batched.ts";
 import { type Scalar, scalarToNumber } from "../tensor/complex.ts";
 import { toReal } from "../tensor/dtype.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -38,7 +39,12 @@ export function meanBackward(grad: Tensor, shape: readonly number[], dim: Dims, 
 /** Shared equally among the elements that equal the extreme of all. */
 export function extremeBackward(grad: Tensor, self: Tensor, result: Tensor): Tensor {
   const same = self.eq(result).logicalOr(self.isnan().logicalAnd(result.isnan()));
-  return grad.div(same.sum().to(grad.dtype)).mul(same.to(grad.dtype));
+  const share = grad.div(same.sum().to(grad.dtype));
+  // What is no number stays with its elements; transforms and devices multiply, as in torch.
+  if (self.device.type !== "cpu" || batchOf(grad) !== null || batchOf(same) !== null) {
+    return share.mul(same.to(grad.dtype));
+  }
+  return grad.newZeros(self._shape).maskedFill(same, share);
 }
 
 /** As `extremeBackward`, but a line with a NaN has no gradient that is a number. */

@@ -5,6 +5,7 @@ import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Kernel } from "./kernel.ts";
+import { requireNoInternalOverlap } from "./overlap.ts";
 import { general, type Pointwise, RULES, scalarAttr, unary } from "./pointwise.ts";
 import type { Refusal } from "./refusals.ts";
 
@@ -60,6 +61,7 @@ export function round(self: Tensor, out: Out, inplace: boolean): Tensor {
 
 export function roundDecimals(self: Tensor, decimals: number, out: Out, inplace: boolean): Tensor {
   if (decimals === 0) {
+    if (inplace) requireNoInternalOverlap(self, "round_");
     if (self.dtype.category === 1) throw texts.notImplementedFor("round", "round_vml_cpu", self.dtype.scalarType);
     return unary(ROUND.floats, self, out, inplace);
   }
