@@ -7,6 +7,7 @@ import { checkOptions, isDict } from "../../tensor/checks.ts";
 import { RuntimeError, TypeError } from "../../tensor/errors.ts";
 import { numelOf, Size } from "../../tensor/size.ts";
 import { memberBatch } from "../core/batch.ts";
+import { onCpu } from "../core/index-parts.ts";
 import { holdMember } from "../core/locking.ts";
 import { type NewState, stateOf, type Td, type ValueTd } from "../core/state.ts";
 import { flatNumbers, tensor } from "../core/tensor-ops.ts";
@@ -214,7 +215,7 @@ export class NonTensorStack<V = unknown> extends Values {
   _assignAt(index: readonly unknown[], value: ValueTd): void {
     const next = [...this.values_];
     const positions = tensor(Float64Array.from(next, (_, i) => i)).reshape([...this._batchSize]);
-    const picked = flatNumbers(positions.at(index as readonly IndexPart[]));
+    const picked = flatNumbers(positions.at(index.map(onCpu) as readonly IndexPart[]));
     const values = valuesOf(value);
     for (const [i, at] of picked.entries()) next[at] = (values.length === 1 ? values[0] : values[i]) as V;
     this.#replace(next);

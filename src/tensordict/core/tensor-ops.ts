@@ -1,5 +1,10 @@
 // The few functions of tensors that this room calls by name.
-import { emptyStrided as emptyStridedOf, full as fullOf, zeros as zerosOf } from "../../../generated/functional.ts";
+import {
+  emptyStrided as emptyStridedOf,
+  full as fullOf,
+  ones as onesOf,
+  zeros as zerosOf,
+} from "../../../generated/functional.ts";
 import { cat, stack } from "../../../generated/ops.ts";
 import { tensor as tensorOf } from "../../api/tensor-data.ts";
 import type { DeviceLike } from "../../tensor/device.ts";
@@ -13,6 +18,10 @@ export function tensor(value: unknown): Tensor {
 
 export function zeros(shape: readonly number[], options: { dtype?: DTypeLike; device?: DeviceLike } = {}): Tensor {
   return zerosOf(shape, options);
+}
+
+export function ones(shape: readonly number[], options: { dtype?: DTypeLike; device?: DeviceLike } = {}): Tensor {
+  return onesOf(shape, options);
 }
 
 export function full(shape: readonly number[], value: number | boolean): Tensor {
