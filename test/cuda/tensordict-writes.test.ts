@@ -85,6 +85,35 @@ describe.if(emulated)("writing into a part of a TensorDict on a device", () => {
     ]);
   });
 
+  test("stacks on the CPU are indexed where another device is the default", () => {
+    const body = `
+      const rows = [0, 1, 2].map(() => new TensorDict({ a: zeros(2), s: "x" }, []));
+      const stack = z.lazyStack(rows.map((row) => new TensorDict({ a: row.get("a") }, [2])));
+      const words = new TensorDict({ s: new NonTensorStack("a", "b", "c") }, [3]);
+      const last = tensor([2n, 0n]);
+      z.setDefaultDevice(D);
+      stack.setAt([[0, 2], [1, 0]], 5);
+      stack.setAt(tensor([[false, false], [true, true], [false, false]], { device: "cpu" }),
+        new TensorDict({ a: tensor([1, 2]) }, [2], { device: "cpu" }));
+      stack.setAt_("a", [[7], [8]], ["1:3", "1:"]);
+      words.setAt([[1]], new TensorDict({ s: new NonTensorStack("z") }, [1]));
+      const seen = [list(stack.get("a")), stack.at([[2, 0], [1, 0]]).get("a").tolist(), words.get("s").tolist(),
+        words.gather(0, last).get("s").tolist(), String(stack.get("a").device)];
+      z.setDefaultDevice(null);
+      return seen;`;
+    expect(value(body)).toEqual([
+      [
+        [0, 5],
+        [1, 7],
+        [5, 8],
+      ],
+      [8, 0],
+      ["a", "z", "c"],
+      ["c", "a"],
+      "cpu",
+    ]);
+  });
+
   test("one value for the elements of a mask does not wait for the device, nor does a list", () => {
     const body = `
       const mask = tensor([true, false, true]).to(D);

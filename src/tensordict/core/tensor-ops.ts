@@ -16,6 +16,17 @@ export function tensor(value: unknown): Tensor {
   return value instanceof Tensor ? value : tensorOf(value as never);
 }
 
+/** The same on the CPU, whatever the default device: an index that may be one of any device. */
+export function onHost(value: unknown): Tensor {
+  return value instanceof Tensor ? value.cpu() : tensorOf(value as never, { device: "cpu" });
+}
+
+/** The elements of a shape counted in row-major order, on the CPU. */
+export function positionsIn(shape: readonly number[]): Tensor {
+  const count = shape.reduce((a, b) => a * b, 1);
+  return onHost(Float64Array.from({ length: count }, (_, i) => i)).reshape([...shape]);
+}
+
 export function zeros(shape: readonly number[], options: { dtype?: DTypeLike; device?: DeviceLike } = {}): Tensor {
   return zerosOf(shape, options);
 }

@@ -24,7 +24,7 @@ import {
   type Td,
   type ValueTd,
 } from "../core/state.ts";
-import { tensor, zeros } from "../core/tensor-ops.ts";
+import { onHost, tensor, zeros } from "../core/tensor-ops.ts";
 import type { Classes, Entry, NestedKey } from "../core/types.ts";
 import { isUnbatched } from "../core/unbatched.ts";
 import { tensorsOf } from "./access.ts";
@@ -166,7 +166,7 @@ function piecesAt<T extends Td | Tensor>(
     const where = placesOf(split.block ? positions : [last], split.shape);
     const at = [
       ...new Array<string>(dim).fill(":"),
-      ...where.map((list) => (split.block ? tensor(list).long() : list[0])),
+      ...where.map((list) => (split.block ? onHost(list).long() : list[0])),
     ];
     return { member, index, piece: value.at(at as never) as T };
   });
@@ -254,7 +254,8 @@ function planMembers(td: LazyTd, key: string, index: Index, value: unknown, writ
       .at(tensorIndex(parts.map(onCpu)));
   const plan = (member: number, inner: Index | null, piece: unknown): void =>
     planPart(td.members[member] as Td, key, own[member] as Tensor, inner ?? [], piece, writes);
-  const source = value instanceof Tensor || Array.isArray(value) ? tensor(value) : null;
+  const given = Array.isArray(value) ? onHost(value).to(first.device) : value;
+  const source = given instanceof Tensor ? given : null;
   if (source === null || source.ndim === 0 || split.kind === "member") {
     for (const { member, index: inner } of split.parts) plan(member, inner, source ?? value);
     return true;
