@@ -68,7 +68,7 @@ export function withSinglesMoved(args: readonly unknown[], places: readonly numb
  * whatever they index.
  */
 export function requireSameDevice(
-  op: string,
+  op: string | undefined,
   operands: Operands,
   written: Operands = [],
   indices: Operands = [],

@@ -1,13 +1,8 @@
-// TensorDicts and files on devices, emulated: the stand-in runs each stream's work as late as it may.
+// TensorDicts and files on devices, emulated.
 import { describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { buildStandin } from "../../scripts/standin.ts";
-import { evaluate } from "../ffi/child.ts";
 import { emulated } from "./standin-driver.ts";
-
-const driver = emulated ? buildStandin() : "";
+import { value as evaluated } from "./tensordict-child.ts";
 
 const HEAD = `
   const { TensorDict, ones, zeros, arange, tensor, cuda, io, nn } = z;
@@ -30,17 +25,7 @@ const VALUES = [
   [false, false],
 ];
 
-/** What a function body returns, in a folder of its own. */
-function value(body: string): unknown {
-  const folder = mkdtempSync(join(tmpdir(), "zensor-cuda-"));
-  try {
-    const code = `${HEAD} const dir = ${JSON.stringify(folder)};
-      const f = () => { ${body} }; console.log(JSON.stringify(f()))`;
-    return evaluate(code, { ZENSOR_LIBCUDA: driver, ZENSOR_STANDIN: "later=1,devices=2" });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
+const value = (body: string): unknown => evaluated(HEAD, body);
 
 const three = (device: string) => [device, device, device];
 

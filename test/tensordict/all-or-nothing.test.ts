@@ -278,3 +278,33 @@ describe("a part of a lazy stack", () => {
     expect(td.has("fresh")).toBe(false);
   });
 });
+
+describe("division of whole numbers", () => {
+  const whole = () => make({ a: tensor([7n, 8n]), n: { b: tensor([9n, -4n]) } }, [2]);
+  const parts = (td: Td) =>
+    [td.get("a"), td.get(["n", "b"])].map((t) => ((t as Tensor).tolist() as unknown[]).map(Number));
+
+  test("is tried with ones", () => {
+    expect(parts(whole().remainder_(tensor([2n, 3n])))).toEqual([
+      [1, 2],
+      [1, 2],
+    ]);
+    expect(parts(whole().fmod_(tensor(3n)))).toEqual([
+      [1, 2],
+      [0, -1],
+    ]);
+    expect(parts(whole().remainder_(whole()))).toEqual([
+      [0, 0],
+      [0, 0],
+    ]);
+  });
+  test("by zero changes nothing, wherever the zero is", () => {
+    const divisors = [0, tensor(0n), tensor([1n, 0n]), make({ a: ones(2).long(), n: { b: tensor([1n, 0n]) } }, [2])];
+    for (const divisor of divisors) {
+      const td = whole();
+      expect(() => td.remainder_(divisor as never)).toThrow("ZeroDivisionError");
+      expect(() => td.fmod_(divisor as never)).toThrow("ZeroDivisionError");
+      expect(parts(td)).toEqual(parts(whole()));
+    }
+  });
+});

@@ -52,3 +52,19 @@ test("what has no form for collections refuses them with one error", () => {
   expect(() => F.unbind(td(), { noSuchName: 1 })).toThrow("noSuchName");
   expect(() => F.add(td())).toThrow("other");
 });
+
+test("what is made after the model of a collection is on the device that is named", () => {
+  const inner = new TensorDict({ a: ones(2), n: { b: ones(2) }, s: "x" }, [2], { device: "cpu" });
+  for (const name of ["zerosLike", "onesLike", "emptyLike", "fullLike", "randLike", "randnLike"]) {
+    const make = (model: object, device: string | null) =>
+      name === "fullLike" ? F.fullLike(model, 3, { device }) : F[name](model, { device });
+    for (const model of [inner, inner.clone().clearDevice_(), lazyStack([inner, inner])]) {
+      const made = make(model, "meta");
+      const entries = [made, made.get("a"), made.get("n"), made.get(["n", "b"])];
+      expect(entries.map((entry) => String(entry.device))).toEqual(Array(4).fill("meta"));
+      expect(made._own("s").device?.type).toBe("meta");
+    }
+    const free = make(inner, null);
+    expect([free.device, String(free.get("a").device), free.get("n").device]).toEqual([null, "cpu", null]);
+  }
+});

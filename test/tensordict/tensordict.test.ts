@@ -2,9 +2,10 @@
 import "../../src/install.ts";
 import { describe, expect, test } from "bun:test";
 import { slice } from "../../src/api/indexing-parse.ts";
+import { RuntimeError } from "../../src/tensor/errors.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 import type { Td } from "../../src/tensordict/core/state.ts";
-import { tensor, zeros } from "../../src/tensordict/core/tensor-ops.ts";
+import { ones, tensor, zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import {
   isNonTensor,
   isTensorCollection,
@@ -391,6 +392,30 @@ describe("shapes", () => {
     }).toThrow("the Tensor b has shape torch.Size([2]) which is incompatible with the batch-size torch.Size([2, 3]).");
     td.batchSize = [];
     expect(td.numel()).toBe(1);
+    td.shape = [2];
+    expect(td.batchSize.toString()).toBe("torch.Size([2])");
+  });
+  test("the device is not set", () => {
+    const assign = (td: TensorDict | NonTensorData, device: string | null) => () => {
+      // @ts-expect-error types refuse it too
+      td.device = device;
+    };
+    const text = (of: string) =>
+      `device cannot be set using ${of}.device = device, because device cannot be updated in-place. To update ` +
+      `device, use ${of}.to(new_device), which will return a new ${of} on the new device.`;
+    const td = new TensorDict({ a: zeros([2]) }, [2]);
+    const more = " You can also use tensordict.to(new_device) as a context manager for temporary device changes.";
+    expect(assign(td, "meta")).toThrow(new RuntimeError(text("tensordict") + more));
+    expect(assign(td, null)).toThrow(RuntimeError);
+    expect(assign(new NonTensorData("x"), "cpu")).toThrow(new RuntimeError(text("tensorclass")));
+    expect(td.device).toBe(null);
+  });
+  test("lists without elements need only a shape", () => {
+    const td = new TensorDict({ a: zeros([3], { device: "meta" }) }, [3], { device: "meta" });
+    const list = tensor([0n, 2n]).to("meta");
+    expect(td.at(list).batchSize.toString()).toBe("torch.Size([2])");
+    td.setAt(list, new TensorDict({ a: ones([2]), b: ones([2]) }, [2]));
+    expect(String((td as unknown as Td).at("b").device)).toBe("meta");
   });
 });
 

@@ -13,7 +13,17 @@ import { applyNames, refineNames } from "../core/names.ts";
 import { plainTree } from "../core/plain.ts";
 import { settings } from "../core/settings.ts";
 import { NAMED_APPLY, UNWRAPPED } from "../core/signatures.ts";
-import { deviceOf, entriesOf, isLockedTd, isNonTensor, loader, outlinesOf, type Td, toSize } from "../core/state.ts";
+import {
+  deviceIsFixed,
+  deviceOf,
+  entriesOf,
+  isLockedTd,
+  isNonTensor,
+  loader,
+  outlinesOf,
+  type Td,
+  toSize,
+} from "../core/state.ts";
 import type {
   AnyPath,
   CollectionOptions,
@@ -88,6 +98,9 @@ export abstract class TensorDictBase<in out S extends Schema = Schema> extends K
   /** The batch size. @torch TensorDict.shape */ get shape(): Size {
     return this._batchSize;
   }
+  set shape(value: SizeLike) {
+    setBatch(this, toSize(value));
+  }
   /** The batch size, or that of one batch dimension. @torch TensorDict.size */
   size(): Size;
   size(dim: number): number;
@@ -112,6 +125,9 @@ export abstract class TensorDictBase<in out S extends Schema = Schema> extends K
   }
   /** Device of all entries, null when they may differ. @torch TensorDict.device */ get device(): Device | null {
     return deviceOf(this);
+  }
+  set device(_: never) {
+    throw deviceIsFixed(this);
   }
   /** Names of the batch dimensions. @torch TensorDict.names */ get names(): (string | null)[] {
     return [...(this._names ?? new Array<null>(this._batchSize.length).fill(null))];

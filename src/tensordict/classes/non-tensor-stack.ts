@@ -7,9 +7,10 @@ import { checkOptions, isDict } from "../../tensor/checks.ts";
 import { RuntimeError, TypeError } from "../../tensor/errors.ts";
 import { numelOf, Size } from "../../tensor/size.ts";
 import { memberBatch } from "../core/batch.ts";
+import { onCpu } from "../core/index-parts.ts";
 import { holdMember } from "../core/locking.ts";
 import { type NewState, stateOf, type Td, type ValueTd } from "../core/state.ts";
-import { flatNumbers, tensor } from "../core/tensor-ops.ts";
+import { flatNumbers, positionsIn } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
 import { nestedValues } from "../core/values.ts";
 import { valuesOf } from "../ops/stacking.ts";
@@ -213,8 +214,7 @@ export class NonTensorStack<V = unknown> extends Values {
   /** @internal Replaces the values at an index. */
   _assignAt(index: readonly unknown[], value: ValueTd): void {
     const next = [...this.values_];
-    const positions = tensor(Float64Array.from(next, (_, i) => i)).reshape([...this._batchSize]);
-    const picked = flatNumbers(positions.at(index as readonly IndexPart[]));
+    const picked = flatNumbers(positionsIn(this._batchSize).at(index.map(onCpu) as readonly IndexPart[]));
     const values = valuesOf(value);
     for (const [i, at] of picked.entries()) next[at] = (values.length === 1 ? values[0] : values[i]) as V;
     this.#replace(next);

@@ -1,27 +1,45 @@
 // Writes into many entries are all or nothing: what would be refused is found before the first of them is made, with
 // stand-ins of the same shapes, strides and dtypes that have no elements. Nothing is copied to be put back.
 import type { IndexPart } from "../../api/indexing-parse.ts";
-import { Slice } from "../../api/indexing-parse.ts";
 import { checkInplace } from "../../autograd/tracking.ts";
 import { sameElements } from "../../dispatch/copy.ts";
 import { requireNoPartialOverlap } from "../../dispatch/overlap.ts";
+import { requireSameDevice } from "../../dispatch/same-device.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import { emptyStrided, zeros } from "./tensor-ops.ts";
+import { hasLists, isBasic, isListed, isMask, partsOf } from "./index-parts.ts";
+import { emptyStrided, ones, zeros } from "./tensor-ops.ts";
 
 /** A tensor of the same shape, strides and dtype without elements. */
 function standIn(t: Tensor): Tensor {
   return emptyStrided(t._shape, t._strides, { dtype: t.dtype, device: "meta" });
 }
 
-/** An operand without elements; a single number stays what it is, since it may take part with any device. */
+/** A single number on the CPU, which may take part with any device. */
+const isNumber = (t: Tensor): boolean => t.ndim === 0 && t.isCpu;
+
+/** An operand without elements; a single number stays what it is. */
 function operandFor(value: unknown): unknown {
-  return value instanceof Tensor && value.ndim > 0 ? standIn(value) : value;
+  return value instanceof Tensor && !isNumber(value) ? standIn(value) : value;
 }
 
-/** One element of that dtype, with as many dimensions: whether a kernel takes it only the kernel says. */
-function oneElement(value: unknown): unknown {
-  if (!(value instanceof Tensor) || value.isMeta) return value;
-  return zeros(new Array<number>(value.ndim).fill(1), { dtype: value.dtype });
+const isDivisor = (b: unknown): b is Tensor => b instanceof Tensor && !b.isMeta && !isNumber(b);
+
+/**
+ * Tries an operation on one element of every dtype: whether a kernel takes it only the kernel says. On the CPU integers
+ * are not divided by 0; GPUs do it, and so are asked themselves.
+ */
+function tryOne(t: Tensor, operands: readonly unknown[], change: (t: Tensor, operands: readonly unknown[]) => unknown) {
+  const one = (make: typeof zeros) => (b: unknown) =>
+    isDivisor(b) ? make(new Array<number>(b.ndim).fill(1), { dtype: b.dtype, device: t.device }) : b;
+  const trial = () => ones(new Array<number>(t.ndim).fill(1), { dtype: t.dtype, device: t.device });
+  try {
+    change(trial(), operands.map(one(zeros)));
+  } catch (error) {
+    if (t.isCuda) throw error;
+    change(trial(), operands.map(one(ones)));
+    // What one divides by and zero does not is refused if a zero is there.
+    if (operands.some((b) => isDivisor(b) && !b.all().item())) throw error;
+  }
 }
 
 /** True where no in-place arithmetic is refused: floating elements in a row, and an operand just like them. */
@@ -29,7 +47,8 @@ function plain(t: Tensor, operands: readonly unknown[]): boolean {
   if (t.requiresGrad || !t.dtype.isFloatingPoint || t.isMeta || !t.isContiguous()) return false;
   return operands.every((b) => {
     if (!(b instanceof Tensor)) return typeof b === "number";
-    return b.dtype === t.dtype && !b.requiresGrad && !b.isMeta && sameShape(b, t);
+    const near = b._storage.device === t._storage.device && (b.ndim === 0 || sameShape(b, t));
+    return b.dtype === t.dtype && !b.requiresGrad && near;
   });
 }
 
@@ -51,8 +70,10 @@ export function rehearse(
   for (const b of operands) if (b instanceof Tensor) requireNoPartialOverlap(t, b);
   if (arithmetic && plain(t, operands)) return;
   checkInplace(t, operands);
+  // Stand-ins are all on one device.
+  requireSameDevice(undefined, [t, ...operands], [t]);
   change(standIn(t), operands.map(operandFor));
-  if (!t.isMeta) change(oneElement(t) as Tensor, operands.map(oneElement));
+  if (!t.isMeta) tryOne(t, operands, change);
 }
 
 /** A source as it is when it is written: what repeats has no part of its own that could overlap. */
@@ -72,10 +93,19 @@ export function rehearseCopy(t: Tensor, source: Tensor): void {
   standIn(t).copy_(operandFor(source) as Tensor);
 }
 
-/** Whether an index gives a view. */
-function isBasic(index: unknown): boolean {
-  const parts = Array.isArray(index) ? index : [index];
-  return parts.every((p) => p === null || typeof p === "number" || typeof p === "string" || p instanceof Slice);
+/**
+ * An index for a stand-in. Of lists the shape is enough, and of a mask alone, for a single value; otherwise it has to
+ * be known how many elements the mask names, which only reading it tells.
+ */
+function indexFor(index: unknown, value: unknown): unknown {
+  const parts = partsOf(index);
+  const single = !Array.isArray(value) && (!(value instanceof Tensor) || value._numel === 1);
+  const alone = single && parts.filter((part) => isListed(part) || typeof part === "boolean").length === 1;
+  const made = parts.map((part) => {
+    if (!(part instanceof Tensor) || part.ndim === 0 || !part.isCuda) return part;
+    return alone || !isMask(part) ? standIn(part) : part.cpu();
+  });
+  return Array.isArray(index) ? made : made[0];
 }
 
 /** Throws what `t.setAt(index, value)` would throw. */
@@ -89,5 +119,10 @@ export function rehearseSetAt(t: Tensor, index: unknown, value: unknown): void {
     if (sameElements(part, given)) return;
     requireNoPartialOverlap(part, grown(given, part), "copy_");
   }
-  standIn(t).setAt(index as number, operandFor(value) as Tensor);
+  // Stand-ins are all on one device.
+  if (hasLists(index)) {
+    const given = value instanceof Tensor && value.ndim > 0 ? [t, value] : [t];
+    requireSameDevice("indexPut_", given, [], partsOf(index).filter(isListed));
+  }
+  standIn(t).setAt(indexFor(index, value) as number, operandFor(value) as Tensor);
 }

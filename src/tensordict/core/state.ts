@@ -250,6 +250,16 @@ export function deviceOf(td: Collection): Device | null {
   return isLazy(td) && td._members.length > 0 ? commonDevice(td._members) : td._device;
 }
 
+/** The error for a device that is assigned. */
+export function deviceIsFixed(td: Collection): RuntimeError {
+  const of = isClassTd(td) || isNonTensor(td) ? "tensorclass" : "tensordict";
+  const more = `. You can also use ${of}.to(new_device) as a context manager for temporary device changes.`;
+  return new RuntimeError(
+    `device cannot be set using ${of}.device = device, because device cannot be updated in-place. To update device, ` +
+      `use ${of}.to(new_device), which will return a new ${of} on the new device${of === "tensordict" ? more : "."}`,
+  );
+}
+
 /** Reads a size from a list or a number. */
 export function toSize(value: SizeLike | undefined | null): Size {
   if (value === undefined || value === null) return Size.fromList([]);

@@ -1,5 +1,10 @@
 // The few functions of tensors that this room calls by name.
-import { emptyStrided as emptyStridedOf, full as fullOf, zeros as zerosOf } from "../../../generated/functional.ts";
+import {
+  emptyStrided as emptyStridedOf,
+  full as fullOf,
+  ones as onesOf,
+  zeros as zerosOf,
+} from "../../../generated/functional.ts";
 import { cat, stack } from "../../../generated/ops.ts";
 import { tensor as tensorOf } from "../../api/tensor-data.ts";
 import type { DeviceLike } from "../../tensor/device.ts";
@@ -11,8 +16,23 @@ export function tensor(value: unknown): Tensor {
   return value instanceof Tensor ? value : tensorOf(value as never);
 }
 
+/** The same on the CPU, whatever the default device: an index that may be one of any device. */
+export function onHost(value: unknown): Tensor {
+  return value instanceof Tensor ? value.cpu() : tensorOf(value as never, { device: "cpu" });
+}
+
+/** The elements of a shape counted in row-major order, on the CPU. */
+export function positionsIn(shape: readonly number[]): Tensor {
+  const count = shape.reduce((a, b) => a * b, 1);
+  return onHost(Float64Array.from({ length: count }, (_, i) => i)).reshape([...shape]);
+}
+
 export function zeros(shape: readonly number[], options: { dtype?: DTypeLike; device?: DeviceLike } = {}): Tensor {
   return zerosOf(shape, options);
+}
+
+export function ones(shape: readonly number[], options: { dtype?: DTypeLike; device?: DeviceLike } = {}): Tensor {
+  return onesOf(shape, options);
 }
 
 export function full(shape: readonly number[], value: number | boolean): Tensor {

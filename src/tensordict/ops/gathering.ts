@@ -43,12 +43,14 @@ function gathered(td: Td, dim: number, index: Tensor): Td {
     throw new RuntimeError(`the index has ${index.ndim} dimensions, the batch ${rank}: they must be the same`);
   }
   const wide = (shape: readonly number[]) => [...index._shape, ...shape.slice(rank)];
+  const pick = (t: Tensor, from: Tensor): Tensor => {
+    let full = from;
+    for (let i = rank; i < t._shape.length; i++) full = full.unsqueeze(-1);
+    return t.gather(at, full.expand(wide(t._shape)));
+  };
   return applyShape(td, {
-    tensor: (t) => {
-      let full = index;
-      for (let i = rank; i < t._shape.length; i++) full = full.unsqueeze(-1);
-      return t.gather(at, full.expand(wide(t._shape)));
-    },
+    tensor: (t) => pick(t, index),
+    onCpu: (t) => pick(t, index.cpu()),
     size: wide,
     names: (names) => names,
   });

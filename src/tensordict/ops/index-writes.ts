@@ -1,9 +1,11 @@
 // Writing through an index of the batch: `td.setAt(0, value)`, and into a part of one entry.
 import { Slice } from "../../api/indexing-parse.ts";
+import type { Device } from "../../tensor/device.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { fromSource, isSource, mismatch, sourceEntries, startsWith, toEntry, toValues } from "../core/convert.ts";
+import { hasLists, onCpu, partsOf, withoutMasks } from "../core/index-parts.ts";
 import { badKey, keyPath, missingKey, pythonString } from "../core/keys.ts";
 import { noNested } from "../core/nested.ts";
 import { pythonRepr } from "../core/python-repr.ts";
@@ -22,7 +24,7 @@ import {
   type Td,
   type ValueTd,
 } from "../core/state.ts";
-import { tensor, zeros } from "../core/tensor-ops.ts";
+import { onHost, tensor, zeros } from "../core/tensor-ops.ts";
 import type { Classes, Entry, NestedKey } from "../core/types.ts";
 import { isUnbatched } from "../core/unbatched.ts";
 import { tensorsOf } from "./access.ts";
@@ -40,11 +42,6 @@ import {
   resolvePath,
   type Writes,
 } from "./writes.ts";
-
-/** An index as a list of its parts. */
-function partsOf(index: unknown): Index {
-  return Array.isArray(index) ? index : [index];
-}
 
 /**
  * Writes a part of the entries that a source has, each as `setAt_` does: dots with parts after them are read on each
@@ -74,8 +71,8 @@ function planIndex(td: Td, index: Index, value: unknown, writes: Writes, fromArr
   if (isBranch(value) && !isNonTensor(td)) value = requireIndexed(td, index, parts, value);
   if (isLazy(td) && (isBranch(value) || isSource(value)) && planParts(td, parts, value, writes)) return;
   if (isNonTensor(td)) planOwnValues(td, parts, value, writes);
-  else if (isBranch(value)) planEntries(td, parts, entriesOf(value), writes);
-  else if (isSource(value)) planEntries(td, parts, requirePairs(td, parts, value), writes);
+  else if (isBranch(value)) planEntries(td, withoutMasks(parts), entriesOf(value), writes);
+  else if (isSource(value)) planEntries(td, withoutMasks(parts), requirePairs(td, parts, value), writes);
   else planFill(td, parts, value, writes);
 }
 
@@ -169,7 +166,7 @@ function piecesAt<T extends Td | Tensor>(
     const where = placesOf(split.block ? positions : [last], split.shape);
     const at = [
       ...new Array<string>(dim).fill(":"),
-      ...where.map((list) => (split.block ? tensor(list).long() : list[0])),
+      ...where.map((list) => (split.block ? onHost(list).long() : list[0])),
     ];
     return { member, index, piece: value.at(at as never) as T };
   });
@@ -219,16 +216,20 @@ function planPart(td: Td, key: string, own: Tensor, index: Index, value: unknown
     if (!planMembers(td, key, index, value, writes))
       throw new RuntimeError(`the members of the stack have no common shape under the key ${pythonString(key)}`);
   } else if (outside !== undefined) {
-    writes.push(() => outside.write(key, index, value));
+    writes.push(() => outside.write(key, index.map(onCpu), onCpu(value)));
   } else {
-    const given = asWritten(own, value);
+    const given = asWritten(own, index, value, td._device);
     rehearseSetAt(own, tensorIndex(index), given);
     writes.push(() => own.setAt(tensorIndex(index), given as number));
   }
 }
 
-/** A number is written as a tensor of one element: elements that share their memory are not written to. */
-function asWritten(own: Tensor, value: unknown): unknown {
+/**
+ * A number is written as a tensor of one element: elements that share their memory are not written to. What lists write
+ * goes to the device of the collection first; what is copied goes there as it is.
+ */
+function asWritten(own: Tensor, index: Index, value: unknown, device: Device | null): unknown {
+  if (value instanceof Tensor) return device !== null && hasLists(index) ? value.to(device) : value;
   const repeats = own._strides.some((stride, dim) => stride === 0 && (own._shape[dim] as number) > 1);
   return repeats && (typeof value === "number" || typeof value === "boolean") ? tensor(value).to(own.dtype) : value;
 }
@@ -247,10 +248,14 @@ function planMembers(td: LazyTd, key: string, index: Index, value: unknown, writ
   if (split.parts.some(({ member }) => !(own[member] instanceof Tensor))) return false;
   // Where no member is reached, none refuses what the index says of the other dimensions.
   const shape = [...first._shape.slice(0, td.stackDim), td.members.length, ...first._shape.slice(td.stackDim)];
-  if (split.parts.length === 0) zeros([]).expand(shape).at(tensorIndex(parts));
+  if (split.parts.length === 0)
+    zeros([], { device: "cpu" })
+      .expand(shape)
+      .at(tensorIndex(parts.map(onCpu)));
   const plan = (member: number, inner: Index | null, piece: unknown): void =>
     planPart(td.members[member] as Td, key, own[member] as Tensor, inner ?? [], piece, writes);
-  const source = value instanceof Tensor || Array.isArray(value) ? tensor(value) : null;
+  const given = Array.isArray(value) ? onHost(value).to(first.device) : value;
+  const source = given instanceof Tensor ? given : null;
   if (source === null || source.ndim === 0 || split.kind === "member") {
     for (const { member, index: inner } of split.parts) plan(member, inner, source ?? value);
     return true;

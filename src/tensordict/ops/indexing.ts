@@ -3,6 +3,7 @@ import * as texts from "../../../generated/texts.ts";
 import { ELLIPSIS, type IndexPart, isTypedArray, listOfArray, parseIndex, Slice } from "../../api/indexing-parse.ts";
 import { IndexError, TypeError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
+import { isMask, onCpu } from "../core/index-parts.ts";
 import { lockTd, mapLike } from "../core/locking.ts";
 import type { NestedTensor } from "../core/nested.ts";
 import { type DimNames, isLazy, isLockedTd, type LazyTd, make, type StackTd, type Td } from "../core/state.ts";
@@ -124,10 +125,16 @@ function slicedLength(size: number, { start, stop, step }: Slice): number {
 export function indexedSize(shape: readonly number[], index: readonly unknown[]): readonly number[] {
   const basic = basicSize(shape, index);
   if (basic !== null) return basic;
-  const here = index.map((part) => (part instanceof Tensor && part.isCuda ? part.cpu() : part));
   return zeros([], { dtype: "bool", device: "cpu" })
     .expand([...shape])
-    .at(here as readonly IndexPart[])._shape;
+    .at(index.map(shapeAlone) as readonly IndexPart[])._shape;
+}
+
+/** A part of an index on the CPU: of lists elsewhere the shape is enough, and a device is not waited for. */
+function shapeAlone(part: unknown): unknown {
+  if (!(part instanceof Tensor) || part.isCpu) return part;
+  if (part.ndim === 0 || isMask(part)) return onCpu(part);
+  return zeros([], { dtype: part.dtype, device: "cpu" }).expand([...part._shape]);
 }
 
 /** The names that a tensor leaves of those of the dimensions it takes: its own shape has one where it is a line. */
@@ -263,7 +270,8 @@ export function indexTd(td: Td, given: readonly unknown[]): Td {
   const mapped = parts.every(keepsAddress);
   const found = applyShape(td, {
     tensor: parts.length === 1 && typeof first === "number" ? (t) => t.at(first) : (t) => t.at(parts),
-    outside: (outside, key) => outside.read(key, parts),
+    onCpu: (t) => t.at(parts.map(onCpu) as IndexPart[]),
+    outside: (outside, key) => outside.read(key, parts.map(onCpu)),
     nested: (entry) => nestedPart(entry, parts),
     size: (shape) => indexedSize(shape, parts),
     names: (names) => indexedNames(names, parts),

@@ -384,10 +384,11 @@ export function elementwiseTd(
   const wide = grow(td, batch);
   const left = alignAll(wide, others, options.fallback ?? null);
   const values = given.filter((one) => !isBatched(one));
-  // Where each operand is among the items of a leaf; -1 for a value that all of them share.
-  const places = given.map((one) => (isBatched(one) ? sides.indexOf(one) : -1));
+  // Where each operand is among the items of a leaf. Values that all leaves share are there in a rehearsal only.
+  let shared = sides.length;
+  const places = given.map((one) => (isBatched(one) ? sides.indexOf(one) : shared++));
   const call: LeafFunction = (t, _path, items) => {
-    return fn(t, sides.length === 0 ? given : places.map((at, i) => (at < 0 ? given[i] : items[at])));
+    return fn(t, items.length === 0 ? given : places.map((at, i) => (at < items.length ? items[at] : given[i])));
   };
   if (options.inplace) rehearseAll(left, call, others, options.arithmetic === true, values);
   const how =
@@ -408,7 +409,10 @@ export interface BinaryOptions extends ApplyOptions {
   fallback?: Fallback | null;
 }
 
-/** Throws what changing every tensor in place would throw at any of them, before one of them is changed. */
+/**
+ * Throws what changing every tensor in place would throw at any of them, before one of them is changed. The function
+ * gets stand-ins of the `values` that all share behind the items of the leaf.
+ */
 export function rehearseAll(
   td: Td,
   fn: LeafFunction,
@@ -421,12 +425,13 @@ export function rehearseAll(
   for (const _ of tensorsOf(td)) if (++count > 1) break;
   if (count < 2) return;
   if (others.length === 0) {
-    for (const [path, t] of tensorsOf(td, [], true)) rehearse(t, values, (one) => fn(one, path, []), arithmetic);
+    for (const [path, t] of tensorsOf(td, [], true)) {
+      rehearse(t, values, (one, rest) => fn(one, path, rest), arithmetic);
+    }
     return;
   }
   const trial: LeafFunction = (t, path, items) => {
-    const change = (one: Tensor, rest: readonly unknown[]) => fn(one, path, rest.slice(0, items.length));
-    rehearse(t, [...items, ...values], change, arithmetic);
+    rehearse(t, [...items, ...values], (one, rest) => fn(one, path, rest), arithmetic);
     return null;
   };
   applyLevel(td, trial, {}, others, [], []);

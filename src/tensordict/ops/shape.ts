@@ -25,7 +25,7 @@ import {
   type ValueTd,
   wrapBatchDim,
 } from "../core/state.ts";
-import { flatNumbers, tensor } from "../core/tensor-ops.ts";
+import { flatNumbers, positionsIn } from "../core/tensor-ops.ts";
 import type { Entry, SizeLike } from "../core/types.ts";
 import { isUnbatched, ofBatch } from "../core/unbatched.ts";
 import { viewOf } from "../core/undo.ts";
@@ -36,6 +36,8 @@ import { catTds, lazyStackTds, maybeDenseStackTds, stackOfValues } from "./stack
 /** An operation on the first dimensions of a tensor. */
 export interface ShapeOp {
   tensor(t: Tensor): Tensor;
+  /** The same change of a tensor on the CPU, whatever device the collection is on; needed where indices are on it. */
+  onCpu?(t: Tensor): Tensor;
   /** The same change on a size that begins with the batch dimensions. */
   size(shape: readonly number[]): readonly number[];
   names?(names: DimNames): DimNames;
@@ -98,8 +100,7 @@ function shapeValues(td: ValueTd, op: ShapeOp): Td {
 
 /** A stack of values is rearranged by rearranging the positions of its values. */
 function pickValues(td: ValueTd, op: ShapeOp): Td {
-  const positions = tensor(new Float64Array(td._batchSize.numel()).map((_, i) => i)).reshape([...td._batchSize]);
-  const moved = op.tensor(positions);
+  const moved = (op.onCpu ?? op.tensor)(positionsIn(td._batchSize));
   // Where the dimension of the stack has gone is told by the names.
   const marks = td._batchSize.map((_, dim) => (td._kind === "nonTensorStack" && dim === td.stackDim ? "stack" : null));
   const stackDim = Math.max(0, op.names?.(marks)?.indexOf("stack") ?? 0);

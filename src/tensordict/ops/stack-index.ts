@@ -5,7 +5,7 @@ import { commonShape } from "../../dispatch/indexing-advanced.ts";
 import { IndexError } from "../../tensor/errors.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { StackTd } from "../core/state.ts";
-import { flatNumbers, tensor, zeros } from "../core/tensor-ops.ts";
+import { flatNumbers, onHost, zeros } from "../core/tensor-ops.ts";
 
 export type Index = readonly unknown[];
 
@@ -46,14 +46,14 @@ function readPart(value: unknown, first: number): Part {
   if (typeof value === "boolean") return { kind: "flag", value, first, dims: 0 };
   if (typeof value === "number") return { kind: "number", value, first, dims: 1 };
   if (value === ":" || value instanceof Slice) return { kind: "slice", value, first, dims: 1 };
-  const given = tensor(value);
+  const given = onHost(value);
   const list = given.dtype.name === "uint8" ? given.bool() : asNumbers(given, Array.isArray(value));
   if (list.dtype.name === "bool") {
     if (list.ndim === 0) return { kind: "flag", value: Boolean(list.item()), first, dims: 0 };
-    return { kind: "mask", value: list.cpu(), first, dims: list.ndim };
+    return { kind: "mask", value: list, first, dims: list.ndim };
   }
   if (list.ndim === 0) return { kind: "number", value: Number(list.item()), first, dims: 1 };
-  return { kind: "list", value: list.cpu(), first, dims: 1 };
+  return { kind: "list", value: list, first, dims: 1 };
 }
 
 /** Masks and whole numbers; a list of numbers is of floats, but without fractions. */
@@ -176,7 +176,7 @@ const blockRank = (part: Part): number => (part.kind === "list" ? (part.value as
 
 /** The numbers that a list, a mask or a flag stands for, for each dimension that it is about; of a flag for none. */
 function numbersOf(part: Part): readonly Tensor[] {
-  if (part.kind === "flag") return [zeros([Number(part.value)], { dtype: "int64" })];
+  if (part.kind === "flag") return [zeros([Number(part.value)], { dtype: "int64", device: "cpu" })];
   return part.kind === "mask" ? ((part.value as Tensor).nonzero() as Tensor).unbind(1) : [part.value as Tensor];
 }
 
@@ -206,7 +206,7 @@ function gathered(td: StackTd, { parts, own, listed, dim }: Gathered): StackInde
   const lists = block ? new Map([...numbers].map(([i, all]) => [i, all.map(flat)])) : null;
   const reached = [...places].map(([member, positions]) => {
     if (lists === null) return { member, index: plain, positions };
-    const where = tensor(positions).long();
+    const where = onHost(positions).long();
     const index = parts.flatMap((one, i): unknown[] => {
       if (!isListed(one) || one.kind === "flag") return [one.value];
       return (lists.get(i) as Tensor[]).map((t, d) => (one.first + d === td.stackDim ? true : t.at([where])));

@@ -1,13 +1,14 @@
 // Functions of tensors that are called on collections: they do what the method of the same name does, or work on every
 // tensor by itself.
 import type { Again, FunctionTaker } from "../../dispatch/arguments.ts";
+import type { DeviceLike } from "../../tensor/device.ts";
 import { ValueError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import { isTensorCollection, type Td } from "../core/state.ts";
+import { isTensorCollection, type Td, toDeviceOrNull } from "../core/state.ts";
 import { LOSSES, METHODS, MODELLED, OF_BOTH } from "../core/torch-names.ts";
 import type { NestedKey } from "../core/types.ts";
 import type { Alternative } from "./choosing.ts";
-import { applyLeaves, elementwiseTd, type Operand } from "./pointwise.ts";
+import { type ApplyOptions, applyLeaves, elementwiseTd, type Operand } from "./pointwise.ts";
 import { isinTd } from "./sets.ts";
 
 type Options = Record<string, unknown> | null;
@@ -15,6 +16,14 @@ type Options = Record<string, unknown> | null;
 /** Null stands for what is not given; a dimension that is not given is left out. */
 function given(options: Options): Record<string, unknown> {
   return Object.fromEntries(Object.entries(options ?? {}).filter(([, value]) => value !== null));
+}
+
+/** How a collection after the model of another is made: of the device that is named, and of none where that is null. */
+function modelled(options: Options): ApplyOptions {
+  if (options === null || options.device === undefined) return { propagateLock: true };
+  const device = toDeviceOrNull(options.device as DeviceLike | null);
+  if (device === null) return { propagateLock: true, device };
+  return { propagateLock: true, device, values: (entry) => entry.to(device) as Td };
 }
 
 function loss(td: Td, target: unknown, rest: readonly unknown[], options: Options, again: Again): unknown {
@@ -49,7 +58,7 @@ export const ON_COLLECTIONS: FunctionTaker = {
     if (isTensorCollection(first)) {
       const td = first as Td & Record<string, (...values: unknown[]) => unknown>;
       if (MODELLED.has(name)) {
-        return applyLeaves(td, (t) => again(t, ...list.slice(1), ...tail) as Tensor, { propagateLock: true });
+        return applyLeaves(td, (t) => again(t, ...list.slice(1), ...tail) as Tensor, modelled(options));
       }
       if (LOSSES.has(name)) {
         const { target = second, ...others } = named;
