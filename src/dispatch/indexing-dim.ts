@@ -203,8 +203,8 @@ export function indexFill(
   const op = "index_fill_";
   if (index.dtype !== int64) throw texts.fillIndexDtype(op);
   if (scalarValue(value) instanceof Complex && self.dtype.category !== 3) throw texts.fillComplexIntoReal(op);
-  if (index._shape.length > 1) throw texts.indexNotAVectorOrScalar(op);
   const d = wrapDim(dim, self._shape.length);
+  if (index._shape.length > 1) throw texts.indexNotAVectorOrScalar(op);
   checkFits(value, self.dtype);
   if (inplace && hasInternalOverlap(self)) {
     warn(

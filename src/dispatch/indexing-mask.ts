@@ -195,13 +195,11 @@ export function maskedScatter(
   inplace: boolean,
 ): Tensor {
   const op = "masked_scatter_";
+  if (inplace) requireNoInternalOverlap(self, op);
   if (self.dtype !== source.dtype) throw texts.maskedScatterDtypes(op, self.dtype.scalarType, source.dtype.scalarType);
   if (mask.dtype !== bool) throw texts.maskedScatterMask(op, mask.dtype.scalarType);
   const shape = inplace ? expand(mask, self._shape)._shape : broadcastShapes(mask._shape, self._shape, op);
-  if (inplace) {
-    requireNoInternalOverlap(self, op);
-    requireNoPartialOverlap(self, mask, op);
-  }
+  if (inplace) requireNoPartialOverlap(self, mask, op);
   if (!self._storage.device.computes) return inplace ? self : empty(shape, self.dtype, self._storage.device);
   const bytes = maskBytes(expanded(mask, shape));
   const values = copy.denseOf(source);

@@ -101,7 +101,10 @@ const TIMES: Pointwise = { name: "ldexp", kernel: K.binary_mul, rule: RULES.floa
 /** Floats times a power of whole numbers have a kernel; other operands are multiplied with the power itself. */
 export function ldexp(self: Tensor, other: Tensor, out: Out, inplace: boolean): Tensor {
   const result = LDEXP.rule.compute(resultType2(self, other));
-  if (out !== undefined && !canCast(result, out.dtype)) throw texts.ldexpCast("ldexp", out.dtype.scalarType);
+  if (out !== undefined && !canCast(result, out.dtype)) {
+    const to = out.dtype.scalarType;
+    throw result.category === 3 ? texts.resultCast("ldexp", result.scalarType, to) : texts.ldexpCast("ldexp", to);
+  }
   if (self.dtype.category !== 2 || !isWhole(other)) {
     const power = unary(EXP2, other, emptyBeside(other, EXP2.rule.compute(other.dtype)));
     return binary(TIMES, self, power, out, inplace);
