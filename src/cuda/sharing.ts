@@ -192,6 +192,6 @@ export function openIpc(handle: IpcHandle, device?: CudaDeviceLike | null): Tens
   check(native.zs_cuda_ipc_open(index, addressOf(bytes), addressOf(opened)), "cuda.openIpc");
   const [base, owner] = opened as unknown as [number, number];
   const nbytes = bytesNeeded(shape, strides, 0, dtype.itemsize);
-  const storage = new Storage(base + handle.offset, nbytes, ownForeignBlock(base, owner), "device", gpu(index));
+  const storage = new Storage(base + handle.offset, nbytes, ownForeignBlock(owner), "device", gpu(index));
   return makeStrided(storage, 0, shape, strides, dtype);
 }
