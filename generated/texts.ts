@@ -1489,6 +1489,11 @@ export function stateNotAByteTensor(op: string | undefined): TypeError {
   return new TypeError(`RNG state must be a torch.ByteTensor`, { op, code: "type" });
 }
 
+/** RNG state must be contiguous */
+export function stateNotContiguous(op: string | undefined): RuntimeError {
+  return new RuntimeError(`RNG state must be contiguous`, { op, code: "runtime" });
+}
+
 /** Expected a CPUGeneratorImplState of size {wanted} but found the input RNG state size to be {got} */
 export function stateOfWrongSize(op: string | undefined, wanted: Part, got: Part): RuntimeError {
   return new RuntimeError(`Expected a CPUGeneratorImplState of size ${part(wanted)} but found the input RNG state size to be ${part(got)}`, { op, code: "runtime" });
