@@ -7,6 +7,7 @@ import { inOrder } from "../tensor/checks.ts";
 import type { Device } from "../tensor/device.ts";
 import { RuntimeError, ValueError } from "../tensor/errors.ts";
 import { type ModeGuard, requireSync } from "../tensor/modes.ts";
+import { requireKept } from "../tensor/storage.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type CudaDeviceLike, gpu, required } from "./devices.ts";
 import { check } from "./driver.ts";
@@ -369,6 +370,7 @@ export function installStreams(prototype: Tensor): void {
     [stream] = inOrder<[Stream]>("recordStream", RECORD_STREAM, arguments);
     requireStream(stream, "recordStream");
     const { block, device } = this._storage;
+    requireKept(this._storage);
     if (device.type === "cuda" && block !== 0) native.zs_cuda_record(block, stream.cudaStream);
   };
 }

@@ -1,6 +1,7 @@
 /** The operands of one call lie on one device. Generated operators ask once there are tensors on several. */
 import * as texts from "../../generated/texts.ts";
 import { CPU, type Device } from "../tensor/device.ts";
+import { requireKept } from "../tensor/storage.ts";
 import { Tensor } from "../tensor/tensor.ts";
 
 type Operands = readonly unknown[];
@@ -77,6 +78,7 @@ export function requireSameDevice(
   const inputs = tensorsOf(operands);
   const common = commonDevice(inputs);
   const refuse = (t: Tensor): never => {
+    for (const { _storage } of [...inputs, t]) requireKept(_storage);
     throw texts.differentDevices(op, common.toString(), t.device.toString());
   };
   for (const t of inputs) {
