@@ -164,9 +164,9 @@ export function gradientShapeMismatch(op: string | undefined, index: Part, gradi
   return new RuntimeError(`Mismatch in shape: grad_output[${part(index)}] has a shape of ${part(gradient)} and output[${part(index)}] has a shape of ${part(output)}.`, { op, code: "runtime" });
 }
 
-/** invalid gradient at index {index} - expected device {expected} but got {got} */
-export function gradientOnWrongDevice(op: string | undefined, index: Part, expected: Part, got: Part): RuntimeError {
-  return new RuntimeError(`invalid gradient at index ${part(index)} - expected device ${part(expected)} but got ${part(got)}`, { op, code: "runtime" });
+/** {who}invalid gradient at index {index} - expected device {expected} but got {got} */
+export function gradientOnWrongDevice(op: string | undefined, who: Part, index: Part, expected: Part, got: Part): RuntimeError {
+  return new RuntimeError(`${part(who)}invalid gradient at index ${part(index)} - expected device ${part(expected)} but got ${part(got)}`, { op, code: "runtime" });
 }
 
 /** `inputs` argument to `backward()` cannot be empty. */
@@ -277,6 +277,16 @@ export function invalidGradientAt(op: string | undefined, who: Part, index: Part
 /** hook '{hook}' has changed the size of value */
 export function hookChangedSize(op: string | undefined, hook: Part): RuntimeError {
   return new RuntimeError(`hook '${part(hook)}' has changed the size of value`, { op, code: "runtime" });
+}
+
+/** hook '{hook}' has changed the type of value (was {was} got {got}) */
+export function hookChangedType(op: string | undefined, hook: Part, was: Part, got: Part): RuntimeError {
+  return new RuntimeError(`hook '${part(hook)}' has changed the type of value (was ${part(was)} got ${part(got)})`, { op, code: "runtime" });
+}
+
+/** expected Variable, but hook returned '{type}' */
+export function hookGaveNoTensor(op: string | undefined, type: Part): TypeError {
+  return new TypeError(`expected Variable, but hook returned '${part(type)}'`, { op, code: "type" });
 }
 
 /** hook '{hook}' has changed the device of value */

@@ -62,7 +62,9 @@ test("gradients, data and storages stay on their device", () => {
   }).toThrow("incompatible tensor type");
   expect(() => zeros(5).set_(meta(5))).toThrow('on device "cpu" to a storage on different device "meta"');
   x.registerHook(() => meta(5));
-  expect(() => x.mul(2).sum().backward()).toThrow("has changed the device of value");
+  expect(() => x.mul(2).sum().backward()).toThrow(
+    "hook '<lambda>' has changed the type of value (was torch.FloatTensor got MetaFloatType)",
+  );
 });
 
 test("modules move to another device as other parameters", () => {
