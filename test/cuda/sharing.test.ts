@@ -86,7 +86,10 @@ describe.if(emulated)("another process", () => {
       gone.dispose();
       const conj = ones(2, { device: "cuda", dtype: "complex64" }).conj();
       const record = () => gone.recordStream(cuda.currentStream());
-      return [() => cuda.ipcHandle(gone), record, () => cuda.ipcHandle(conj)].map((f) => { const { name, message } = caught(f); return name + ": " + message; });`;
+      return [() => cuda.ipcHandle(gone), record, () => cuda.ipcHandle(conj)].map((f) => {
+        const { name, message } = caught(f);
+        return name + ": " + message;
+      });`;
     expect(value(body)).toEqual([
       "DisposedError: this tensor was disposed",
       "DisposedError: this tensor was disposed",
