@@ -278,6 +278,8 @@ export function eyeOf(
   if (out === undefined) clear(t);
   else fill(t, 0);
   const step = (t._strides[0] as number) + (t._strides[1] as number);
-  fill(makeStrided(t._storage, t._offset, [Math.min(n, m)], [step], t.dtype), 1);
+  const diagonal = makeStrided(t._storage, t._offset, [Math.min(n, m)], [step], t.dtype);
+  diagonal._bits = t._bits;
+  fill(diagonal, 1);
   return t;
 }

@@ -129,3 +129,27 @@ test("a range of halves and thirds ends where torch ends it", () => {
   expect([...arange(0, 1, 0.3).shape]).toEqual([4]);
   expect([...arange(5, 5, 1).shape]).toEqual([0]);
 });
+
+test("truth values and ones are written into views with a negative bit as they are", () => {
+  const neg = (...sizes: number[]) => zeros(sizes, { dtype: z.complex64 }).conj().imag;
+  const x = arange(1, 7, { dtype: z.float32 }).view(2, 3);
+  const later = [
+    [0, 0, 1],
+    [1, 1, 1],
+  ];
+  expect(z.gt(x, 2, { out: neg(2, 3) }).tolist()).toEqual(later);
+  expect(z.gt(x, full([3], 2), { out: neg(2, 3) }).tolist()).toEqual(later);
+  expect(
+    z
+      .logicalAnd(x, x, { out: neg(2, 3) })
+      .eq(1)
+      .all()
+      .item(),
+  ).toBe(true);
+  expect(neg(2).eq_(0).tolist()).toEqual([1, 1]);
+  expect(neg(2).logicalNot_().tolist()).toEqual([1, 1]);
+  expect(z.eye(2, { out: neg(2, 2) }).tolist()).toEqual([
+    [1, 0],
+    [0, 1],
+  ]);
+});
