@@ -164,9 +164,9 @@ export function gradientShapeMismatch(op: string | undefined, index: Part, gradi
   return new RuntimeError(`Mismatch in shape: grad_output[${part(index)}] has a shape of ${part(gradient)} and output[${part(index)}] has a shape of ${part(output)}.`, { op, code: "runtime" });
 }
 
-/** invalid gradient at index {index} - expected device {expected} but got {got} */
-export function gradientOnWrongDevice(op: string | undefined, index: Part, expected: Part, got: Part): RuntimeError {
-  return new RuntimeError(`invalid gradient at index ${part(index)} - expected device ${part(expected)} but got ${part(got)}`, { op, code: "runtime" });
+/** {who}invalid gradient at index {index} - expected device {expected} but got {got} */
+export function gradientOnWrongDevice(op: string | undefined, who: Part, index: Part, expected: Part, got: Part): RuntimeError {
+  return new RuntimeError(`${part(who)}invalid gradient at index ${part(index)} - expected device ${part(expected)} but got ${part(got)}`, { op, code: "runtime" });
 }
 
 /** `inputs` argument to `backward()` cannot be empty. */
@@ -277,6 +277,16 @@ export function invalidGradientAt(op: string | undefined, who: Part, index: Part
 /** hook '{hook}' has changed the size of value */
 export function hookChangedSize(op: string | undefined, hook: Part): RuntimeError {
   return new RuntimeError(`hook '${part(hook)}' has changed the size of value`, { op, code: "runtime" });
+}
+
+/** hook '{hook}' has changed the type of value (was {was} got {got}) */
+export function hookChangedType(op: string | undefined, hook: Part, was: Part, got: Part): RuntimeError {
+  return new RuntimeError(`hook '${part(hook)}' has changed the type of value (was ${part(was)} got ${part(got)})`, { op, code: "runtime" });
+}
+
+/** expected Variable, but hook returned '{type}' */
+export function hookGaveNoTensor(op: string | undefined, type: Part): TypeError {
+  return new TypeError(`expected Variable, but hook returned '${part(type)}'`, { op, code: "type" });
 }
 
 /** hook '{hook}' has changed the device of value */
@@ -534,6 +544,26 @@ export function differentDevices(op: string | undefined, a: Part, b: Part): Runt
   return new RuntimeError(`Expected all tensors to be on the same device, but found at least two devices, ${part(a)} and ${part(b)}!`, { op, code: "device" });
 }
 
+/** indices should be either on cpu or on the same device as the indexed tensor ({device}) */
+export function indicesOnOtherDevice(op: string | undefined, device: Part): RuntimeError {
+  return new RuntimeError(`indices should be either on cpu or on the same device as the indexed tensor (${part(device)})`, { op, code: "device" });
+}
+
+/** expected self and mask to be on the same device, but got mask on {mask} and self on {self} */
+export function maskOnOtherDevice(op: string | undefined, mask: Part, self: Part): RuntimeError {
+  return new RuntimeError(`expected self and mask to be on the same device, but got mask on ${part(mask)} and self on ${part(self)}`, { op, code: "device" });
+}
+
+/** masked_fill_: Expected inputs to be on same device */
+export function fillValueOnGpu(op: string | undefined): RuntimeError {
+  return new RuntimeError(`masked_fill_: Expected inputs to be on same device`, { op, code: "device" });
+}
+
+/** quantile() {what} tensor must be on the same device as the input tensor */
+export function quantileOnOtherDevice(op: string | undefined, what: Part): RuntimeError {
+  return new RuntimeError(`quantile() ${part(what)} tensor must be on the same device as the input tensor`, { op, code: "device" });
+}
+
 /** Cannot copy out of meta tensor; no data! */
 export function copyFromMeta(op: string | undefined): NotImplementedError {
   return new NotImplementedError(`Cannot copy out of meta tensor; no data!`, { op, code: "meta" });
@@ -784,6 +814,11 @@ export function outDtypeDiffers(op: string | undefined, dtype: Part, out: Part):
   return new RuntimeError(`dtype ${part(dtype)} does not match dtype of out parameter (${part(out)})`, { op, code: "runtime" });
 }
 
+/** device type {device} does not match device type of out parameter ({out}) */
+export function outDeviceDiffers(op: string | undefined, device: Part, out: Part): RuntimeError {
+  return new RuntimeError(`device type ${part(device)} does not match device type of out parameter (${part(out)})`, { op, code: "device" });
+}
+
 /** zeros: Dimension size must be non-negative. */
 export function negativeZerosSize(op: string | undefined): RuntimeError {
   return new RuntimeError(`zeros: Dimension size must be non-negative.`, { op, code: "runtime" });
@@ -802,6 +837,11 @@ export function sizesAndStrides(op: string | undefined, sizes: Part, strides: Pa
 /** Storage size calculation overflowed with sizes={sizes} and strides={strides} */
 export function storageSizeOverflow(op: string | undefined, sizes: Part, strides: Part): RuntimeError {
   return new RuntimeError(`Storage size calculation overflowed with sizes=${part(sizes)} and strides=${part(strides)}`, { op, code: "runtime" });
+}
+
+/** Storage size calculation overflowed with sizes={sizes} */
+export function storageSizesOverflow(op: string | undefined, sizes: Part): RuntimeError {
+  return new RuntimeError(`Storage size calculation overflowed with sizes=${part(sizes)}`, { op, code: "runtime" });
 }
 
 /** Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {rank} is not equal to len(physical_layout) = {length} */
@@ -1487,6 +1527,11 @@ export function stateNotBytes(op: string | undefined, type: Part): TypeError {
 /** RNG state must be a torch.ByteTensor */
 export function stateNotAByteTensor(op: string | undefined): TypeError {
   return new TypeError(`RNG state must be a torch.ByteTensor`, { op, code: "type" });
+}
+
+/** RNG state must be contiguous */
+export function stateNotContiguous(op: string | undefined): RuntimeError {
+  return new RuntimeError(`RNG state must be contiguous`, { op, code: "runtime" });
 }
 
 /** Expected a CPUGeneratorImplState of size {wanted} but found the input RNG state size to be {got} */

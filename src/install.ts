@@ -17,7 +17,7 @@ import { CLASSES as CUDA_CLASSES } from "./cuda/signatures.ts";
 import { Event, installStreams, markOn, Stream } from "./cuda/streams.ts";
 import { staging } from "./dispatch/copy.ts";
 import { Generator } from "./dispatch/generator.ts";
-import { stageToGpu } from "./dispatch/moving-many.ts";
+import { stageToCpu, stageToGpu } from "./dispatch/moving-many.ts";
 import { marks } from "./dispatch/staging.ts";
 import { DISTRIBUTION_KINDS } from "./distributions/kinds.ts";
 import { IO_KINDS } from "./io/base/kinds.ts";
@@ -57,7 +57,7 @@ for (const [name, table] of Object.entries(CLASSES)) {
   installChecks(classes[name as keyof typeof CLASSES].prototype, table);
 }
 installCuda();
-staging.toGpu = stageToGpu;
+Object.assign(staging, { toGpu: stageToGpu, toCpu: stageToCpu });
 marks.on = markOn;
 installStreams(Tensor.prototype);
 installChecks(Stream.prototype, CUDA_CLASSES.Stream);

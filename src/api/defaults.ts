@@ -11,6 +11,7 @@ import {
 import { warn as report, setWarningPolicy as setPolicy } from "../tensor/errors.ts";
 import { Mode, type ModeGuard, requireSync } from "../tensor/modes.ts";
 import { DEVICE, FUNCTIONS } from "../tensor/signatures.ts";
+import { typeName } from "../tensor/type-name.ts";
 
 /**
  * The device of a name, or of a kind and a number. A CUDA device without a usable driver is an error.
@@ -29,6 +30,7 @@ export function device(...args: unknown[]): Device {
   if (type instanceof Device) return type;
   if (typeof type === "number") return toDevice(type);
   if (typeof index !== "number") return deviceOf(type);
+  if (typeof type !== "string") throw texts.wrongArgument("device", "device", "type", "str", typeName(type));
   if (type.includes(":")) throw texts.deviceIndexTwice(undefined, type);
   if (index < 0) throw texts.negativeDeviceIndex(undefined);
   return deviceOf(`${type}:${index}`);

@@ -11,6 +11,7 @@ import type { ModeGuard } from "../tensor/modes.ts";
 import { take } from "../tensor/scope-state.ts";
 import { FUNCTIONS } from "../tensor/signatures.ts";
 import { sameSizes } from "../tensor/size.ts";
+import { requireKept } from "../tensor/storage.ts";
 import { type BackwardOptions, extraOf, freshId, type HookHandle, Tensor, VersionCounter } from "../tensor/tensor.ts";
 import { run } from "./engine.ts";
 import { edgeOf, gradFnOf, retainIn } from "./history.ts";
@@ -97,8 +98,9 @@ function startGradient(t: Tensor, given: Tensor | null | undefined, index: numbe
   if (!sameSizes(given._shape, t._shape)) {
     throw texts.gradientShapeMismatch(undefined, index, String(given.shape), String(t.shape));
   }
-  if (given.device !== t.device) {
-    throw texts.gradientOnWrongDevice(undefined, index, String(t.device), String(given.device));
+  if (given.device !== t.device && given._shape.length > 0) {
+    for (const { _storage } of [given, t]) requireKept(_storage);
+    throw texts.gradientOnWrongDevice(undefined, "", index, String(t.device), String(given.device));
   }
   return given;
 }

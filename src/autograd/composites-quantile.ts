@@ -30,6 +30,7 @@ function check({ self, q, mode }: Request): void {
   if (q._shape.length > 1) throw texts.quantileRank("quantile");
   if (self.dtype !== float32 && self.dtype !== float64) throw texts.quantileDtype("quantile");
   if (q.dtype !== self.dtype) throw texts.quantileDtypes("quantile");
+  if (q.device !== self.device) throw texts.quantileOnOtherDevice("quantile", "q");
 }
 
 /** The shape of the result, with the quantiles in front where there are several. */
@@ -111,6 +112,7 @@ function quantileOf(given: Omit<Request, "q"> & { q: Tensor | number }, out: Ten
   if (out === undefined) return compute(request, resultShape(request));
   checkOutGradients("quantile", out, [request.self, request.q]);
   if (out.dtype !== request.self.dtype) throw texts.quantileOut("quantile");
+  if (out.device !== request.self.device) throw texts.quantileOnOtherDevice("quantile", "out");
   const shape = resultShape(request);
   prepareOut(out, shape);
   return out.copy_(compute(request, shape));

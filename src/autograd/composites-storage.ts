@@ -16,6 +16,7 @@ import { sameSizes } from "../tensor/size.ts";
 import { pinnedMemory, type UntypedStorage } from "../tensor/storage.ts";
 import type { TypedStorageLike } from "../tensor/storage-types.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { legacyType } from "../tensor/type-name.ts";
 
 export function contiguous(self: Tensor, format: MemoryFormat | null): Tensor {
   const f = format ?? contiguousFormat;
@@ -108,12 +109,6 @@ export function pinMemory(self: Tensor): Tensor {
   if (isPinned(self)) return self;
   requirePinnable(CPU);
   return inPinnedMemory(() => O.clone(self, preserveFormat));
-}
-
-/** The name that torch's errors give the type of a tensor: `torch.cuda.FloatTensor`. */
-function legacyType(t: Tensor): string {
-  const { scalarType } = t.dtype;
-  return t.device.type === "cuda" ? `torch.cuda.${scalarType}Tensor` : `Meta${scalarType}Type`;
 }
 
 export function isPinned(self: Tensor): boolean {

@@ -4,10 +4,12 @@ import * as texts from "../../generated/texts.ts";
 import { gradMode, gradModes, requiresGrad } from "../dispatch/mode.ts";
 import { take } from "../tensor/scope-state.ts";
 import { sameSizes } from "../tensor/size.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { requireKept } from "../tensor/storage.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import { legacyType, typeName } from "../tensor/type-name.ts";
 import * as G from "./gradients.ts";
 import { edgeOf, gradFnOf } from "./history.ts";
-import { AccumulateGrad, type Edge, type Gradients, type Node, streams } from "./node.ts";
+import { AccumulateGrad, type Edge, type Gradients, type Node, type OutputMeta, streams } from "./node.ts";
 import { ReadyNodes } from "./ready.ts";
 
 export interface RunOptions {
@@ -131,14 +133,17 @@ class Run {
     const before = streams.current;
     streams.handOver(grad, before, edge.node.streams);
     streams.enter(edge.node.streams);
-    this.add(edge, t, grad, fresh, from, at);
-    streams.enter(before);
+    try {
+      this.add(edge, t, grad, fresh, from, at);
+    } finally {
+      streams.enter(before);
+    }
   }
 
   private add(edge: Edge, t: Task, grad: Tensor, fresh: boolean, from: Node | null, at: number): void {
     const meta = edge.node.outputs[edge.index];
     if (meta !== undefined && !reduces(grad._shape, meta.shape)) misfit(grad, meta.shape, from, at);
-    const fitting = meta === undefined ? grad : G.conform(grad, meta);
+    const fitting = meta === undefined ? grad : placed(G.conform(grad, meta), meta, from, at);
     const old = t.grads[edge.index] ?? null;
     if (old === null) {
       t.grads[edge.index] = fitting;
@@ -228,10 +233,20 @@ function reduces(from: readonly number[], to: readonly number[]): boolean {
   return true;
 }
 
+const sender = (from: Node | null): string => (from === null ? "" : `Function ${from.qualifiedName} returned an `);
+
 /** The tensor's sizes were changed since without a record. */
 function misfit(grad: Tensor, wanted: readonly number[], from: Node | null, at: number): never {
-  const who = from === null ? "" : `Function ${from.qualifiedName} returned an `;
-  throw texts.invalidGradientAt(undefined, who, at, grad._shape, wanted);
+  throw texts.invalidGradientAt(undefined, sender(from), at, grad._shape, wanted);
+}
+
+/** A gradient where its tensor is: single elements stand beside tensors of any device, and theirs are moved. */
+function placed(grad: Tensor, { device }: OutputMeta, from: Node | null, at: number): Tensor {
+  const here = grad._storage.device;
+  if (here === device) return grad;
+  requireKept(grad._storage);
+  if (grad._shape.length === 0) return grad.to(device);
+  throw texts.gradientOnWrongDevice(undefined, sender(from), at, String(device), String(here));
 }
 
 const isMissing = (g: Tensor | null): boolean => g === null;
@@ -284,9 +299,18 @@ function applyHook(
   task.fresh[index] = false;
   const changed = hook(grad);
   if (changed === null || changed === undefined) return;
-  if (!sameSizes(changed._shape, grad._shape)) throw texts.hookChangedSize(undefined, hook.name || "<lambda>");
-  if (changed.device !== grad.device) throw texts.hookChangedDevice(undefined, hook.name || "<lambda>");
+  checkHooked(hook.name || "<lambda>", grad, changed);
   grads[index] = changed;
+}
+
+/** What a hook gives in place of a gradient is like that one. */
+function checkHooked(name: string, was: Tensor, got: Tensor): void {
+  if (!(got instanceof Tensor)) throw texts.hookGaveNoTensor(undefined, typeName(got));
+  if (got.dtype !== was.dtype || got.device.type !== was.device.type) {
+    throw texts.hookChangedType(undefined, name, legacyType(was), legacyType(got));
+  }
+  if (got.device !== was.device) throw texts.hookChangedDevice(undefined, name);
+  if (!sameSizes(got._shape, was._shape)) throw texts.hookChangedSize(undefined, name);
 }
 
 /** Adds a gradient into a leaf's `grad`. */

@@ -1,7 +1,7 @@
 /** Which device is the current one, and what names one. */
 import { inOrder } from "../tensor/checks.ts";
 import { chosen, type Device, deviceOf, gpuOf, toDevice } from "../tensor/device.ts";
-import { RuntimeError } from "../tensor/errors.ts";
+import { RuntimeError, ValueError } from "../tensor/errors.ts";
 import { type ModeGuard, requireSync } from "../tensor/modes.ts";
 import { countDevices, requireDevice } from "./driver.ts";
 import { places } from "./places.ts";
@@ -13,7 +13,11 @@ export type CudaDeviceLike = number | string | Device;
 /** The number of a device, which need not be there. */
 export function indexOf(device: CudaDeviceLike | null | undefined): number {
   if (device === null || device === undefined) return chosen.cuda;
-  if (typeof device === "number") return device;
+  if (typeof device === "number") {
+    if (Number.isInteger(device)) return device;
+    const wanted = "Expected a torch.device with a specified index or an integer";
+    throw new ValueError(`${wanted}, but got:${device}`, { code: "device" });
+  }
   if (typeof device !== "string") {
     if (device.type === "cuda") return gpuOf(device);
   } else {

@@ -2,7 +2,8 @@
 import { releaseParked } from "../ffi/device-blocks.ts";
 import { native } from "../ffi/library.ts";
 import { checkCall, inOrder } from "../tensor/checks.ts";
-import { ValueError } from "../tensor/errors.ts";
+import { chosen } from "../tensor/device.ts";
+import { RuntimeError, ValueError } from "../tensor/errors.ts";
 import { type CudaDeviceLike, indexOf, required } from "./devices.ts";
 import { check, countDevices, memoryInfo, totalMemory } from "./driver.ts";
 import { allFigures, figure } from "./memory-stats.ts";
@@ -13,7 +14,17 @@ type Name = keyof typeof FUNCTIONS;
 
 /** The number of the device that a function was given. */
 function given(op: Name, args: ArrayLike<unknown>): number {
-  return indexOf(inOrder<[CudaDeviceLike?]>(op, FUNCTIONS[op], args)[0]);
+  const index = indexOf(inOrder<[CudaDeviceLike?]>(op, FUNCTIONS[op], args)[0]);
+  requireCounted(index, op);
+  return index;
+}
+
+/** Devices that are not there have no numbers; without a driver all have those of one that was never used. */
+function requireCounted(index: number, op: Name): void {
+  if (index === chosen.cuda) return;
+  const count = countDevices();
+  if (index >= 0 && (index < count || count === 0)) return;
+  throw new RuntimeError(`Invalid device argument ${index}: did you call init?`, { code: "device", op });
 }
 
 /**
@@ -112,6 +123,7 @@ export function memorySummary(options: { device?: CudaDeviceLike | null; abbrevi
 export function memorySummary(): string {
   const args = inOrder<[CudaDeviceLike?, boolean?]>("memorySummary", FUNCTIONS.memorySummary, arguments);
   const index = indexOf(args[0]);
+  requireCounted(index, "memorySummary");
   return summary(allFigures(index) ?? {}, index, args[1] === true);
 }
 

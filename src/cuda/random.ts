@@ -2,7 +2,7 @@
 import { defaultGeneratorOf, type Generator, seedDevices } from "../dispatch/generator.ts";
 import { checkCall, inOrder } from "../tensor/checks.ts";
 import { toDevice } from "../tensor/device.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { Tensor } from "../tensor/tensor.ts";
 import { type CudaDeviceLike, required } from "./devices.ts";
 import { problem } from "./driver.ts";
 import { FUNCTIONS } from "./signatures.ts";
@@ -82,15 +82,16 @@ export function initialSeed(): number | bigint {
 }
 
 /**
- * The state of a device's generator, 16 bytes on the CPU: the seed and how far its streams are.
+ * The state of a device's generator, by default the current device's, 16 bytes on the CPU: the seed and how far its
+ * streams are.
  * @example
  * ```ts
  * cuda.isAvailable() ? cuda.getRngState().numel() : 16 // 16
  * ```
  * @torch torch.cuda.get_rng_state
  */
-export function getRngState(device: CudaDeviceLike = 0): Tensor {
-  [device = 0] = inOrder<[CudaDeviceLike?]>("getRngState", FUNCTIONS.getRngState, arguments);
+export function getRngState(device?: CudaDeviceLike | null): Tensor {
+  [device] = inOrder<[CudaDeviceLike?]>("getRngState", FUNCTIONS.getRngState, arguments);
   return generatorOf(device, "cuda.getRngState").getState();
 }
 
@@ -103,7 +104,7 @@ export function getRngState(device: CudaDeviceLike = 0): Tensor {
  * ```
  * @torch torch.cuda.set_rng_state
  */
-export function setRngState(newState: Tensor, device: CudaDeviceLike = 0): void {
-  [newState, device = 0] = inOrder<[Tensor, CudaDeviceLike?]>("setRngState", FUNCTIONS.setRngState, arguments);
-  generatorOf(device, "cuda.setRngState").setState(newState);
+export function setRngState(newState: Tensor, device?: CudaDeviceLike | null): void {
+  [newState, device] = inOrder<[Tensor, CudaDeviceLike?]>("setRngState", FUNCTIONS.setRngState, arguments);
+  generatorOf(device, "cuda.setRngState").setState(newState instanceof Tensor ? newState.contiguous() : newState);
 }

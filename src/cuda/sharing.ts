@@ -1,11 +1,14 @@
 /** Tensors on devices for other libraries of this process, and for other processes. */
+import { checkSizes } from "../dispatch/allocate.ts";
 import { addressOf, native } from "../ffi/library.ts";
 import { ownForeignBlock } from "../ffi/memory.ts";
 import { inOrder, isDict } from "../tensor/checks.ts";
-import { CPU, type Device, toDevice } from "../tensor/device.ts";
-import { type DTypeLike, toDType } from "../tensor/dtype.ts";
+import { CPU, toDevice } from "../tensor/device.ts";
+import { type DType, type DTypeLike, toDType } from "../tensor/dtype.ts";
 import { RuntimeError, ValueError } from "../tensor/errors.ts";
-import { Storage } from "../tensor/storage.ts";
+import { take } from "../tensor/scope-state.ts";
+import { numelOf } from "../tensor/size.ts";
+import { requireKept, Storage } from "../tensor/storage.ts";
 import { bytesNeeded, makeStrided, type Tensor } from "../tensor/tensor.ts";
 import { type CudaDeviceLike, gpu, required } from "./devices.ts";
 import { check } from "./driver.ts";
@@ -53,27 +56,45 @@ export function toPointer(tensor: Tensor): Pointer {
     dtype: t.dtype.name,
     shape: [...t._shape],
     strides: [...t._strides],
-    keeper: t,
+    // Another object over the bytes: they stay when the tensor is disposed.
+    keeper: take(t.detach()),
   };
 }
 
 const isCount = (x: unknown): x is number => Number.isSafeInteger(x) && (x as number) >= 0;
 
-function counts(x: unknown, name: string): number[] {
+function counts(x: unknown, name: string, op: string): number[] {
   if (!Array.isArray(x) || !x.every(isCount)) {
-    throw new ValueError(`${name} must be a list of integers that are not negative`, { op: "fromPointer" });
+    throw new ValueError(`${name} must be a list of integers that are not negative`, { op });
   }
   return [...x];
 }
 
-/** Geometry that was given from outside. */
-function geometry(given: Partial<Pick<Pointer, "shape" | "strides">>): [number[], number[]] {
-  const shape = counts(given.shape, "shape");
-  const strides = counts(given.strides, "strides");
+interface Geometry {
+  shape: number[];
+  strides: number[];
+  dtype: DType;
+  /** From the first element to the end of the last one. */
+  nbytes: number;
+}
+
+/** Sizes, strides and an element type that were given from outside, for an address. */
+function geometry(given: Partial<Pointer | IpcHandle>, address: number, op: string): Geometry {
+  const dtype = toDType(given.dtype as DTypeLike);
+  const shape = counts(given.shape, "shape", op);
+  const strides = counts(given.strides, "strides", op);
   if (shape.length !== strides.length) {
-    throw new ValueError(`${shape.length} sizes have ${strides.length} strides`, { op: "fromPointer" });
+    throw new ValueError(`${shape.length} sizes have ${strides.length} strides`, { op });
   }
-  return [shape, strides];
+  checkSizes(shape, op);
+  const nbytes = bytesNeeded(shape, strides, 0, dtype.itemsize);
+  if (!isCount(numelOf(shape)) || !isCount(address + nbytes)) {
+    throw new ValueError(`no memory has a tensor of sizes [${shape}] with strides [${strides}]`, { op });
+  }
+  if (address % dtype.itemsize !== 0 && nbytes > 0) {
+    throw new ValueError(`the address ${address} is not that of an element of ${dtype}`, { op });
+  }
+  return { shape, strides, dtype, nbytes };
 }
 
 /**
@@ -94,28 +115,11 @@ export function fromPointer(given: Pointer): Tensor {
       op: "fromPointer",
     });
   }
-  const dtype = toDType(given.dtype as DTypeLike);
   const device = toDevice(given.device);
   if (!device.computes) throw new ValueError("a meta tensor has no elements", { op: "fromPointer" });
-  const [shape, strides] = geometry(given);
-  const nbytes = bytesNeeded(shape, strides, 0, dtype.itemsize);
   const { pointer, keeper = null } = given;
-  if (pointer % dtype.itemsize !== 0 && nbytes > 0) {
-    throw new ValueError(`the address ${pointer} is not that of an element of ${dtype}`, { op: "fromPointer" });
-  }
-  return over(pointer, nbytes, { keeper }, device, shape, strides, dtype);
-}
-
-function over(
-  address: number,
-  nbytes: number,
-  keeper: object,
-  device: Device,
-  shape: readonly number[],
-  strides: readonly number[],
-  dtype: ReturnType<typeof toDType>,
-): Tensor {
-  const storage = new Storage(address, nbytes, keeper, "borrowed", device === CPU ? CPU : device);
+  const { shape, strides, dtype, nbytes } = geometry(given, pointer, "fromPointer");
+  const storage = new Storage(pointer, nbytes, { keeper }, "borrowed", device === CPU ? CPU : device);
   return makeStrided(storage, 0, shape, strides, dtype);
 }
 
@@ -127,6 +131,8 @@ export interface IpcHandle {
   device: number;
   /** Where in the driver's allocation the tensor's bytes begin. */
   offset: number;
+  /** How many bytes of that allocation there are, up to the end of the tensor's storage. */
+  size: number;
   /** The element type. */
   dtype: string;
   /** Sizes. */
@@ -149,21 +155,26 @@ const HANDLE_BYTES = 64;
  */
 export function ipcHandle(tensor: Tensor): IpcHandle {
   [tensor] = inOrder<[Tensor]>("ipcHandle", FUNCTIONS.ipcHandle, arguments);
-  const { device, block } = tensor._storage;
+  requireKept(tensor._storage);
+  const { device, block, root } = tensor._storage;
   if (device.type !== "cuda" || block === 0) {
     throw new RuntimeError(`only memory that was allocated on a GPU can be given away, not a tensor on ${device}`, {
       op: "ipcHandle",
     });
   }
+  if (tensor._bits !== 0)
+    throw new RuntimeError("Can't export tensors with the conjugate bit set", { op: "ipcHandle" });
   const index = device.index as number;
   check(native.zs_cuda_stream_wait(index, currentHandle(index)), "cuda.ipcHandle");
   const bytes = new Uint8Array(HANDLE_BYTES);
-  const offset = new Float64Array(1);
-  check(native.zs_cuda_ipc_export(block, addressOf(bytes), addressOf(offset)), "cuda.ipcHandle");
+  const before = new Float64Array(1);
+  check(native.zs_cuda_ipc_export(block, addressOf(bytes), addressOf(before)), "cuda.ipcHandle");
+  const [start] = before as unknown as [number];
   return {
     handle: Buffer.from(bytes).toString("base64"),
     device: index,
-    offset: (offset[0] as number) + tensor._offset * tensor.dtype.itemsize,
+    offset: start + tensor._address() - root.address,
+    size: start + root.nbytes,
     dtype: tensor.dtype.name,
     shape: [...tensor._shape],
     strides: [...tensor._strides],
@@ -181,17 +192,21 @@ export function ipcHandle(tensor: Tensor): IpcHandle {
  */
 export function openIpc(handle: IpcHandle, device?: CudaDeviceLike | null): Tensor {
   [handle, device] = inOrder<[IpcHandle, CudaDeviceLike?]>("openIpc", FUNCTIONS.openIpc, arguments);
+  const op = "openIpc";
   const bytes = new Uint8Array(Buffer.from(String(handle?.handle ?? ""), "base64"));
-  if (bytes.length !== HANDLE_BYTES || !isCount(handle.offset)) {
-    throw new ValueError("openIpc: what ipcHandle() gave in another process is wanted", { op: "openIpc" });
+  if (bytes.length !== HANDLE_BYTES || !isCount(handle.offset) || !isCount(handle.size)) {
+    throw new ValueError("openIpc: what ipcHandle() gave in another process is wanted", { op });
+  }
+  const { offset, size } = handle;
+  const { shape, strides, dtype, nbytes } = geometry(handle, offset, op);
+  if (nbytes > 0 && offset + nbytes > size) {
+    throw new ValueError(`the tensor ends at byte ${offset + nbytes} of memory that has ${size}`, { op });
   }
   const index = required(device ?? handle.device, "cuda.openIpc");
-  const dtype = toDType(handle.dtype as DTypeLike);
-  const [shape, strides] = geometry(handle);
+  const place = gpu(index);
   const opened = new Float64Array(2);
   check(native.zs_cuda_ipc_open(index, addressOf(bytes), addressOf(opened)), "cuda.openIpc");
   const [base, owner] = opened as unknown as [number, number];
-  const nbytes = bytesNeeded(shape, strides, 0, dtype.itemsize);
-  const storage = new Storage(base + handle.offset, nbytes, ownForeignBlock(base, owner), "device", gpu(index));
+  const storage = new Storage(base + offset, nbytes, ownForeignBlock(owner), "device", place);
   return makeStrided(storage, 0, shape, strides, dtype);
 }

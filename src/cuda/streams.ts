@@ -1,5 +1,6 @@
 /** Streams on which work goes to devices, and the events that order them, as users have them. */
 
+import * as texts from "../../generated/texts.ts";
 import type { Mark } from "../dispatch/staging.ts";
 import { addressOf, native } from "../ffi/library.ts";
 import { type Anchor, ownHandle } from "../ffi/memory.ts";
@@ -7,7 +8,9 @@ import { inOrder } from "../tensor/checks.ts";
 import { type Device, gpuOf } from "../tensor/device.ts";
 import { RuntimeError, ValueError } from "../tensor/errors.ts";
 import { type ModeGuard, requireSync } from "../tensor/modes.ts";
+import { requireKept } from "../tensor/storage.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { typeName } from "../tensor/type-name.ts";
 import { type CudaDeviceLike, gpu, required } from "./devices.ts";
 import { check } from "./driver.ts";
 import { currentHandle, places } from "./places.ts";
@@ -74,8 +77,12 @@ export class Stream {
     }
     const [device, priority = 0] = inOrder<[CudaDeviceLike?, number?]>("Stream", STREAM, args);
     const index = required(device, "cuda.Stream");
-    const [least, greatest] = prioritiesOf(index);
-    this.priority = Math.max(greatest, Math.min(least, priority)) + 0;
+    if (priority > 0) {
+      const text = `Expected cuda stream priority to be less than or equal to 0, got ${priority}`;
+      throw new RuntimeError(text, { op: "Stream" });
+    }
+    const [, greatest] = prioritiesOf(index);
+    this.priority = Math.max(greatest, priority) + 0;
     this.device = gpu(index);
     check(native.zs_cuda_stream_create(index, this.priority, addressOf(numbers)), "cuda.Stream");
     this.cudaStream = numbers[0] as number;
@@ -114,11 +121,13 @@ export class Stream {
 
   /** What it is given from now on waits for an event. @torch torch.cuda.Stream.wait_event */
   waitEvent(event: Event): void {
+    requireEvent(event, "waitEvent");
     event._order(this);
   }
 
   /** Records an event, a new one without one, and returns it. @torch torch.cuda.Stream.record_event */
   recordEvent(event: Event = new Event()): Event {
+    requireEvent(event, "recordEvent");
     event.record(this);
     return event;
   }
@@ -149,8 +158,12 @@ function asked(code: number, op: string): boolean {
   return code === 1;
 }
 
-function requireStream(stream: unknown, op: string): asserts stream is Stream {
-  if (!(stream instanceof Stream)) throw new ValueError(`${op}: a cuda.Stream is wanted`, { op });
+function requireStream(stream: unknown, op: string, name = "stream"): asserts stream is Stream {
+  if (!(stream instanceof Stream)) throw texts.wrongArgument(op, op, name, "cuda.Stream", typeName(stream));
+}
+
+function requireEvent(event: unknown, op: string, name = "event"): asserts event is Event {
+  if (!(event instanceof Event)) throw texts.wrongArgument(op, op, name, "cuda.Event", typeName(event));
 }
 
 /**
@@ -316,6 +329,7 @@ export class Event {
 
   /** Milliseconds from this event to a later one; both must take times. @torch torch.cuda.Event.elapsed_time */
   elapsedTime(endEvent: Event): number {
+    requireEvent(endEvent, "elapsedTime", "endEvent");
     if (!this.timed || !endEvent.timed) {
       throw new ValueError("Both events must be created with argument 'enable_timing=True'.", { op: "elapsedTime" });
     }
@@ -352,6 +366,7 @@ export function installStreams(prototype: Tensor): void {
     [stream] = inOrder<[Stream]>("recordStream", RECORD_STREAM, arguments);
     requireStream(stream, "recordStream");
     const { block, device } = this._storage;
+    requireKept(this._storage);
     if (device.type === "cuda" && block !== 0) native.zs_cuda_record(block, gpuOf(stream.device), stream.cudaStream);
   };
 }

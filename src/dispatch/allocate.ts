@@ -10,8 +10,9 @@ import { backendOf } from "./backend.ts";
 
 const MAX_BYTES = 2 ** 47;
 
-function bytesFor(numel: number, dtype: DType): number {
+function bytesFor(numel: number, dtype: DType, shape: readonly number[]): number {
   const n = numel * dtype.itemsize;
+  if (n >= 2 ** 63) throw texts.storageSizesOverflow(undefined, shape);
   if (!(n < MAX_BYTES)) throw texts.outOfMemory(undefined, n);
   return n;
 }
@@ -37,8 +38,8 @@ export function requirePinnable(device: Device | null): void {
   if (place === CPU) toDevice("cuda");
 }
 
-function storageFor(numel: number, dtype: DType, device: Device): Storage {
-  const n = bytesFor(numel, dtype);
+function storageFor(numel: number, dtype: DType, device: Device, shape: readonly number[]): Storage {
+  const n = bytesFor(numel, dtype, shape);
   if (device !== CPU) return backendOf(device).allocate(n, device);
   return pins && n > 0 ? pinnedMemory.allocate(n) : Storage.allocate(n);
 }
@@ -47,13 +48,22 @@ function storageFor(numel: number, dtype: DType, device: Device): Storage {
 export function empty(shape: readonly number[], dtype: DType, device: Device): Tensor {
   const numel = numelOf(shape);
   const strides = contiguousStrides(shape);
-  return new Tensor(storageFor(numel, dtype, device), 0, shape, strides, dtype, numel, true, new VersionCounter());
+  return new Tensor(
+    storageFor(numel, dtype, device, shape),
+    0,
+    shape,
+    strides,
+    dtype,
+    numel,
+    true,
+    new VersionCounter(),
+  );
 }
 
 /** An uninitialised tensor with the shape and the dense strides of another. */
 export function emptyWith(shape: readonly number[], strides: readonly number[], dtype: DType, device: Device): Tensor {
   const numel = numelOf(shape);
-  return makeStrided(storageFor(numel, dtype, device), 0, shape, strides, dtype);
+  return makeStrided(storageFor(numel, dtype, device, shape), 0, shape, strides, dtype);
 }
 
 /** True when the elements fill a block without gaps or overlaps, in some order of dimensions. */
@@ -79,7 +89,7 @@ export function preservedStrides(t: Tensor): readonly number[] {
 /** An uninitialised tensor with the strides of a copy of another. */
 export function emptyCopy(t: Tensor, dtype: DType = t.dtype): Tensor {
   if (!t._contiguous) return emptyWith(t._shape, preservedStrides(t), dtype, t._storage.device);
-  const storage = storageFor(t._numel, dtype, t._storage.device);
+  const storage = storageFor(t._numel, dtype, t._storage.device, t._shape);
   return new Tensor(storage, 0, t._shape, t._strides, dtype, t._numel, true, new VersionCounter());
 }
 
@@ -87,7 +97,7 @@ export function emptyCopy(t: Tensor, dtype: DType = t.dtype): Tensor {
 export function emptyLike(t: Tensor, dtype: DType = t.dtype): Tensor {
   if (t._contiguous) {
     const numel = t._numel;
-    const storage = storageFor(numel, dtype, t._storage.device);
+    const storage = storageFor(numel, dtype, t._storage.device, t._shape);
     return new Tensor(storage, 0, t._shape, contiguousOf(t), dtype, numel, true, new VersionCounter());
   }
   return emptyWith(t._shape, preservedStrides(t), dtype, t._storage.device);

@@ -47,15 +47,19 @@ function acrossDevices(dst: Tensor, src: Tensor, op: string, later: boolean): Te
   const direct = dst._contiguous && dst._bits === 0 && sameSizes(dst._shape, dense._shape);
   const landed = direct ? dst : empty(dense._shape, dst.dtype, to);
   // The driver cannot tell of a file that ends too early.
-  if (from === CPU && dense._storage.kind === "mapped") staging.toGpu(landed, dense);
+  if (from === CPU && isMapped(dense)) staging.toGpu(landed, dense);
+  else if (to === CPU && isMapped(landed)) staging.toCpu(landed, dense);
   else backendOf(to).copy(landed, dense, later);
   if (!direct) transfer(dst, landed);
   return dst;
 }
 
-/** How mapped files reach a GPU; `moving-many.ts` tells. */
-export const staging: { toGpu(dst: Tensor, src: Tensor): void } = {
+const isMapped = (t: Tensor): boolean => t._storage.root.kind === "mapped";
+
+/** How mapped files reach a GPU, and how it writes to them; `moving-many.ts` tells. */
+export const staging: { toGpu(dst: Tensor, src: Tensor): void; toCpu(dst: Tensor, src: Tensor): void } = {
   toGpu: (dst, src) => backendOf(dst._storage.device).copy(dst, src),
+  toCpu: (dst, src) => backendOf(src._storage.device).copy(dst, src),
 };
 
 /** The same elements on a device that has bytes. */

@@ -25,10 +25,17 @@ export function factoryDevice(device: Device | null, op: string): Device {
 
 /** `out`, checked and resized, or a fresh tensor. */
 export function target(op: string, size: readonly number[], dtype: DType, device: Device | null, out: Out): Tensor {
+  requireOutDevice(op, device, out);
   checkSizes(size, op);
   if (out === undefined) return emptyOf(size, dtype, factoryDevice(device, op));
   prepareOut(out, size);
   return out;
+}
+
+/** As in torch it is the kind of the device that has to be that of `out`. */
+function requireOutDevice(op: string, device: Device | null, out: Out): void {
+  if (device === null || out === undefined || device.type === out.device.type) return;
+  throw texts.outDeviceDiffers(op, device.type, out.device.type);
 }
 
 /** The dtype of a result: what was asked for, which must be that of `out`, or the default. */
@@ -79,6 +86,7 @@ export function empty(
 ): Tensor {
   const d = outDtype(dtype, out, getDefaultDtype(), "empty");
   if (format === null || format === contiguousFormat) return target("empty", size, d, device, out);
+  requireOutDevice("empty", device, out);
   if (format === preserveFormat) throw texts.emptyPreserves("empty");
   checkSizes(size, "empty");
   const strides = formatStrides(size, format) as readonly number[];
@@ -270,6 +278,8 @@ export function eyeOf(
   if (out === undefined) clear(t);
   else fill(t, 0);
   const step = (t._strides[0] as number) + (t._strides[1] as number);
-  fill(makeStrided(t._storage, t._offset, [Math.min(n, m)], [step], t.dtype), 1);
+  const diagonal = makeStrided(t._storage, t._offset, [Math.min(n, m)], [step], t.dtype);
+  diagonal._bits = t._bits;
+  fill(diagonal, 1);
   return t;
 }

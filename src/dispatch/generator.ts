@@ -12,7 +12,6 @@ import { Tensor } from "../tensor/tensor.ts";
 import { readWord } from "../tensor/values.ts";
 import { empty } from "./allocate.ts";
 import { backends } from "./backend.ts";
-import { denseOf, onCpu } from "./copy.ts";
 
 /** Bytes of a saved state. */
 const STATE_BYTES = GeneratorBytes.state;
@@ -131,17 +130,17 @@ export class Generator {
   setState(state: Tensor): this {
     const op = "setState";
     if (!(state instanceof Tensor)) throw texts.stateNotBytes(op, typeof state);
-    if (state.dtype !== uint8 || state.isMeta) throw texts.stateNotAByteTensor(op);
+    if (state.dtype !== uint8 || state.device !== CPU) throw texts.stateNotAByteTensor(op);
+    if (!state._contiguous) throw texts.stateNotContiguous(op);
     if (this.words !== null) {
       if (state._numel !== DEVICE_STATE_BYTES) throw texts.deviceStateOfWrongSize(op);
-      const bytes = denseOf(onCpu(state)).clone();
+      const bytes = state.clone();
       this.words.set(new BigUint64Array(bytes._storage.buffer(), 0, 2));
       return this;
     }
     if (state._numel !== STATE_BYTES) throw texts.stateOfWrongSize(op, STATE_BYTES, state._numel);
-    const dense = denseOf(state);
     frame.begin(1, 0);
-    frame.operand(0, dense._address(), uint8.id, [STATE_BYTES], [1], 0);
+    frame.operand(0, state._address(), uint8.id, [STATE_BYTES], [1], 0);
     frame.attr(RandomAttr.generator, this._address);
     if (K.random_set_state.launch(CPU) !== STATUS.ok) throw texts.stateInvalid(op);
     return this;

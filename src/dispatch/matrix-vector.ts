@@ -9,7 +9,7 @@ import { listText, sameSizes } from "../tensor/size.ts";
 import { CONJ, type Tensor } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import { cast, copyInto, fill } from "./copy.ts";
-import { type Layout, layoutOf, multiply, type Product, target } from "./matrix.ts";
+import { asGiven, type Layout, layoutOf, multiply, type Product, target } from "./matrix.ts";
 import { prepareOut } from "./out.ts";
 import { requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
 import { binary, type Pointwise, RULES } from "./pointwise.ts";
@@ -45,8 +45,9 @@ export function mv(self: Tensor, vec: Tensor, out: Tensor | undefined): Tensor {
   const rows = self._shape[0] as number;
   requireVectorProduct(1, rows, self, vec, "mv");
   requireVectorDtypes(out?.dtype ?? vec.dtype, self, vec, "mv");
+  const [mat, vector] = [asGiven(self, out, [rows]), asGiven(vec, out, [rows])];
   const c = target([rows], vec, out, false, "mv");
-  return multiply(MV, c, self, vec, self._shape[1] as number, null, 0, 1);
+  return multiply(MV, c, mat, vector, mat._shape[1] as number, null, 0, 1);
 }
 
 export function addmv(
@@ -62,10 +63,11 @@ export function addmv(
   requireVectorDtypes(self.dtype, mat, vec, "addmv");
   const shape = [mat._shape[0] as number];
   if (mat._numel === 0 && !inplace && !sameSizes(self._shape, shape)) return onlyStart(self, beta, out);
+  const [left, vector] = [asGiven(mat, out, shape), asGiven(vec, out, shape)];
   const c = target(shape, vec, out, inplace, "addmv");
   requireNoPartialOverlap(c, self, "addmv");
   const start = inplace ? self : expand(self._shape.length === 1 ? self : expand(self, [1]), shape);
-  return multiply(MV, c, mat, vec, mat._shape[1] as number, start, beta, alpha);
+  return multiply(MV, c, left, vector, left._shape[1] as number, start, beta, alpha);
 }
 
 /** torch leaves a start that nothing is added to in its own shape. */

@@ -14,7 +14,7 @@ import { cast, clone, copyInto, fill, transfer } from "./copy.ts";
 import { checkFactor } from "./fits.ts";
 import { prepareOut, setGeometry } from "./out.ts";
 import { requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
-import { expand, select } from "./views.ts";
+import { asView, expand, select } from "./views.ts";
 
 /** Refuses an `out` of another dtype. */
 export function requireExact(out: Tensor, dtype: DType, op: string): void {
@@ -38,6 +38,14 @@ export function target(
   }
   requireNoInternalOverlap(out, op);
   return out;
+}
+
+/** A factor as it is now, when it is `out` as well and that gets other sizes. */
+export function asGiven(factor: Tensor, out: Tensor | undefined, shape: readonly number[]): Tensor {
+  if (factor !== out || sameSizes(factor._shape, shape)) return factor;
+  const view = asView(factor, factor._shape, factor._strides, factor._offset);
+  view._bits = factor._bits;
+  return view;
 }
 
 /** Strides of an operand as the kernel wants them: sizes and strides of one matrix, or of a batch. */
@@ -217,9 +225,11 @@ function requireMatrices(op: string, first: Tensor, second: Tensor): void {
 
 export function mm(self: Tensor, mat2: Tensor, out: Tensor | undefined): Tensor {
   requireMatrices("mm", self, mat2);
-  const c = target([self._shape[0] as number, mat2._shape[1] as number], self, out, false, "mm");
+  const shape = [self._shape[0] as number, mat2._shape[1] as number];
+  const [left, right] = [asGiven(self, out, shape), asGiven(mat2, out, shape)];
+  const c = target(shape, self, out, false, "mm");
   if (self.dtype !== mat2.dtype) throw texts.mmDtypes("mm", self.dtype.cppName, mat2.dtype.cppName);
-  return multiply(MM, c, self, mat2, self._shape[1] as number, null, 0, 1);
+  return multiply(MM, c, left, right, left._shape[1] as number, null, 0, 1);
 }
 
 function requireSame(left: string, a: Tensor, b: Tensor, op: string): void {
@@ -240,9 +250,10 @@ export function addmm(
   requireMatrices("addmm", mat1, mat2);
   const shape = [mat1._shape[0] as number, mat2._shape[1] as number];
   const start = inplace ? self : sameSizes(self._shape, shape) ? self : expand(self, shape);
+  const [left, right] = [asGiven(mat1, out, shape), asGiven(mat2, out, shape)];
   const c = target(shape, mat1, out, inplace, "addmm");
   requireNoPartialOverlap(c, self, "addmm");
-  return multiply(MM, c, mat1, mat2, mat1._shape[1] as number, start, beta, alpha);
+  return multiply(MM, c, left, right, left._shape[1] as number, start, beta, alpha);
 }
 
 function requireBatches(first: Tensor, second: Tensor): void {
@@ -265,10 +276,11 @@ function requireBatchDtypes(kernelName: string, a: Tensor, b: Tensor): void {
 export function bmm(self: Tensor, mat2: Tensor, out: Tensor | undefined): Tensor {
   requireBatches(self, mat2);
   const shape = [self._shape[0] as number, self._shape[1] as number, mat2._shape[2] as number];
+  const [left, right] = [asGiven(self, out, shape), asGiven(mat2, out, shape)];
   const c = target(shape, mat2, out, false, "bmm");
-  if (c._numel === 0 || self._shape[2] === 0) return c._numel === 0 ? c : fill(c, 0);
-  requireBatchDtypes("bmm", self, mat2);
-  return multiply(BMM, c, self, mat2, self._shape[2] as number, null, 0, 1);
+  if (c._numel === 0 || left._shape[2] === 0) return c._numel === 0 ? c : fill(c, 0);
+  requireBatchDtypes("bmm", left, right);
+  return multiply(BMM, c, left, right, left._shape[2] as number, null, 0, 1);
 }
 
 /** A size that is asked for before ranks are looked at. */
@@ -294,10 +306,11 @@ export function baddbmm(
     throw texts.baddbmmDtypes("baddbmm", names[0], names[1], names[2]);
   }
   requireBatches(batch1, batch2);
+  const [left, right] = [asGiven(batch1, out, sizes), asGiven(batch2, out, sizes)];
   const c = target(sizes, batch1, out, inplace, "baddbmm");
   requireNoPartialOverlap(c, self, "baddbmm");
-  requireBatchDtypes("baddbmm", batch1, batch2);
-  return multiply(BADDBMM, c, batch1, batch2, batch1._shape[2] as number, start, beta, alpha);
+  requireBatchDtypes("baddbmm", left, right);
+  return multiply(BADDBMM, c, left, right, left._shape[2] as number, start, beta, alpha);
 }
 
 /** The batch is one more inner dimension: (n, b * m) times (b * m, p). */

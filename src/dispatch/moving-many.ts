@@ -52,6 +52,20 @@ export function stageToGpu(dst: Tensor, src: Tensor): void {
   stage(dst._storage.device, piecesOf(dst, src));
 }
 
+/** The bytes of a row-major tensor on a GPU to one on the CPU, through one pinned block, a piece at a time. */
+export function stageToCpu(dst: Tensor, src: Tensor): void {
+  const { itemsize } = src.dtype;
+  const step = Math.min(Math.floor(PIECE_BYTES / itemsize), src._numel);
+  withPinned(step * itemsize, (block) => {
+    for (let at = 0; at < src._numel; at += step) {
+      const count = Math.min(step, src._numel - at);
+      const staged = elements(block, 0, count, src.dtype);
+      backendOf(src._storage.device).copy(staged, run(src, at, count));
+      transfer(run(dst, at, count), staged);
+    }
+  });
+}
+
 /** Tensors between the same devices, together as large as one piece; larger ones are alone. */
 function* groups(moves: readonly Move[]): Generator<Move[]> {
   let group: Move[] = [];
@@ -109,6 +123,11 @@ function* piecesOfMoves(moves: readonly Move[]): Generator<StagedPiece> {
 }
 
 function groupToCpu(group: readonly Move[]): void {
+  const [{ to: only, from: alone }, second] = group as [Move, Move?];
+  if (second === undefined) {
+    stageToCpu(only, alone);
+    return;
+  }
   const { places, nbytes } = layout(group);
   withPinned(nbytes, (block) => {
     const staged = group.map(({ from }, i) => within(block, places[i] as number, from));

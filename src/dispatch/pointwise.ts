@@ -287,8 +287,8 @@ export function general(
   if (p.refuses) refuseCompute(p.refuses, compute, p.name);
   check?.();
   if (target._numel === 0) return target;
-  if (target.dtype !== result && !result.native) {
-    // Rounding to the result's dtype comes before the conversion to that of `out`.
+  if (target.dtype !== result && (!result.native || (result === bool && target._bits !== 0))) {
+    // Rounding to the result's dtype comes before the conversion to that of `out`, and a bool has no sign to change.
     const rounded = empty(shape, result, target._storage.device);
     launch(p, rounded, operands, compute, setAttrs);
     transfer(target, rounded);

@@ -1,6 +1,7 @@
 /** The operands of one call lie on one device. Generated operators ask once there are tensors on several. */
 import * as texts from "../../generated/texts.ts";
 import { CPU, type Device } from "../tensor/device.ts";
+import { requireKept } from "../tensor/storage.ts";
 import { Tensor } from "../tensor/tensor.ts";
 
 type Operands = readonly unknown[];
@@ -63,9 +64,62 @@ export function withSinglesMoved(args: readonly unknown[], places: readonly numb
   return moved;
 }
 
+/** Operators that read the one element of an operand on any device: where they work, and where such operands stand. */
+const READ_ANYWHERE: Readonly<Record<string, { at: (args: Operands) => Device; places: readonly number[] }>> = {
+  fill: { at: deviceOfFirst, places: [1] },
+  index_fill: { at: deviceOfFirst, places: [3] },
+  index_put: { at: deviceOfFirst, places: [2] },
+  masked_fill: { at: deviceOfFirst, places: [2] },
+  where: { at: (args) => firstGpu(tensorsOf(args.slice(0, 3))) ?? CPU, places: [0, 1, 2] },
+};
+
+function deviceOfFirst([self]: Operands): Device {
+  return (self as Tensor)._storage.device;
+}
+
+const firstGpu = (tensors: readonly Tensor[]): Device | undefined =>
+  tensors.find((t) => t._storage.device.type === "cuda")?._storage.device;
+
+/** The operands of a call with single elements of GPUs where those operators work; the same list where none moves. */
+export function withValuesMoved(name: string, args: Operands): Operands {
+  const takes = READ_ANYWHERE[name.replace(/_$/, "")];
+  if (takes === undefined) return args;
+  const there = takes.at(args);
+  if (!there.computes || (there === CPU && name.startsWith("masked_fill"))) return args;
+  let moved: unknown[] | null = null;
+  for (const i of takes.places) {
+    const x = args[i];
+    if (!(x instanceof Tensor) || x._shape.length > 0 || x.device === there || x.device.type !== "cuda") continue;
+    moved ??= [...args];
+    moved[i] = x.to(there);
+  }
+  return moved ?? args;
+}
+
+/** What some operators refuse in other words than all others. */
+export function requireInOwnWords(name: string, args: Operands): void {
+  const [self, second] = args as [Tensor, unknown];
+  if (name === "masked_fill" || name === "masked_fill_") {
+    const mask = second as Tensor;
+    for (const { _storage } of [self, mask]) requireKept(_storage);
+    if (mask.device !== self.device) {
+      throw texts.maskOnOtherDevice("maskedFill", String(mask.device), String(self.device));
+    }
+    const value = args[2];
+    if (self.device === CPU && value instanceof Tensor && value.device.type === "cuda") {
+      throw texts.fillValueOnGpu("maskedFill");
+    }
+  }
+  if (name !== "index" && name !== "index_put" && name !== "index_put_") return;
+  requireKept(self._storage);
+  for (const { device } of tensorsOf([second])) {
+    if (device !== self.device && device !== CPU) throw texts.indicesOnOtherDevice(name, String(self.device));
+  }
+}
+
 /**
  * Refuses operands of several devices. `written` are results that the caller gave; `indices` may also be on the CPU,
- * whatever they index.
+ * whatever they index. `gpuFirst`: torch names a GPU before the CPU.
  */
 export function requireSameDevice(
   op: string | undefined,
@@ -73,15 +127,20 @@ export function requireSameDevice(
   written: Operands = [],
   indices: Operands = [],
   singles: Singles = "numbers",
+  gpuFirst = false,
 ): void {
   const inputs = tensorsOf(operands);
-  const common = commonDevice(inputs);
+  const results = tensorsOf(written);
+  const first = commonDevice(inputs);
+  // Pointwise operators look for a GPU among the results, too.
+  const common = gpuFirst && first === CPU ? (firstGpu([...results, ...inputs]) ?? first) : first;
   const refuse = (t: Tensor): never => {
+    for (const { _storage } of [...inputs, t]) requireKept(_storage);
     throw texts.differentDevices(op, common.toString(), t.device.toString());
   };
   for (const t of inputs) {
     if (t.device !== common && (singles === "refused" || !standsForNumber(t))) refuse(t);
   }
-  for (const t of tensorsOf(written)) if (t.device !== common) refuse(t);
+  for (const t of results) if (t.device !== common) refuse(t);
   for (const t of tensorsOf(indices)) if (t.device !== common && t.device !== CPU) refuse(t);
 }

@@ -7,7 +7,7 @@ import { relieve } from "../ffi/memory.ts";
 import type { Device } from "../tensor/device.ts";
 import { requireSync, requireSyncResult } from "../tensor/modes.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { requireSameDevice, singlesOf, withSinglesMoved } from "./same-device.ts";
+import { requireInOwnWords, requireSameDevice, singlesOf, withSinglesMoved, withValuesMoved } from "./same-device.ts";
 
 export { attention } from "../ffi/attention.ts";
 
@@ -109,10 +109,13 @@ function checkDevices(
 ): unknown[] | null {
   if (onOneDevice(args, places)) return null;
   const [read, written, indices] = places;
-  const those = (places: readonly number[]): unknown[] => places.map((i) => args[i]);
   const singles = singlesOf(name, kind);
-  requireSameDevice(publicName, those(read), those(written), those(indices), singles);
-  return kind === "composite" ? null : withSinglesMoved(args, read, singles);
+  const near = withValuesMoved(name, args);
+  const those = (places: readonly number[]): unknown[] => places.map((i) => near[i]);
+  requireInOwnWords(name, near);
+  requireSameDevice(publicName, those(read), those(written), those(indices), singles, kind === "pointwise");
+  const moved = kind === "composite" ? null : withSinglesMoved(near, read, singles);
+  return moved ?? (near === args ? null : [...near]);
 }
 
 function ask(at: number, operator: Operator, args: readonly unknown[]): unknown {

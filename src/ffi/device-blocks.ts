@@ -1,7 +1,7 @@
 /** Blocks of memory on devices: who owns them, and those that wait for the next who asks. */
 import { CudaStatus } from "../../generated/abi.ts";
 import { addressOf, native } from "./library.ts";
-import { adopt, releaseAnchor, TINY_BYTES, uncountDeviceBlock } from "./memory.ts";
+import { adoptDeviceBlock, releaseAnchor, uncountDeviceBlock } from "./memory.ts";
 
 const releaseDevice = native.zs_cuda_release_function();
 
@@ -14,7 +14,7 @@ export class DeviceBlock {
     readonly handle: number,
     nbytes: number,
   ) {
-    this.owner = adopt(address, 0, Math.min(nbytes, TINY_BYTES), handle, releaseDevice);
+    this.owner = adoptDeviceBlock(nbytes, handle, releaseDevice);
   }
 }
 

@@ -198,9 +198,18 @@ export function ownPinnedBlock(address: number, nbytes: number, handle: number):
   return adopt(address, 0, Math.min(nbytes, MAX_BUFFER), handle, releaseHost);
 }
 
+/** What owners of blocks on devices show: whoever clones or compares an object reads all buffers that it has. */
+const shown = new ArrayBuffer(TINY_BYTES);
+const shownAddress = addressOf(new Uint8Array(shown));
+
+/** The same for a block on a device, which the host cannot read. */
+export function adoptDeviceBlock(nbytes: number, handle: number, release: number): ArrayBuffer {
+  return adopt(shownAddress, 0, Math.min(nbytes, TINY_BYTES), handle, release);
+}
+
 /** The same for memory of another process on a device. */
-export function ownForeignBlock(address: number, handle: number): ArrayBuffer {
-  return adopt(address, 0, 8, handle, native.zs_cuda_release_ipc_function());
+export function ownForeignBlock(handle: number): ArrayBuffer {
+  return adoptDeviceBlock(8, handle, native.zs_cuda_release_ipc_function());
 }
 
 /** A buffer over a part of a block that owns the block too: it goes back when all its owners have gone. */

@@ -92,7 +92,7 @@ export class Differentiated {
       throw texts.gradientShapeMismatch(undefined, index, String(given.shape), String(example.shape));
     }
     if (given.device !== output.device) {
-      throw texts.gradientOnWrongDevice(undefined, index, String(output.device), String(given.device));
+      throw texts.gradientOnWrongDevice(undefined, "", index, String(output.device), String(given.device));
     }
     return this.bases.allOf(given);
   }

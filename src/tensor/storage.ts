@@ -113,7 +113,6 @@ export class Storage {
   /** Bytes of another storage that users have, too: what they do to that one, this one sees. */
   static within(parent: Storage, start: number, nbytes: number): Storage {
     const s = new Storage(parent.ptr + start, nbytes, parent, "borrowed", parent.device);
-    if (parent.source instanceof DeviceBlock) s.source = parent.source;
     parent.claim();
     s.offset = start;
     s.watched = true;
@@ -150,9 +149,15 @@ export class Storage {
     return this.address;
   }
 
+  /** The storage that has the memory: the one that these bytes are a part of, else this one. */
+  get root(): Storage {
+    return this.kind === "borrowed" && this.anchor instanceof Storage ? this.anchor.root : this;
+  }
+
   /** The handle of a block on a device, by which its allocator knows it; 0 elsewhere. */
   get block(): number {
-    return this.source instanceof DeviceBlock ? this.source.handle : 0;
+    const { source } = this.root;
+    return source instanceof DeviceBlock ? source.handle : 0;
   }
 
   /** What users see of it. */
@@ -316,6 +321,11 @@ class DisposedStorage extends Storage {
 }
 
 export const DISPOSED: Storage = new DisposedStorage();
+
+/** Refuses what a disposed tensor has, where its device would be complained of. */
+export function requireKept(storage: Storage): void {
+  if (storage === DISPOSED) throw texts.disposed(undefined);
+}
 
 /**
  * The untyped view of a tensor's bytes.

@@ -13,3 +13,15 @@ export function typeName(x: unknown): string {
   const name = (x as object).constructor?.name;
   return name === undefined || name === "" ? typeof x : name === "Object" ? "dict" : name;
 }
+
+/** The dtypes that have a class of tensors on each device. */
+const WITH_CLASS: ReadonlySet<string> = new Set(["Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short"]);
+
+/** The name that torch's errors give the type of a tensor with its device: `torch.cuda.FloatTensor`. */
+export function legacyType(t: Tensor): string {
+  const { scalarType } = t.dtype;
+  const { type } = t.device;
+  if (type === "meta") return `Meta${scalarType}Type`;
+  if (!WITH_CLASS.has(scalarType)) return `${type.toUpperCase()}${scalarType}Type`;
+  return type === "cuda" ? `torch.cuda.${scalarType}Tensor` : `torch.${scalarType}Tensor`;
+}

@@ -25,9 +25,7 @@ const refused: Record<string, () => unknown> = {
   layerNorm: () => nn.functional.layerNorm(ones(2, 5), [5], { weight: meta(5), bias: meta(5) }),
   "Linear on meta": () => new nn.Linear(4, 4, { device: "meta" })(ones(1, 4)),
   "Linear of meta": () => new nn.Linear(4, 4)(meta(1, 4)),
-  at: () => ones(5).at(indices(2)),
   gather: () => ones(5).gather(0, indices(2)),
-  indexPut: () => ones(5).indexPut_([indices(2)], ones(2)),
   "indexPut of values": () => ones(5).indexPut_([tensor([1n, 2n])], meta(2)),
   cat: () => z.cat([ones(5), meta(5)]),
   stack: () => z.stack([meta(5), ones(5)]),
@@ -51,6 +49,12 @@ test("values of meta tensors are refused, geometry is not", () => {
   expect(meta(5).dataPtr()).toBe(0);
 });
 
+test("indices of another device are refused in words of their own", () => {
+  const text = "indices should be either on cpu or on the same device as the indexed tensor (cpu)";
+  expect(() => ones(5).at(indices(2))).toThrow(text);
+  expect(() => ones(5).indexPut_([indices(2)], ones(2))).toThrow(text);
+});
+
 test("gradients, data and storages stay on their device", () => {
   const x = ones(5, { requiresGrad: true });
   expect(() => x.mul(2).backward(meta(5))).toThrow("invalid gradient at index 0 - expected device cpu but got meta");
@@ -62,7 +66,9 @@ test("gradients, data and storages stay on their device", () => {
   }).toThrow("incompatible tensor type");
   expect(() => zeros(5).set_(meta(5))).toThrow('on device "cpu" to a storage on different device "meta"');
   x.registerHook(() => meta(5));
-  expect(() => x.mul(2).sum().backward()).toThrow("has changed the device of value");
+  expect(() => x.mul(2).sum().backward()).toThrow(
+    "hook '<lambda>' has changed the type of value (was torch.FloatTensor got MetaFloatType)",
+  );
 });
 
 test("modules move to another device as other parameters", () => {
@@ -137,4 +143,32 @@ test("every operator with several operands refuses each of them", () => {
   }
   expect(silent).toEqual([]);
   expect(tried).toBeGreaterThan(400);
+});
+
+test("factories refuse a device that is not that of out, and sizes whose bytes cannot be counted", () => {
+  const factories: Record<string, (options: object) => Tensor> = {
+    empty: (o) => z.empty(3, o),
+    "empty in another order": (o) => z.empty([1, 1, 1, 1], { memoryFormat: z.channelsLast, ...o }),
+    zeros: (o) => zeros(3, o),
+    full: (o) => z.full([3], 1, o),
+    arange: (o) => z.arange(3, o),
+    linspace: (o) => z.linspace(0, 1, 3, o),
+    eye: (o) => z.eye(3, o),
+    randn: (o) => z.randn(3, o),
+    normal: (o) => z.normal(0, 1, [3], o),
+  };
+  const there = "device type meta does not match device type of out parameter (cpu)";
+  const here = "device type cpu does not match device type of out parameter (meta)";
+  for (const [name, make] of Object.entries(factories)) {
+    expect(() => make({ out: z.empty(0), device: "meta" }), name).toThrow(there);
+    expect(() => make({ out: meta(0), device: "cpu" }), name).toThrow(here);
+    expect(make({ out: meta(0) }).isMeta, name).toBe(true);
+  }
+  const both = { out: z.empty(0), device: "meta", dtype: "float64" } as const;
+  expect(() => zeros(3, both)).toThrow("dtype Double does not match dtype of out parameter (Float)");
+  const huge = [2 ** 40, 2 ** 40];
+  const overflow = "Storage size calculation overflowed with sizes=[1099511627776, 1099511627776]";
+  for (const device of ["cpu", "meta"] as const) expect(() => z.empty(huge, { device })).toThrow(overflow);
+  for (const make of [z.zeros, z.rand]) expect(() => make(huge)).toThrow(overflow);
+  expect(() => ones(1).newEmpty(huge)).toThrow(overflow);
 });

@@ -240,3 +240,21 @@ test("what was written to a view is differentiated as often as anything else", (
   const [second] = autograd.grad([g as Tensor], [x], { gradOutputs: [d], createGraph: true });
   expect(autograd.grad([second as Tensor], [d], { gradOutputs: [tensor([0, 1, 0])] })[0]!.tolist()).toEqual([0, 2, 0]);
 });
+
+test("hooks give gradients of the same dtype and sizes, or nothing", () => {
+  const refused: [(g: Tensor) => unknown, string][] = [
+    [(g) => g.double(), "changed the type of value (was torch.FloatTensor got torch.DoubleTensor)"],
+    [(g) => g.to(complex64), "changed the type of value (was torch.FloatTensor got CPUComplexFloatType)"],
+    [(g) => g.double().at("0:1"), "changed the type of value (was torch.FloatTensor got torch.DoubleTensor)"],
+    [(g) => g.at("0:1"), "changed the size of value"],
+    [() => 3, "expected Variable, but hook returned 'int'"],
+  ];
+  for (const [hook, text] of refused) {
+    const y = leaf().mul(2);
+    y.registerHook(hook as (g: Tensor) => Tensor);
+    expect(() => y.sum().backward(), text).toThrow(text);
+    const x = leaf();
+    x.registerHook(hook as (g: Tensor) => Tensor);
+    expect(() => x.sum().backward(), text).toThrow(text);
+  }
+});

@@ -1,7 +1,8 @@
 // Random numbers of a device, emulated by the stand-in driver: torch's streams on CUDA.
 import { beforeEach, describe, expect, test } from "bun:test";
 import * as z from "../../src/index.ts";
-import { available, driverLibrary } from "./standin-driver.ts";
+import { evaluate } from "../ffi/child.ts";
+import { available, driverLibrary, emulated } from "./standin-driver.ts";
 
 // The driver is opened at the first use, once in a process.
 if (available) process.env.ZENSOR_LIBCUDA = driverLibrary();
@@ -61,6 +62,37 @@ describe.if(available)("random numbers on a device", () => {
     expect(taken(() => z.randint(0, 2 ** 20, [2 * THREADS + 1], cuda))).toBe(4n);
     expect(taken(() => z.bernoulli(z.full([10], 0.5, cuda)))).toBe(12n);
     expect(taken(() => z.rand(0, cuda))).toBe(0n);
+  });
+
+  test("take a state from the CPU only, and from nobody else's bytes", () => {
+    const onGpu = (g: z.Generator) => g.getState().cuda();
+    const wrong = "RNG state must be a torch.ByteTensor";
+    expect(() => z.setRngState(z.getRngState().cuda())).toThrow(wrong);
+    for (const g of [new z.Generator(), new z.Generator("cuda")]) {
+      expect(() => g.setState(onGpu(g))).toThrow(z.errors.TypeError);
+      expect(() => g.setState(onGpu(g))).toThrow(wrong);
+      const spread = z.stack([g.getState(), g.getState()], 1).select(1, 0);
+      expect(() => g.setState(spread)).toThrow("RNG state must be contiguous");
+    }
+    expect(() => z.cuda.setRngState(z.cuda.getRngState().cuda())).toThrow(wrong);
+    z.cuda.setRngState(z.stack([z.cuda.getRngState(), z.cuda.getRngState()], 1).select(1, 0));
+  });
+
+  test.if(emulated)("of the current device have its state unless another one is named", () => {
+    const code = `
+      z.cuda.manualSeedAll(3);
+      const states = () => [0, 1].map((i) => z.cuda.getRngState(i).tolist()[0]);
+      const first = z.cuda.device(1, () => {
+        z.cuda.manualSeed(9);
+        const own = z.cuda.getRngState().tolist()[0];
+        z.cuda.setRngState(z.cuda.getRngState(0));
+        return own;
+      });
+      const after = states();
+      z.cuda.device(1, () => z.cuda.manualSeed(7));
+      console.log(JSON.stringify([first, after, states()]))`;
+    const env = { ZENSOR_LIBCUDA: driverLibrary(), ZENSOR_STANDIN: "devices=2" };
+    expect(evaluate(code, env)).toEqual([9, [3, 3], [3, 7]]);
   });
 
   test("begin again with a state, and are others with another seed", () => {

@@ -347,3 +347,31 @@ describe.if(emulated)("several devices", () => {
     expect(value(body)).toEqual([...inBlock, "cpu", "cuda:1", "cuda:1", "cuda:1", "cpu"]);
   });
 });
+
+test.if(emulated)("what is no stream, event, device or priority is an error in plain words", () => {
+  const body = `
+    const { cuda } = z;
+    const text = (f) => { try { f(); return null; } catch (e) { return e.name + ": " + e.message; } };
+    const [s, e] = [new cuda.Stream(), new cuda.Event()];
+    z.ones(3, { device: "cuda" });
+    const calls = [() => s.waitEvent(null), () => s.recordEvent(3), () => e.elapsedTime(null), () => e.record(null),
+      () => cuda.setStream(3), () => new cuda.Stream({ priority: 1 }), () => z.device(z.ones(1), 0)];
+    const numbers = [0.5, NaN, 2, -1].map((n) => () => cuda.memoryAllocated(n));
+    return [...calls, ...numbers, () => cuda.memorySummary(9), () => cuda.resetPeakMemoryStats(9)].map(text);`;
+  const index = "ValueError: Expected a torch.device with a specified index or an integer, but got:";
+  expect(value(body)).toEqual([
+    "TypeError: waitEvent(): argument 'event' must be cuda.Event, not NoneType",
+    "TypeError: recordEvent(): argument 'event' must be cuda.Event, not int",
+    "TypeError: elapsedTime(): argument 'endEvent' must be cuda.Event, not NoneType",
+    "TypeError: record(): argument 'stream' must be cuda.Stream, not NoneType",
+    "TypeError: setStream(): argument 'stream' must be cuda.Stream, not int",
+    "RuntimeError: Expected cuda stream priority to be less than or equal to 0, got 1",
+    "TypeError: device(): argument 'type' must be str, not torch.FloatTensor",
+    `${index}0.5`,
+    `${index}NaN`,
+    "RuntimeError: Invalid device argument 2: did you call init?",
+    "RuntimeError: Invalid device argument -1: did you call init?",
+    "RuntimeError: Invalid device argument 9: did you call init?",
+    "RuntimeError: Invalid device argument 9: did you call init?",
+  ]);
+});

@@ -110,7 +110,8 @@ test("states of generators", () => {
   g.manualSeed(7);
   const wide = g.getState().repeat(2).view(2, -1).t().contiguous().select(1, 0);
   const first = z.rand(4, { generator: g }).tolist();
-  g.setState(wide);
+  expect(() => g.setState(wide)).toThrow("RNG state must be contiguous");
+  g.setState(wide.contiguous().view(2, -1));
   expect(z.rand(4, { generator: g }).tolist()).toEqual(first);
 });
 
@@ -127,4 +128,28 @@ test("a range of halves and thirds ends where torch ends it", () => {
   expect(arange(0, 2 ** 52 + 2, 2 ** 51).tolist()).toEqual([0, 2 ** 51, 2 ** 52]);
   expect([...arange(0, 1, 0.3).shape]).toEqual([4]);
   expect([...arange(5, 5, 1).shape]).toEqual([0]);
+});
+
+test("truth values and ones are written into views with a negative bit as they are", () => {
+  const neg = (...sizes: number[]) => zeros(sizes, { dtype: z.complex64 }).conj().imag;
+  const x = arange(1, 7, { dtype: z.float32 }).view(2, 3);
+  const later = [
+    [0, 0, 1],
+    [1, 1, 1],
+  ];
+  expect(z.gt(x, 2, { out: neg(2, 3) }).tolist()).toEqual(later);
+  expect(z.gt(x, full([3], 2), { out: neg(2, 3) }).tolist()).toEqual(later);
+  expect(
+    z
+      .logicalAnd(x, x, { out: neg(2, 3) })
+      .eq(1)
+      .all()
+      .item(),
+  ).toBe(true);
+  expect(neg(2).eq_(0).tolist()).toEqual([1, 1]);
+  expect(neg(2).logicalNot_().tolist()).toEqual([1, 1]);
+  expect(z.eye(2, { out: neg(2, 2) }).tolist()).toEqual([
+    [1, 0],
+    [0, 1],
+  ]);
 });

@@ -73,3 +73,22 @@ test("differences of several orders are written once, at the end", () => {
   z.diff(part(line, 0, [6]), { n: 2, out: part(line, 2, [4]) });
   expect(line.tolist()).toEqual([1, 4, 2, 2, 2, 2, 0, 0]);
 });
+
+test("products read a factor that is out as well as it was before it got other sizes", () => {
+  const x = () => z.arange(1, 7, { dtype: float32 }).view(2, 3);
+  const products: [(x: z.Tensor, out?: z.Tensor) => z.Tensor, () => z.Tensor][] = [
+    [(a, out) => z.mm(a, a.t(), { out }), x],
+    [(a, out) => z.mm(a.t(), a, { out }), x],
+    [(a, out) => z.addmm(two, a, a.t(), { out }), x],
+    [(a, out) => z.bmm(a, a.transpose(1, 2), { out }), () => x().view(1, 2, 3)],
+    [(a, out) => z.baddbmm(batch, a, a.transpose(1, 2), { out }), () => x().view(1, 2, 3)],
+    [(a, out) => z.mv(x(), a, { out }), () => ones(3)],
+    [(a, out) => z.addmv(ones(2), x(), a, { out }), () => ones(3)],
+  ];
+  for (const [product, make] of products) {
+    const wanted = product(make());
+    const a = make();
+    expect(product(a, a)).toBe(a);
+    expect(a.tolist()).toEqual(wanted.tolist());
+  }
+});

@@ -96,7 +96,9 @@ test("states of generators", () => {
     `Expected a CPUGeneratorImplState of size ${state.numel()} but found the input RNG state size to be ` +
       String(state.numel() - 1),
   );
-  g.setState(z.stack([state, state], 1).select(1, 1));
+  const spread = z.stack([state, state], 1).select(1, 1);
+  expect(() => g.setState(spread)).toThrow("RNG state must be contiguous");
+  g.setState(spread.contiguous());
   expect(z.rand([5], { generator: g }).equal(first)).toBe(true);
   manualSeed(0);
 });

@@ -58,7 +58,7 @@ export const texts = [
     name: "gradientOnWrongDevice",
     error: "RuntimeError",
     code: "runtime",
-    text: "invalid gradient at index {index} - expected device {expected} but got {got}",
+    text: "{who}invalid gradient at index {index} - expected device {expected} but got {got}",
   },
   {
     name: "noBackwardInputs",
@@ -207,6 +207,18 @@ export const texts = [
     error: "RuntimeError",
     code: "runtime",
     text: "hook '{hook}' has changed the size of value",
+  },
+  {
+    name: "hookChangedType",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "hook '{hook}' has changed the type of value (was {was} got {got})",
+  },
+  {
+    name: "hookGaveNoTensor",
+    error: "TypeError",
+    code: "type",
+    text: "expected Variable, but hook returned '{type}'",
   },
   {
     name: "hookChangedDevice",

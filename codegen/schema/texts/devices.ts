@@ -9,6 +9,30 @@ export const texts = [
     text: "Expected all tensors to be on the same device, but found at least two devices, {a} and {b}!",
   },
   {
+    name: "indicesOnOtherDevice",
+    error: "RuntimeError",
+    code: "device",
+    text: "indices should be either on cpu or on the same device as the indexed tensor ({device})",
+  },
+  {
+    name: "maskOnOtherDevice",
+    error: "RuntimeError",
+    code: "device",
+    text: "expected self and mask to be on the same device, but got mask on {mask} and self on {self}",
+  },
+  {
+    name: "fillValueOnGpu",
+    error: "RuntimeError",
+    code: "device",
+    text: "masked_fill_: Expected inputs to be on same device",
+  },
+  {
+    name: "quantileOnOtherDevice",
+    error: "RuntimeError",
+    code: "device",
+    text: "quantile() {what} tensor must be on the same device as the input tensor",
+  },
+  {
     name: "copyFromMeta",
     error: "NotImplementedError",
     code: "meta",

@@ -9,6 +9,12 @@ export const texts = [
     text: "dtype {dtype} does not match dtype of out parameter ({out})",
   },
   {
+    name: "outDeviceDiffers",
+    error: "RuntimeError",
+    code: "device",
+    text: "device type {device} does not match device type of out parameter ({out})",
+  },
+  {
     name: "negativeZerosSize",
     error: "RuntimeError",
     code: "runtime",
@@ -31,6 +37,12 @@ export const texts = [
     error: "RuntimeError",
     code: "runtime",
     text: "Storage size calculation overflowed with sizes={sizes} and strides={strides}",
+  },
+  {
+    name: "storageSizesOverflow",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "Storage size calculation overflowed with sizes={sizes}",
   },
   {
     name: "physicalLayoutLength",

@@ -27,6 +27,12 @@ export const texts = [
     text: "RNG state must be a torch.ByteTensor",
   },
   {
+    name: "stateNotContiguous",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "RNG state must be contiguous",
+  },
+  {
     name: "stateOfWrongSize",
     error: "RuntimeError",
     code: "runtime",
