@@ -93,3 +93,18 @@ test("what a scatter of sources takes no part of has a gradient of zero", () => 
   const exact = ones(3).requiresGrad_();
   expect(gradient(zeros(4).maskedScatter(mask, exact), exact)).toEqual([1, 1, 1]);
 });
+
+test("what is no number stays with the elements that are the maximum", () => {
+  const x = tensor([2, 1]).requiresGrad_();
+  const top = x.max();
+  expect(gradient(top.fmod(top.sub(top)), x)).toEqual([Number.NaN, 0]);
+});
+
+test("elements that were found are on the graph, without a way back", () => {
+  const x = tensor([3, 1, 3]).requiresGrad_();
+  expect(String(x.unique().gradFn)).toBe("<Unique2Backward0>");
+  expect(String(x.unique({ dim: 0 }).gradFn)).toBe("<UniqueDimBackward0>");
+  const [found, places] = x.uniqueConsecutive({ returnInverse: true });
+  expect([String(found.gradFn), places.requiresGrad]).toEqual(["<UniqueConsecutiveBackward0>", false]);
+  expect(() => found.sum().backward()).toThrow("the derivative for 'unique_consecutive' is not implemented.");
+});
