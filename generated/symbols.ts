@@ -188,7 +188,7 @@ export const SYMBOLS = {
   zs_cuda_host_empty_cache: { args: [], returns: "i32" },
   /** Writes the 64 bytes by which other processes open a block's segment, and where the block begins in it. */
   zs_cuda_ipc_export: { args: ["f64","ptr","ptr"], returns: "i32" },
-  /** Opens such bytes: writes an address and a handle. */
+  /** Opens such bytes: writes an address, a handle, and how many bytes there are. */
   zs_cuda_ipc_open: { args: ["u32","ptr","ptr"], returns: "i32" },
   /** Address of the collector's callback for what was opened. */
   zs_cuda_release_ipc_function: { args: [], returns: "f64" },

@@ -201,7 +201,7 @@ export const natives = [
     name: "zs_cuda_ipc_open",
     args: ["u32", "ptr", "ptr"],
     returns: "i32",
-    doc: "Opens such bytes: writes an address and a handle.",
+    doc: "Opens such bytes: writes an address, a handle, and how many bytes there are.",
   },
   {
     name: "zs_cuda_release_ipc_function",

@@ -1,7 +1,7 @@
 /** Tensors on devices for other libraries of this process, and for other processes. */
 import { checkSizes } from "../dispatch/allocate.ts";
 import { addressOf, native } from "../ffi/library.ts";
-import { ownForeignBlock } from "../ffi/memory.ts";
+import { ownForeignBlock, releaseAnchor } from "../ffi/memory.ts";
 import { inOrder, isDict } from "../tensor/checks.ts";
 import { CPU, toDevice } from "../tensor/device.ts";
 import { type DType, type DTypeLike, toDType } from "../tensor/dtype.ts";
@@ -204,9 +204,14 @@ export function openIpc(handle: IpcHandle, device?: CudaDeviceLike | null): Tens
   }
   const index = required(device ?? handle.device, "cuda.openIpc");
   const place = gpu(index);
-  const opened = new Float64Array(2);
+  const opened = new Float64Array(3);
   check(native.zs_cuda_ipc_open(index, addressOf(bytes), addressOf(opened)), "cuda.openIpc");
-  const [base, owner] = opened as unknown as [number, number];
-  const storage = new Storage(base + offset, nbytes, ownForeignBlock(owner), "device", place);
+  const [base, handleOfBlock, room] = opened as unknown as [number, number, number];
+  const owner = ownForeignBlock(handleOfBlock);
+  if (offset + nbytes > room) {
+    releaseAnchor(owner);
+    throw new ValueError(`the tensor ends at byte ${offset + nbytes} of memory that has ${room}`, { op });
+  }
+  const storage = new Storage(base + offset, nbytes, owner, "device", place);
   return makeStrided(storage, 0, shape, strides, dtype);
 }

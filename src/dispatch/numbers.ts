@@ -103,7 +103,9 @@ export function ldexp(self: Tensor, other: Tensor, out: Out, inplace: boolean): 
   const result = LDEXP.rule.compute(resultType2(self, other));
   if (out !== undefined && !canCast(result, out.dtype)) {
     const to = out.dtype.scalarType;
-    throw result.category === 3 ? texts.resultCast("ldexp", result.scalarType, to) : texts.ldexpCast("ldexp", to);
+    throw result.category === 3 && out.dtype.category === 2
+      ? texts.resultCast("ldexp", result.scalarType, to)
+      : texts.ldexpCast("ldexp", to);
   }
   if (self.dtype.category !== 2 || !isWhole(other)) {
     const power = unary(EXP2, other, emptyBeside(other, EXP2.rule.compute(other.dtype)));

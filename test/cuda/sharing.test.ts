@@ -53,7 +53,7 @@ describe.if(emulated)("another process", () => {
         { shape: [2 ** 30] }, { shape: [-1] }, { shape: [2.5] }, { shape: [2 ** 52, 2 ** 52], strides: [2 ** 52, 1] },
         { shape: [2 ** 52, 2 ** 52], strides: [0, 0] }, { strides: [2 ** 40] }, { strides: [-1] }, { shape: [3, 3] },
         { size: undefined }, { handle: "" }, { shape: [2], offset: good.size - 8 },
-        { shape: [3], offset: good.size - 8 }];
+        { shape: [3], offset: good.size - 8 }, { size: 2 ** 40, offset: 2 ** 30 }];
       return elsewhere(...changes.map((change) => ({ ...good, ...change })));`;
     const given = "ValueError: openIpc: what ipcHandle() gave in another process is wanted";
     const seen = value(body) as unknown[];
@@ -77,6 +77,7 @@ describe.if(emulated)("another process", () => {
       given,
       [6, 7],
       "ValueError: the tensor ends at byte 36 of memory that has 32",
+      `ValueError: the tensor ends at byte ${2 ** 30 + 32} of memory that has ${2 ** 21}`,
     ]);
   }, 60_000);
 

@@ -97,6 +97,7 @@ pub const Work = struct {
     IpcGetMemHandle: *const fn (handle: *IpcHandle, pointer: Pointer) callconv(.c) Result,
     IpcOpenMemHandle_v2: *const fn (pointer: *Pointer, handle: IpcHandle, flags: c_uint) callconv(.c) Result,
     IpcCloseMemHandle: *const fn (pointer: Pointer) callconv(.c) Result,
+    MemGetAddressRange_v2: *const fn (base: *Pointer, size: *usize, pointer: Pointer) callconv(.c) Result,
 };
 
 const default_names: []const [*:0]const u8 = switch (builtin.os.tag) {

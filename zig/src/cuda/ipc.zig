@@ -10,7 +10,7 @@ const gpa = std.heap.c_allocator;
 const lazy_peer_access: c_uint = 1;
 
 /// Memory of another process, opened once however often its handle is given.
-const Opened = struct { handle: driver.IpcHandle, device: u32, address: u64, owners: u32 };
+const Opened = struct { handle: driver.IpcHandle, device: u32, address: u64, size: usize, owners: u32 };
 
 var lock: Lock = .{};
 var opened: std.ArrayList(*Opened) = .empty;
@@ -37,10 +37,11 @@ fn give(block: *memory.Block, handle: *driver.IpcHandle, offset: *f64) context.F
     offset.* = @floatFromInt(block.address - base);
 }
 
-/// Opens a handle of another process: writes the address, and what the release function wants.
-pub fn zs_cuda_ipc_open(device: u32, handle: *const driver.IpcHandle, to: *[2]f64) callconv(.c) i32 {
+/// Opens a handle of another process: writes the address, what the release function wants, and how many bytes there
+/// are.
+pub fn zs_cuda_ipc_open(device: u32, handle: *const driver.IpcHandle, to: *[3]f64) callconv(.c) i32 {
     const o = open(device, handle) catch return context.code;
-    to.* = .{ @floatFromInt(o.address), @floatFromInt(@intFromPtr(o)) };
+    to.* = .{ @floatFromInt(o.address), @floatFromInt(@intFromPtr(o)), @floatFromInt(o.size) };
     return 0;
 }
 
@@ -56,8 +57,12 @@ fn open(device: u32, handle: *const driver.IpcHandle) context.Failure!*Opened {
     const o = gpa.create(Opened) catch return context.fail(driver.negative(driver.out_of_memory));
     errdefer gpa.destroy(o);
     opened.ensureUnusedCapacity(gpa, 1) catch return context.fail(driver.negative(driver.out_of_memory));
-    o.* = .{ .handle = handle.*, .device = device, .address = 0, .owners = 1 };
+    o.* = .{ .handle = handle.*, .device = device, .address = 0, .size = 0, .owners = 1 };
     try context.check(cu.IpcOpenMemHandle_v2(&o.address, handle.*, lazy_peer_access));
+    errdefer _ = cu.IpcCloseMemHandle(o.address);
+    var base: u64 = 0;
+    try context.check(cu.MemGetAddressRange_v2(&base, &o.size, o.address));
+    o.size -= o.address - base;
     opened.appendAssumeCapacity(o);
     return o;
 }
