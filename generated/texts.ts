@@ -619,9 +619,9 @@ export function negativeDeviceIndex(op: string | undefined): RuntimeError {
   return new RuntimeError(`Device index must not be negative`, { op, code: "device" });
 }
 
-/** Invalid device, must be cuda device, but got: {device} */
-export function notAGpu(op: string | undefined, device: Part): RuntimeError {
-  return new RuntimeError(`Invalid device, must be cuda device, but got: ${part(device)}`, { op, code: "device" });
+/** Invalid device, must be cuda device */
+export function notAGpu(op: string | undefined): RuntimeError {
+  return new RuntimeError(`Invalid device, must be cuda device`, { op, code: "device" });
 }
 
 /** cannot pin '{type}' only dense CPU tensors can be pinned */

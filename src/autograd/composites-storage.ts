@@ -100,7 +100,7 @@ export function cpu(self: Tensor, format: MemoryFormat | null): Tensor {
 
 export function cuda(self: Tensor, device: Device | null, nonBlocking: boolean, format: MemoryFormat | null): Tensor {
   const target = device ?? place("cuda");
-  if (target.type !== "cuda") throw texts.notAGpu("cuda", String(target));
+  if (target.type !== "cuda") throw texts.notAGpu("cuda");
   return toDevice(self, target, null, nonBlocking, false, format);
 }
 

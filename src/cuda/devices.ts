@@ -1,7 +1,7 @@
 /** Which device is the current one, and what names one. */
 import { inOrder } from "../tensor/checks.ts";
 import { chosen, type Device, deviceOf, gpuOf, toDevice } from "../tensor/device.ts";
-import { RuntimeError, ValueError } from "../tensor/errors.ts";
+import { ValueError } from "../tensor/errors.ts";
 import { type ModeGuard, requireSync } from "../tensor/modes.ts";
 import { countDevices, requireDevice } from "./driver.ts";
 import { places } from "./places.ts";
@@ -24,7 +24,7 @@ export function indexOf(device: CudaDeviceLike | null | undefined): number {
     const m = /^cuda(?::(\d+))?$/.exec(device);
     if (m !== null) return m[1] === undefined ? chosen.cuda : Number(m[1]);
   }
-  throw new RuntimeError(`Expected a cuda device, but got: ${device}`, { code: "device" });
+  throw new ValueError(`Expected a cuda device, but got: ${device}`, { code: "device" });
 }
 
 /** The number of a device that is there. */

@@ -102,7 +102,7 @@ const CONVERT: Record<string, Converter> = {
 
 /** A number in the place of a device is that of a GPU. */
 function isGpu(x: unknown): x is number {
-  return typeof x === "number" && Number.isInteger(x) && x >= 0;
+  return typeof x === "number" && Number.isInteger(x);
 }
 
 function hasStorage(x: unknown): boolean {

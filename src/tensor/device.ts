@@ -98,7 +98,10 @@ export function gpuOf(device: Device): number {
  * processor and one place without bytes, whatever number was said, and a GPU always has one.
  */
 export function toDevice(value: Device | string | number): Device {
-  if (typeof value === "number") return deviceOf(`cuda:${value}`);
+  if (typeof value === "number") {
+    if (value < 0) throw texts.negativeDeviceIndex(undefined);
+    return deviceOf(`cuda:${value}`);
+  }
   const device = value instanceof Device ? value : deviceOf(value);
   if (device.type === "cpu") return CPU;
   if (device.type === "meta") return META;

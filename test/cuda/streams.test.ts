@@ -303,16 +303,15 @@ describe.if(emulated)("several devices", () => {
       const text = (f) => { try { f(); return null; } catch (e) { return e.message; } };
       return [text(() => a.add(b)), a.add(z.tensor(2)).tolist(), a.mul(z.tensor(2.5, { dtype: "float64" })).tolist(),
         text(() => a.add(z.ones([], { device: "cuda:1" }))), text(() => z.ones(1).cuda("cpu")),
-        text(() => z.zeros(1, { device: "cuda:2" }))];`;
+        text(() => z.zeros(1, { device: "cuda:2" })), text(() => z.ones(1, { device: -1 })),
+        caught(() => z.cuda.memoryAllocated("cpu"))];`;
     const both = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cuda:1!";
     const said = value(body) as string[];
-    expect(said.slice(0, 5)).toEqual([
-      both,
-      [3, 3],
-      [2.5, 2.5],
-      both,
-      "Invalid device, must be cuda device, but got: cpu",
-    ] as never);
+    expect(said.slice(0, 5)).toEqual([both, [3, 3], [2.5, 2.5], both, "Invalid device, must be cuda device"] as never);
+    expect(said.slice(6)).toMatchObject([
+      "Device index must not be negative",
+      { name: "ValueError", message: "Expected a cuda device, but got: cpu" },
+    ]);
     expect(said[5]).toContain("invalid device ordinal: there is no cuda:2, this system has 2 devices");
   });
 

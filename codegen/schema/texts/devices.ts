@@ -104,7 +104,7 @@ export const texts = [
     name: "notAGpu",
     error: "RuntimeError",
     code: "device",
-    text: "Invalid device, must be cuda device, but got: {device}",
+    text: "Invalid device, must be cuda device",
   },
   {
     name: "cannotPin",
