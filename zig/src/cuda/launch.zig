@@ -170,11 +170,14 @@ fn run(kernel: u32, frame: *fr.Frame, device: u32, stream: f64) Failure!void {
     };
     const k = ops.kernels[kernel];
     for (plans) |plan| if (std.mem.eql(u8, plan.family, k.family)) {
-        if (plan.makes and fr.operand(frame, 0).flags != 0) return beside.run(&call, plan.run);
+        if (plan.makes and kernel != comparison and fr.operand(frame, 0).flags != 0) return beside.run(&call, plan.run);
         return plan.run(&call);
     };
     return context.fail(abi.CudaStatus.no_kernel);
 }
+
+/// It has no result among its operands.
+const comparison = number_of("reduce", "equal");
 
 /// `makes`: the first operand is a result that is written whole. No kernel writes through flags.
 const Plan = struct { family: []const u8, run: *const fn (call: *const Call) Failure!void, makes: bool = false };
