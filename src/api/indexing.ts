@@ -11,7 +11,6 @@ import { attention } from "../dispatch/seam.ts";
 import * as views from "../dispatch/views.ts";
 import { batchOf } from "../tensor/batched.ts";
 import { Complex, Int, isScalar, type Scalar, scalarValue } from "../tensor/complex.ts";
-import { CPU } from "../tensor/device.ts";
 import { bool, int64, uint8 } from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
@@ -325,9 +324,7 @@ function putValues(
   recording: boolean,
 ): void {
   if (value instanceof Tensor) {
-    // A single element comes from any device, as torch's does.
-    const alien = value._shape.length === 0 && value._storage.device !== view._storage.device;
-    O.index_put_(view, indices, alien ? value.to(view._storage.device) : withoutLeadingOnes(value), false);
+    O.index_put_(view, indices, withoutLeadingOnes(value), false);
     return;
   }
   if (scalarValue(value) instanceof Complex) checkFits(value, view.dtype);
@@ -365,7 +362,7 @@ function withoutLeadingOnes(t: Tensor): Tensor {
 
 function copyTo(view: Tensor, value: Tensor, recording: boolean): void {
   const same = sameSizes(view._shape, value._shape);
-  if (!same && value._shape.length === 0 && value._storage.device === CPU) O.fill_Tensor_(view, value);
+  if (!same && value._shape.length === 0) O.fill_Tensor_(view, value);
   else if (!recording) {
     copy.copyInto(view, same ? value : views.expand(withoutLeadingOnes(value), view._shape));
     view._version.value++;

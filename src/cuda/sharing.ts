@@ -199,9 +199,9 @@ export function openIpc(handle: IpcHandle, device?: CudaDeviceLike | null): Tens
   }
   const { offset, size } = handle;
   const { shape, strides, dtype, nbytes } = geometry(handle, offset, op);
-  if (nbytes > 0 && offset + nbytes > size) {
-    throw new ValueError(`the tensor ends at byte ${offset + nbytes} of memory that has ${size}`, { op });
-  }
+  const behind = (room: number): ValueError =>
+    new ValueError(`the tensor ends at byte ${offset + nbytes} of memory that has ${room}`, { op });
+  if (nbytes > 0 && offset + nbytes > size) throw behind(size);
   const index = required(device ?? handle.device, "cuda.openIpc");
   const place = gpu(index);
   const opened = new Float64Array(3);
@@ -210,7 +210,7 @@ export function openIpc(handle: IpcHandle, device?: CudaDeviceLike | null): Tens
   const owner = ownForeignBlock(handleOfBlock);
   if (offset + nbytes > room) {
     releaseAnchor(owner);
-    throw new ValueError(`the tensor ends at byte ${offset + nbytes} of memory that has ${room}`, { op });
+    throw behind(room);
   }
   const storage = new Storage(base + offset, nbytes, owner, "device", place);
   return makeStrided(storage, 0, shape, strides, dtype);

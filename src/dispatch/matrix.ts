@@ -14,7 +14,7 @@ import { cast, clone, copyInto, fill, transfer } from "./copy.ts";
 import { checkFactor } from "./fits.ts";
 import { prepareOut, setGeometry } from "./out.ts";
 import { requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
-import { asView, expand, select } from "./views.ts";
+import { alias, expand, select } from "./views.ts";
 
 /** Refuses an `out` of another dtype. */
 export function requireExact(out: Tensor, dtype: DType, op: string): void {
@@ -42,10 +42,7 @@ export function target(
 
 /** A factor as it is now, when it is `out` as well and that gets other sizes. */
 export function asGiven(factor: Tensor, out: Tensor | undefined, shape: readonly number[]): Tensor {
-  if (factor !== out || sameSizes(factor._shape, shape)) return factor;
-  const view = asView(factor, factor._shape, factor._strides, factor._offset);
-  view._bits = factor._bits;
-  return view;
+  return factor !== out || sameSizes(factor._shape, shape) ? factor : alias(factor);
 }
 
 /** Strides of an operand as the kernel wants them: sizes and strides of one matrix, or of a batch. */

@@ -1,13 +1,7 @@
 // Consolidated TensorDicts on devices, emulated: one block there, moved, saved and loaded as one.
 import { describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { buildStandin } from "../../scripts/standin.ts";
-import { evaluate } from "../ffi/child.ts";
 import { emulated } from "./standin-driver.ts";
-
-const driver = emulated ? buildStandin() : "";
+import { value as evaluated } from "./tensordict-child.ts";
 
 const HEAD = `
   const { dlopen, FFIType, ptr } = await import("bun:ffi");
@@ -28,17 +22,7 @@ const HEAD = `
     values(t), t.get(["n", "v"]).data];
 `;
 
-/** What a function body returns, in a folder of its own. */
-function value(body: string): unknown {
-  const folder = mkdtempSync(join(tmpdir(), "zensor-cuda-"));
-  try {
-    const code = `${HEAD} const dir = ${JSON.stringify(folder)};
-      const f = () => { ${body} }; console.log(JSON.stringify(f()))`;
-    return evaluate(code, { ZENSOR_LIBCUDA: driver, ZENSOR_STANDIN: "later=1,devices=2" });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
+const value = (body: string): unknown => evaluated(HEAD, body);
 
 const at = (device: string, level = device, locked = true) => [level, level, device, 1, true, locked, true, "x"];
 

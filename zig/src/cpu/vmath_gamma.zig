@@ -28,6 +28,10 @@ const stirling = [_]comptime_float{
 const digamma_series = [_]comptime_float{
     1.0 / 12.0, -691.0 / 32760.0, 1.0 / 132.0, -1.0 / 240.0, 1.0 / 252.0, -1.0 / 120.0, 1.0 / 12.0,
 };
+/// B(2k), highest first.
+const trigamma_series = [_]comptime_float{
+    -3617.0 / 510.0, 7.0 / 6.0, -691.0 / 2730.0, 5.0 / 66.0, -1.0 / 30.0, 1.0 / 42.0, -1.0 / 30.0, 1.0 / 6.0,
+};
 const half_log_two_pi = 0.91893853320467274178;
 const pi = std.math.pi;
 
@@ -88,10 +92,6 @@ pub inline fn lgamma(x: anytype) @TypeOf(x) {
     }
     return b.select(a == c(V, 0.0), b.infinity(V), r);
 }
-/// B(2k), highest first: the series of trigamma in 1 / x^2.
-const trigamma_series = [_]comptime_float{
-    -3617.0 / 510.0, 7.0 / 6.0, -691.0 / 2730.0, 5.0 / 66.0, -1.0 / 30.0, 1.0 / 42.0, -1.0 / 30.0, 1.0 / 6.0,
-};
 
 /// The derivative of lgamma.
 pub inline fn digamma(x: anytype) @TypeOf(x) {

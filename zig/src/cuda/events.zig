@@ -158,14 +158,13 @@ pub fn zs_cuda_event_elapsed(start: f64, end: f64, to: *f64) callconv(.c) i32 {
     return driver.negative(r);
 }
 
-/// Writes the handle of a new stream, which does not wait for the default stream.
 /// Of each priority of a device as many streams as torch makes; then they are given out again, to all threads of the
 /// program. They live as long as that: work on them may outlast whoever asked for one.
 const Pool = struct { streams: [32]driver.Stream = @splat(null), next: usize = 0 };
 const most_priorities = 8;
 var pools: [context.max_devices][most_priorities]Pool = @splat(@splat(.{}));
 
-/// Writes a stream's handle. `priority`: 0, or below it.
+/// Writes the handle of a stream that does not wait for the default stream. `priority`: 0, or below it.
 pub fn zs_cuda_stream_create(device: u32, priority: i32, to: *f64) callconv(.c) i32 {
     return result(next_stream(device, priority, to));
 }
