@@ -544,6 +544,16 @@ export function differentDevices(op: string | undefined, a: Part, b: Part): Runt
   return new RuntimeError(`Expected all tensors to be on the same device, but found at least two devices, ${part(a)} and ${part(b)}!`, { op, code: "device" });
 }
 
+/** Expected all tensors to be on the same device, but got {name} is on {device}, different from other tensors on {common} (when checking argument in method wrapper_CUDA_{checker}) */
+export function argumentOnOtherDevice(op: string | undefined, name: Part, device: Part, common: Part, checker: Part): RuntimeError {
+  return new RuntimeError(`Expected all tensors to be on the same device, but got ${part(name)} is on ${part(device)}, different from other tensors on ${part(common)} (when checking argument in method wrapper_CUDA_${part(checker)})`, { op, code: "device" });
+}
+
+/** Trying to pass too many CPU scalars to non-CPU kernel! */
+export function manySinglesOnCpu(op: string | undefined): RuntimeError {
+  return new RuntimeError(`Trying to pass too many CPU scalars to non-CPU kernel!`, { op, code: "device" });
+}
+
 /** indices should be either on cpu or on the same device as the indexed tensor ({device}) */
 export function indicesOnOtherDevice(op: string | undefined, device: Part): RuntimeError {
   return new RuntimeError(`indices should be either on cpu or on the same device as the indexed tensor (${part(device)})`, { op, code: "device" });

@@ -140,6 +140,20 @@ function devicePlaces(op: Op, written: "out" | "self" | null): string {
   return lists || many ? JSON.stringify([operands, results, indices]) : "null";
 }
 
+/** What torch calls the functions that compare the devices of a form's operands, without and with `out`. */
+function checkers(op: Op, suffix: string): string[] {
+  if (op.checkedAs === undefined) return [];
+  const { by, name, overload = op.overload ?? "" } = op.checkedAs;
+  const join = (fn: string, overload: string): string => {
+    if (by === "kernel") return `${overload}_${fn}`;
+    return overload === "" ? fn : `${fn}_${overload}`;
+  };
+  const fn = name ?? `${op.name}${suffix}`;
+  const names = [join(fn, overload)];
+  if (suffix === "" && has(op, "out")) names.push(join(`${name ?? op.name}_out`, overload ? `${overload}_out` : "out"));
+  return [`checkers: ${JSON.stringify(names)}`];
+}
+
 /** The place of the argument that says where a fresh result is made. */
 function madeOn(op: Op): number | null {
   const at = op.args.findIndex((a) => a.role === "Device?");
@@ -166,6 +180,7 @@ function description(op: Op, form: Form): string {
     `run: ${op.fn}${suffix}`,
     `args: ${JSON.stringify(formArgs(op, form))}`,
     `devices: ${devices}`,
+    ...checkers(op, suffix),
     `madeOn: ${madeOn(op)}`,
   ];
   return `    ${op.fn}${suffix}: { ${fields.join(", ")} },`;

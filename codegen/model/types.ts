@@ -97,6 +97,17 @@ export interface KernelSchema {
   readonly cuda?: readonly string[];
 }
 
+/**
+ * The function that compares the operands' devices in torch, which its error names: of a structured operator or of a
+ * kernel. What torch calls it by where it is another operator or overload.
+ */
+export interface CheckedAs {
+  readonly by: "structured" | "kernel";
+  /** Of all forms. */
+  readonly name?: string;
+  readonly overload?: string;
+}
+
 /** One operator overload. */
 export interface OpSchema {
   /** torch's name: `index_select`. */
@@ -168,6 +179,8 @@ export interface OpSchema {
   readonly movesTo?: boolean;
   /** The operands may be on different devices: the operator copies between them. */
   readonly anyDevice?: boolean;
+  /** Absent where torch's iterator over elements compares the devices. */
+  readonly checkedAs?: CheckedAs;
   /** Not offered to users: backward kernels and helpers. */
   readonly internal?: boolean;
   /** Other public names. */

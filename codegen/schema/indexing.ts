@@ -43,6 +43,7 @@ export const ops = [
   {
     ...reading,
     name: "index_select",
+    checkedAs: { by: "kernel" },
     batch: "index",
     args: { self: "Tensor", dim: "Dim", index: "Tensor|Index" },
     impl: "indexing.indexSelect",
@@ -55,6 +56,7 @@ export const ops = [
   {
     ...full,
     name: "index_add",
+    checkedAs: { by: "structured" },
     batch: "index",
     args: { self: "Tensor", dim: "Dim", index: "Tensor|Index", source: "Tensor" },
     kwargs: { alpha: ["Scalar", 1] },
@@ -69,6 +71,7 @@ export const ops = [
   {
     ...full,
     name: "index_copy",
+    checkedAs: { by: "structured" },
     batch: "index",
     args: { self: "Tensor", dim: "Dim", index: "Tensor|Index", source: "Tensor" },
     impl: "indexing.indexCopy",
@@ -105,6 +108,7 @@ export const ops = [
   {
     ...reading,
     name: "gather",
+    checkedAs: { by: "structured" },
     batch: "index",
     args: { self: "Tensor", dim: "Dim", index: "Tensor|Index" },
     kwargs: { sparse_grad: ["Bool", false] },
@@ -121,6 +125,7 @@ export const ops = [
   {
     ...full,
     name: "scatter",
+    checkedAs: { by: "structured", overload: "src" },
     batch: "index",
     args: { self: "Tensor", dim: "Dim", index: "Tensor|Index", src: "Tensor" },
     impl: "indexing.scatter",
@@ -139,6 +144,7 @@ export const ops = [
     ...full,
     name: "scatter",
     overload: "value",
+    checkedAs: { by: "structured" },
     batch: "index",
     args: { self: "Tensor", dim: "Dim", index: "Tensor|Index", value: "Scalar" },
     impl: "indexing.scatterValue",
@@ -150,6 +156,7 @@ export const ops = [
     ...full,
     name: "scatter",
     overload: "reduce",
+    checkedAs: { by: "structured" },
     batch: "index",
     args: { self: "Tensor", dim: "Dim", index: "Tensor|Index", src: "Tensor" },
     kwargs: { reduce: "String" },
@@ -165,6 +172,7 @@ export const ops = [
     ...full,
     name: "scatter",
     overload: "value_reduce",
+    checkedAs: { by: "structured" },
     batch: "index",
     args: { self: "Tensor", dim: "Dim", index: "Tensor|Index", value: "Scalar" },
     kwargs: { reduce: "String" },
@@ -177,6 +185,7 @@ export const ops = [
   {
     ...full,
     name: "scatter_add",
+    checkedAs: { by: "structured" },
     batch: "index",
     args: { self: "Tensor", dim: "Dim", index: "Tensor|Index", src: "Tensor" },
     impl: "indexing.scatterAdd",
@@ -214,6 +223,7 @@ export const ops = [
   {
     ...reading,
     name: "masked_select",
+    checkedAs: { by: "kernel" },
     batch: { refused: "the size of the result depends on the elements of each example" },
     args: { self: "Tensor", mask: "Tensor" },
     kernels: { cpu: ["index_mask.select", "index_mask.count"] },
@@ -227,6 +237,7 @@ export const ops = [
   {
     ...writing,
     name: "masked_scatter",
+    checkedAs: { by: "kernel", name: "masked_scatter_" },
     batch: "index",
     args: { self: "Tensor", mask: "Tensor", source: "Tensor" },
     kernels: { cpu: ["index_mask.scatter"] },
@@ -240,6 +251,7 @@ export const ops = [
   {
     ...reading,
     name: "take",
+    checkedAs: { by: "kernel" },
     batch: "index",
     args: { self: "Tensor", index: "Tensor|Index" },
     impl: "indexing.take",
@@ -252,6 +264,7 @@ export const ops = [
   {
     ...writing,
     name: "put",
+    checkedAs: { by: "kernel", name: "put_" },
     batch: "index",
     args: { self: "Tensor", index: "Tensor|Index", source: "Tensor", accumulate: ["Bool", false] },
     impl: "indexing.put",
@@ -266,6 +279,7 @@ export const ops = [
   {
     ...op,
     name: "nonzero",
+    checkedAs: { by: "kernel" },
     batch: { refused: "the size of the result depends on the elements of each example" },
     variants: ["function", "method", "out"],
     args: { self: "Tensor" },

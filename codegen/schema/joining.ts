@@ -6,6 +6,7 @@ const composite = { kind: "composite", grad: "composite" } as const;
 export const ops = [
   {
     name: "cat",
+    checkedAs: { by: "structured" },
     aliases: ["concat", "concatenate"],
     kind: "op",
     variants: ["function", "out"],
@@ -20,6 +21,7 @@ export const ops = [
   },
   {
     name: "stack",
+    checkedAs: { by: "structured", name: "cat" },
     kind: "op",
     variants: ["function", "out"],
     args: { tensors: "TensorList", dim: ["Dim", 0] },

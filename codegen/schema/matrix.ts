@@ -11,6 +11,7 @@ export const ops = [
   {
     ...op,
     name: "mm",
+    checkedAs: { by: "structured" },
     batch: "matrix",
     args: { self: "Tensor", mat2: "Tensor" },
     kernels: gemm,
@@ -27,6 +28,7 @@ export const ops = [
   {
     ...op,
     name: "bmm",
+    checkedAs: { by: "structured" },
     batch: "matrix",
     args: { self: "Tensor", mat2: "Tensor" },
     kernels: gemm,
@@ -40,6 +42,7 @@ export const ops = [
   {
     ...op,
     name: "addmm",
+    checkedAs: { by: "structured" },
     batch: "matrix",
     variants: ["function", "method", "inplace", "out"],
     args: { self: "Tensor", mat1: "Tensor", mat2: "Tensor" },
@@ -62,6 +65,7 @@ export const ops = [
   {
     ...op,
     name: "baddbmm",
+    checkedAs: { by: "structured" },
     batch: "matrix",
     variants: ["function", "method", "inplace", "out"],
     args: { self: "Tensor", batch1: "Tensor", batch2: "Tensor" },
@@ -82,6 +86,7 @@ export const ops = [
   {
     ...op,
     name: "addbmm",
+    checkedAs: { by: "kernel" },
     batch: "matrix",
     variants: ["function", "method", "inplace", "out"],
     args: { self: "Tensor", batch1: "Tensor", batch2: "Tensor" },
@@ -114,6 +119,7 @@ export const ops = [
   {
     ...op,
     name: "addmv",
+    checkedAs: { by: "structured" },
     batch: "matrix",
     variants: ["function", "method", "inplace", "out"],
     args: { self: "Tensor", mat: "Tensor", vec: "Tensor" },
@@ -133,6 +139,7 @@ export const ops = [
   {
     ...op,
     name: "dot",
+    checkedAs: { by: "kernel" },
     batch: "matrix",
     args: { self: "Tensor", tensor: "Tensor" },
     kernels: gemm,
@@ -152,6 +159,7 @@ export const ops = [
   {
     ...op,
     name: "vdot",
+    checkedAs: { by: "kernel" },
     batch: "matrix",
     args: { self: "Tensor", other: "Tensor" },
     kernels: gemm,

@@ -308,6 +308,7 @@ export const ops = [
     kind: "op",
     variants: ["function", "method", "out"],
     name: "multinomial",
+    checkedAs: { by: "kernel" },
     args: { self: "Tensor", num_samples: "Int", replacement: ["Bool", false] },
     kwargs: source,
     kernels: { cpu: ["random.multinomial", "random.largest"] },

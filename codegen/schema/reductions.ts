@@ -169,6 +169,7 @@ export const ops = [
   {
     ...byDims,
     name: "amax",
+    checkedAs: { by: "structured" },
     kernels: { cpu: ["reduce.max"] },
     impl: "reduce_extremes.amax",
     refuses: [{ dtypes: unordered, kernel: "max_values_cpu" }],
@@ -181,6 +182,7 @@ export const ops = [
   {
     ...byDims,
     name: "amin",
+    checkedAs: { by: "structured" },
     kernels: { cpu: ["reduce.min"] },
     impl: "reduce_extremes.amin",
     refuses: [{ dtypes: unordered, kernel: "min_values_cpu" }],
@@ -260,6 +262,7 @@ export const ops = [
   },
   {
     name: "equal",
+    checkedAs: { by: "kernel" },
     returns: "boolean",
     batch: { refused: "one truth value leaves the tensors" },
     kind: "op",

@@ -86,6 +86,7 @@ export const ops = [
   {
     ...all,
     name: "nansum",
+    checkedAs: { by: "kernel" },
     args: { self: "Tensor", dim: "Dims?", keepdim: ["Bool", false] },
     kwargs: { dtype: "DType?" },
     kernels: { cpu: ["reduce.sum"] },

@@ -72,6 +72,11 @@ function toIndex(x: unknown): unknown {
   return x === null || x instanceof Tensor ? x : Array.isArray(x) ? indexFromList(x) : MISMATCH;
 }
 
+/** An index that was a list, on the GPU where the tensor is that it indexes. */
+function beside(self: unknown, index: Tensor): Tensor {
+  return self instanceof Tensor && self.isCuda ? index.to(self.device) : index;
+}
+
 const CONVERT: Record<string, Converter> = {
   Tensor: toTensor,
   "Tensor|Scalar": (x) => (x instanceof Tensor || isScalar(x) ? x : MISMATCH),
@@ -162,7 +167,8 @@ function bind(overload: Overload, args: readonly unknown[], options: Record<stri
     }
     const value = (overload.converters[i] as Converter)(given);
     if (value === MISMATCH) return null;
-    values[i] = value;
+    values[i] =
+      value !== given && (rows[i] as ArgRow)[1] === "Tensor|Index" ? beside(values[0], value as Tensor) : value;
   }
   if (options !== null && !takesAll(overload, options)) return null;
   if (overload.out > 0) {

@@ -110,10 +110,43 @@ export function requireInOwnWords(name: string, args: Operands): void {
       throw texts.fillValueOnGpu("maskedFill");
     }
   }
+  if (name === "index_fill" || name === "index_fill_") {
+    const index = args[2] as Tensor;
+    if (self.isCuda && index.device === CPU) throw texts.differentDevices("indexFill", String(self.device), "cpu");
+  }
   if (name !== "index" && name !== "index_put" && name !== "index_put_") return;
   requireKept(self._storage);
   for (const { device } of tensorsOf([second])) {
     if (device !== self.device && device !== CPU) throw texts.indicesOnOtherDevice(name, String(self.device));
+  }
+}
+
+/** What a check needs to know of an operator. */
+interface Checked {
+  readonly publicName: string;
+  readonly args: readonly string[];
+  readonly devices: readonly [read: readonly number[], written: readonly number[], indices: readonly number[]] | null;
+}
+
+const onMeta = ({ _storage }: Tensor): boolean => !_storage.device.computes;
+
+/** Refuses operands of several devices as torch's functions do that compare them: results first, then in order. */
+export function requireByChecker(op: Checked, [plain, withOut]: readonly [string, string?], operands: Operands): void {
+  const [read, , indices] = op.devices ?? [[], [], []];
+  const last = op.args.length - 1;
+  const out = op.args[last] === "out" && operands[last] instanceof Tensor ? [last] : [];
+  const places = [...out, ...[...read, ...indices].sort((a, b) => a - b)];
+  const tensors = tensorsOf(places.map((at) => operands[at]));
+  // The meta device has checks of its own.
+  if (tensors.some(onMeta)) return;
+  for (const { _storage } of tensors) requireKept(_storage);
+  const common = (tensors[0] as Tensor).device;
+  for (const at of places) {
+    const other = tensorsOf([operands[at]]).find((t) => t.device !== common);
+    if (other === undefined) continue;
+    const name = (op.args[at] as string).replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`);
+    const checker = (out.length > 0 ? withOut : plain) as string;
+    throw texts.argumentOnOtherDevice(op.publicName, name, String(other.device), String(common), checker);
   }
 }
 
@@ -142,5 +175,8 @@ export function requireSameDevice(
     if (t.device !== common && (singles === "refused" || !standsForNumber(t))) refuse(t);
   }
   for (const t of results) if (t.device !== common) refuse(t);
+  if (gpuFirst && common.type === "cuda" && op !== "where" && inputs.filter(standsForNumber).length > 1) {
+    throw texts.manySinglesOnCpu(op);
+  }
   for (const t of tensorsOf(indices)) if (t.device !== common && t.device !== CPU) refuse(t);
 }

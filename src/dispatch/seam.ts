@@ -7,7 +7,14 @@ import { relieve } from "../ffi/memory.ts";
 import type { Device } from "../tensor/device.ts";
 import { requireSync, requireSyncResult } from "../tensor/modes.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { requireInOwnWords, requireSameDevice, singlesOf, withSinglesMoved, withValuesMoved } from "./same-device.ts";
+import {
+  requireByChecker,
+  requireInOwnWords,
+  requireSameDevice,
+  singlesOf,
+  withSinglesMoved,
+  withValuesMoved,
+} from "./same-device.ts";
 
 export { attention } from "../ffi/attention.ts";
 
@@ -29,6 +36,8 @@ export interface Operator {
   readonly args: readonly string[];
   /** Places of operands that must be on one device, of what is written, of indices; null where nobody looks. */
   readonly devices: readonly [read: readonly number[], written: readonly number[], indices: readonly number[]] | null;
+  /** Torch's functions that compare those devices, of the form without and with `out`; else its iterator does. */
+  readonly checkers?: readonly [string, string?];
   /** The place of the argument that says on which device a fresh result is made. */
   readonly madeOn: number | null;
 }
@@ -103,16 +112,18 @@ function onOneDevice(args: readonly unknown[], places: NonNullable<Operator["dev
 
 /** Refuses operands on several devices. Gives other arguments where single elements have to be moved first. */
 function checkDevices(
-  { publicName, name, kind }: Operator,
+  operator: Operator,
   args: readonly unknown[],
   places: NonNullable<Operator["devices"]>,
 ): unknown[] | null {
   if (onOneDevice(args, places)) return null;
+  const { publicName, name, kind } = operator;
   const [read, written, indices] = places;
   const singles = singlesOf(name, kind);
   const near = withValuesMoved(name, args);
   const those = (places: readonly number[]): unknown[] => places.map((i) => near[i]);
   requireInOwnWords(name, near);
+  if (operator.checkers !== undefined) requireByChecker(operator, operator.checkers, near);
   requireSameDevice(publicName, those(read), those(written), those(indices), singles, kind === "pointwise");
   const moved = kind === "composite" ? null : withSinglesMoved(near, read, singles);
   return moved ?? (near === args ? null : [...near]);

@@ -89,3 +89,65 @@ test.if(emulated)("what is refused is said in torch's words", () => {
     ],
   ]);
 });
+
+test.if(emulated)("operators whose functions compare devices name the function and the argument", () => {
+  const body = `
+    const m = [cpu, gpu].map(({ x }) => x.reshape(1, 3));
+    const at = { cpu: z.tensor([[0n]]), gpu: z.tensor([[0n]], { device: "cuda:0" }) };
+    const layer = new z.nn.Linear(3, 2).to("cuda:0");
+    const found = /but got (.*) is on (.*), different from other tensors on (.*) \\(.* in method wrapper_CUDA_(.*)\\)$/;
+    const rest = (e) => e.match(found)?.slice(1).join(" ") ?? e;
+    const calls = [() => z.mm(m[1], m[0].t()), () => z.mm(m[0], m[1].t()),
+      () => z.mm(m[1], m[1].t(), { out: z.empty(1, 1) }), () => layer.forward(m[0]),
+      () => new z.nn.Linear(3, 2).forward(m[1]), () => m[1].takeAlongDim(at.cpu, 1), () => z.cat([gpu.x, cpu.x]),
+      () => z.stack([cpu.x, gpu.x]), () => m[1].gather(1, at.cpu), () => m[1].scatter(1, at.cpu, m[1]),
+      () => m[1].clone().scatter_(1, at.cpu, 2), () => m[1].scatterAdd(1, at.gpu, m[0]),
+      () => gpu.x.indexSelect(0, cpu.index), () => gpu.x.clone().indexAdd_(0, cpu.index, gpu.x.at("0:2")),
+      () => gpu.x.take(cpu.index), () => gpu.x.maskedSelect(cpu.mask), () => z.isin(gpu.x, cpu.x),
+      () => gpu.x.equal(cpu.x), () => gpu.x.dot(cpu.x), () => gpu.x.amax(0, { out: cpu.x.clone() }),
+      () => z.searchsorted(gpu.x, cpu.x), () => gpu.x.indexFill(0, cpu.index, 1),
+      () => z.addcmul(gpu.x, cpu.one, cpu.one)];
+    return calls.map((f) => rest(text(f) ?? "taken"));`;
+  expect(value(body)).toEqual([
+    "mat2 cpu cuda:0 mm",
+    "mat2 cuda:0 cpu mm",
+    "self cuda:0 cpu mm_out_out",
+    "mat1 cpu cuda:0 addmm",
+    "mat1 cuda:0 cpu addmm",
+    "index cpu cuda:0 gather",
+    "tensors cpu cuda:0 cat",
+    "tensors cuda:0 cpu cat",
+    "index cpu cuda:0 gather",
+    "index cpu cuda:0 scatter_src",
+    "index cpu cuda:0 scatter__value",
+    "src cpu cuda:0 scatter_add",
+    "index cpu cuda:0 _index_select",
+    "index cpu cuda:0 index_add_",
+    "index cpu cuda:0 _take",
+    "mask cpu cuda:0 _masked_select",
+    "test_elements cpu cuda:0 isin_Tensor_Tensor",
+    "other cpu cuda:0 _equal",
+    "tensor cpu cuda:0 _dot",
+    "self cuda:0 cpu amax_out_out",
+    "self cpu cuda:0 Tensor_searchsorted",
+    "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",
+    "RuntimeError: Trying to pass too many CPU scalars to non-CPU kernel!",
+  ]);
+});
+
+test.if(emulated)("indices that are lists and indices of an index may be written anywhere", () => {
+  const body = `
+    const { x } = gpu;
+    return [x.indexSelect(0, [2, 0]), x.take([1]), x.gather(0, [0, 0]), x.scatter(0, [1], 9), x.indexFill(0, [0], 5),
+      x.at(cpu.index), x.at([[0, 1]]), x.at(cpu.mask)].map((r) => [String(r.device), r.tolist().join()].join(" "));`;
+  expect(value(body)).toEqual([
+    "cuda:0 3,1",
+    "cuda:0 2",
+    "cuda:0 1,1",
+    "cuda:0 1,9,3",
+    "cuda:0 5,2,3",
+    "cuda:0 1,3",
+    "cuda:0 1,2",
+    "cuda:0 1,3",
+  ]);
+});

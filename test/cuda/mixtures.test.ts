@@ -28,6 +28,10 @@ function said(expression: string): string {
 }
 
 const REFUSED = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!";
+/** What is refused by functions of torch that compare devices themselves. */
+const refused = (argument: string, common: string, checker: string): string =>
+  `Expected all tensors to be on the same device, but got ${argument}, different from other tensors on ${common} ` +
+  `(when checking argument in method wrapper_CUDA_${checker})`;
 
 test.if(available).each([
   ["tensor(1).eq(one(1))", "tensor(True, device='cuda:0')"],
@@ -37,10 +41,10 @@ test.if(available).each([
   ["(() => { const w = tensor(2).requiresGrad_(); w.mul(one(3)).backward(); return w.grad; })()", "tensor(3.)"],
   ["gpu(1, 1).fill_(tensor(3))", "tensor([3., 3.], device='cuda:0')"],
   ["gpu(1, 2).indexPut([tensor([0n])], tensor(7))", "tensor([7., 2.], device='cuda:0')"],
-  ["z.equal(tensor(1), one(1))", REFUSED],
-  ["z.stack([tensor(1), one(1)])", REFUSED],
-  ["z.isin(tensor(1), gpu(1))", REFUSED],
-  ["z.searchsorted(gpu(1, 2), tensor(1))", REFUSED],
+  ["z.equal(tensor(1), one(1))", refused("other is on cuda:0", "cpu", "_equal")],
+  ["z.stack([tensor(1), one(1)])", refused("tensors is on cuda:0", "cpu", "cat")],
+  ["z.isin(tensor(1), gpu(1))", refused("test_elements is on cuda:0", "cpu", "isin_Tensor_Tensor")],
+  ["z.searchsorted(gpu(1, 2), tensor(1))", refused("self is on cpu", "cuda:0", "Tensor_searchsorted")],
   ["tensor(1).mul_(one(2))", REFUSED],
 ])("single elements on the CPU beside tensors on a device: %s", (expression, text) => {
   expect(said(expression)).toBe(text);

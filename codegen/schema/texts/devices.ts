@@ -9,6 +9,20 @@ export const texts = [
     text: "Expected all tensors to be on the same device, but found at least two devices, {a} and {b}!",
   },
   {
+    name: "argumentOnOtherDevice",
+    error: "RuntimeError",
+    code: "device",
+    text:
+      "Expected all tensors to be on the same device, but got {name} is on {device}, different from other tensors on " +
+      "{common} (when checking argument in method wrapper_CUDA_{checker})",
+  },
+  {
+    name: "manySinglesOnCpu",
+    error: "RuntimeError",
+    code: "device",
+    text: "Trying to pass too many CPU scalars to non-CPU kernel!",
+  },
+  {
     name: "indicesOnOtherDevice",
     error: "RuntimeError",
     code: "device",
