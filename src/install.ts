@@ -13,6 +13,7 @@ import * as formulas from "./autograd/formulas.ts";
 import * as registry from "./autograd/registry.ts";
 import { nameClasses } from "./class-names.ts";
 import { installCuda } from "./cuda/backend.ts";
+import { onPlacesOfNow } from "./cuda/places.ts";
 import { CLASSES as CUDA_CLASSES } from "./cuda/signatures.ts";
 import { Event, installStreams, markOn, Stream } from "./cuda/streams.ts";
 import { staging } from "./dispatch/copy.ts";
@@ -58,7 +59,7 @@ for (const [name, table] of Object.entries(CLASSES)) {
 }
 installCuda();
 Object.assign(staging, { toGpu: stageToGpu, toCpu: stageToCpu });
-marks.on = markOn;
+Object.assign(marks, { on: markOn, here: onPlacesOfNow });
 installStreams(Tensor.prototype);
 installChecks(Stream.prototype, CUDA_CLASSES.Stream);
 installChecks(Event.prototype, CUDA_CLASSES.Event);

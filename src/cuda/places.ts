@@ -44,6 +44,12 @@ class PlacesMode extends Mode<Places> {
 
 export const places: PlacesMode = new PlacesMode(now, use);
 
+/** Runs parts of work on the device and streams that are current now, whatever the program has chosen by then. */
+export function onPlacesOfNow(): <R>(part: () => R) => R {
+  const then = now();
+  return (part) => places.run(then, "stream", part);
+}
+
 /** The handle of the current stream of a device: 0 for its default one. */
 export function currentHandle(index: number): number {
   return handles === null ? 0 : (handles[index] ?? 0);

@@ -32,9 +32,14 @@ export interface Mark {
   synchronize(): void;
 }
 
-/** Makes marks; the cuda room tells how. */
-export const marks: { on(device: Device): Mark } = {
+/** What transfers need of devices; the cuda room tells how. */
+export const marks: {
+  on(device: Device): Mark;
+  /** Runs parts of work on the device and streams that are current now, whatever the program has chosen by then. */
+  here(): <R>(part: () => R) => R;
+} = {
   on: () => ({ record() {}, synchronize() {} }),
+  here: () => (part) => part(),
 };
 
 /** Elements in a row for one copy, without ties to their storage. */
@@ -90,8 +95,14 @@ class Room {
   }
 }
 
-/** Sends pieces to a device, through two pinned blocks however many they are. Nobody waits for the last ones. */
-export function stage(device: Device, pieces: Iterable<StagedPiece>): void {
+/**
+ * The pieces of a transfer with the pinned block that each has to fill and to send before the next one is asked for:
+ * two blocks, however many pieces there are. Nobody waits for the last ones.
+ */
+export function* inRooms<P extends StagedPiece>(
+  device: Device,
+  pieces: Iterable<P>,
+): Generator<readonly [P, Storage], void, undefined> {
   const rooms = Array.from({ length: BLOCKS }, () => new Room(device));
   let last: Room | null = null;
   let count = 0;
@@ -100,12 +111,18 @@ export function stage(device: Device, pieces: Iterable<StagedPiece>): void {
       // A transfer of one piece needs no mark.
       last?.sent();
       const room = rooms[count++ % BLOCKS] as Room;
-      const block = room.ready(piece.nbytes);
-      piece.fill(block);
-      piece.send(block);
+      yield [piece, room.ready(piece.nbytes)];
       last = room;
     }
   } finally {
     for (const room of rooms) room.release();
+  }
+}
+
+/** Sends pieces to a device at once. */
+export function stage(device: Device, pieces: Iterable<StagedPiece>): void {
+  for (const [piece, block] of inRooms(device, pieces)) {
+    piece.fill(block);
+    piece.send(block);
   }
 }

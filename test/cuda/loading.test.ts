@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { native } from "../../src/ffi/library.ts";
 import * as z from "../../src/index.ts";
-import { readToGpu } from "../../src/io/disk/gpu-reads.ts";
+import { runSteps } from "../../src/io/base/steps.ts";
+import { type GpuRead, readingToGpu } from "../../src/io/disk/gpu-reads.ts";
 import { fileBehind } from "../../src/io/disk/mapping.ts";
 import { placeAll } from "../../src/io/disk/placing.ts";
 import { TensorFile } from "../../src/io/disk/tensor-file.ts";
@@ -32,6 +33,7 @@ describe.if(available)("loading to a device", () => {
 });
 
 const at = (name: string) => join(folder, name);
+const readToGpu = (reads: GpuRead[]) => runSteps(readingToGpu(reads, toDevice("cuda")));
 
 /** A safetensors file whose data begins at any byte. */
 function unaligned(path: string, data: Buffer, entries: Record<string, [string, number[], number, number]>): void {
@@ -133,10 +135,7 @@ describe.if(available)("what is read into pinned memory", () => {
       ["x.bin", 100, 10],
     ];
     const tensors = spots.map(([, , n]) => z.zeros(n, { dtype: "uint8", device: "cuda" }));
-    readToGpu(
-      spots.map(([name, offset], i) => ({ to: tensors[i] as z.Tensor, path: at(name), offset })),
-      toDevice("cuda"),
-    );
+    readToGpu(spots.map(([name, offset], i) => ({ to: tensors[i] as z.Tensor, path: at(name), offset })));
     const right = spots.map(([name, offset, n]) => {
       const begin = offset + (name === "y.bin" ? 1 : 0);
       return [...bytes.subarray(begin, begin + n)];
@@ -158,7 +157,7 @@ describe.if(available)("loads that fail", () => {
     const read =
       (path: string, offset = 0) =>
       () =>
-        readToGpu([{ to, path, offset }], toDevice("cuda"));
+        readToGpu([{ to, path, offset }]);
     writeFileSync(at("short.bin"), Buffer.alloc(1500));
     expect(read(at("short.bin"))).toThrow(`${at("short.bin")}: the file became shorter while it was read`);
     expect(read(at("short.bin"), 9000)).toThrow("became shorter");

@@ -1,4 +1,5 @@
 // Work that is written once and done in two ways: at once, or while the program goes on.
+import { marks } from "../../dispatch/staging.ts";
 import { Slices } from "./slices.ts";
 
 /** What takes long, in both ways. */
@@ -41,21 +42,22 @@ export function runSteps<T>(steps: Steps<T>): T {
 
 /**
  * Does the work while the program goes on; after a signal, up to its next pause. The steps see what a pause throws:
- * they may have to clean up.
+ * they may have to clean up. All run on the devices and streams that are current now.
  */
 export async function runStepsLater<T>(steps: Steps<T>, signal?: AbortSignal): Promise<T> {
   const slices = new Slices(signal);
-  let step = steps.next();
+  const here = marks.here();
+  let step = here(() => steps.next());
   while (step.done !== true) {
     let result: unknown;
     try {
       if (step.value !== undefined) result = await step.value.later(slices);
       else if (slices.over) await slices.pause();
     } catch (error) {
-      step = steps.throw(error);
+      step = here(() => steps.throw(error));
       continue;
     }
-    step = steps.next(result);
+    step = here(() => steps.next(result));
   }
   return step.value;
 }

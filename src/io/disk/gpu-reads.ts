@@ -2,12 +2,14 @@
 // while the next ones are read.
 import { JobFlag } from "../../../generated/abi.ts";
 import { backendOf } from "../../dispatch/backend.ts";
-import { aligned, elements, PIECE_BYTES, type StagedPiece, stage } from "../../dispatch/staging.ts";
+import { aligned, elements, inRooms, PIECE_BYTES, type StagedPiece } from "../../dispatch/staging.ts";
 import type { Device } from "../../tensor/device.ts";
 import { uint8 } from "../../tensor/dtype.ts";
 import type { Storage } from "../../tensor/storage.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { FileJobs } from "./file-jobs.ts";
+import { type Steps, wait } from "../base/steps.ts";
+import { type BackgroundOptions, FileJobs } from "./file-jobs.ts";
+import { blockBehind } from "./tensor-bytes.ts";
 
 /** A tensor on a GPU, whose elements lie in one block, and where its bytes are in a file. */
 export interface GpuRead {
@@ -72,16 +74,36 @@ class ReadPiece implements StagedPiece {
   }
 
   fill(block: Storage): void {
+    const jobs = this.reading(block);
+    this.checked(jobs, jobs.run(this.threads));
+  }
+
+  /** The same by native threads, while the program goes on. */
+  async fillLater(block: Storage, { signal }: BackgroundOptions): Promise<void> {
+    const jobs = this.reading(block);
+    this.checked(jobs, await jobs.runInBackground(this.threads, signal === undefined ? {} : { signal }));
+  }
+
+  private get threads(): number {
+    return Math.min(THREADS, Math.ceil(this.nbytes / PART_BYTES));
+  }
+
+  private checked(jobs: FileJobs, failed: number): void {
+    if (failed !== 0) jobs.throwFirstFailure();
+    jobs.requireWhole();
+  }
+
+  private reading(block: Storage): FileJobs {
     const jobs = new FileJobs();
+    const pinned = blockBehind(block);
     for (const { path, offset, nbytes, at } of this.ranges) {
       for (let done = 0; done < nbytes; done += PART_BYTES) {
         const part = Math.min(PART_BYTES, nbytes - done);
         const data = block.ptr + at + done;
-        jobs.add({ path, offset: offset + done, nbytes: part, data, flags: JobFlag.read, keep: block });
+        jobs.add({ path, offset: offset + done, nbytes: part, data, flags: JobFlag.read, block: pinned, keep: block });
       }
     }
-    if (jobs.run(Math.min(THREADS, Math.ceil(this.nbytes / PART_BYTES))) !== 0) jobs.throwFirstFailure();
-    jobs.requireWhole();
+    return jobs;
   }
 
   send(block: Storage): void {
@@ -93,7 +115,7 @@ class ReadPiece implements StagedPiece {
   }
 }
 
-function* piecesOf(reads: readonly GpuRead[]): Generator<StagedPiece> {
+function* piecesOf(reads: readonly GpuRead[]): Generator<ReadPiece> {
   let piece = new ReadPiece();
   for (const read of reads) {
     for (let skipped = 0; skipped < read.to.nbytes; ) {
@@ -118,6 +140,12 @@ function inFileOrder(a: GpuRead, b: GpuRead): number {
  * @throws OSError when a file cannot be read
  * @throws FormatError when one ends too early
  */
-export function readToGpu(reads: readonly GpuRead[], device: Device): void {
-  stage(device, piecesOf([...reads].sort(inFileOrder)));
+export function* readingToGpu(reads: readonly GpuRead[], device: Device, options: BackgroundOptions = {}): Steps<void> {
+  for (const [piece, block] of inRooms(device, piecesOf([...reads].sort(inFileOrder)))) {
+    yield* wait(
+      () => piece.fill(block),
+      () => piece.fillLater(block, options),
+    );
+    piece.send(block);
+  }
 }

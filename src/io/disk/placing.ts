@@ -5,9 +5,11 @@ import { elements } from "../../dispatch/staging.ts";
 import { CPU, type Device, type DeviceLike, toDevice } from "../../tensor/device.ts";
 import { uint8 } from "../../tensor/dtype.ts";
 import { Storage } from "../../tensor/storage.ts";
-import { makeStrided, type Tensor } from "../../tensor/tensor.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
 import { checkFile } from "../../tensor/values.ts";
-import { type GpuRead, readToGpu } from "./gpu-reads.ts";
+import { runSteps, type Steps } from "../base/steps.ts";
+import type { BackgroundOptions } from "./file-jobs.ts";
+import { type GpuRead, readingToGpu } from "./gpu-reads.ts";
 import { fileBehind, type MappedFile } from "./mapping.ts";
 import { replacedError } from "./unreplaced.ts";
 
@@ -36,7 +38,7 @@ class Arrivals {
 
   constructor(private readonly device: Device) {}
 
-  /** The tensor's place there; its bytes come with `finish`. */
+  /** The tensor's place there; its bytes come with `finishing`. */
   add(t: Tensor): Tensor {
     const whole = t._numel > 0 && t._bits === 0 && isDense(t._shape, t._strides);
     const to = whole ? emptyWith(t._shape, t._strides, t.dtype, this.device) : t.to(this.device);
@@ -49,9 +51,9 @@ class Arrivals {
     return to;
   }
 
-  finish(op: string): void {
+  *finishing(op: string, options: BackgroundOptions): Steps<void> {
     try {
-      readToGpu(this.reads, this.device);
+      yield* readingToGpu(this.reads, this.device, options);
     } finally {
       this.requireSame();
     }
@@ -76,13 +78,18 @@ function flat(t: Tensor): Tensor {
 }
 
 /** Tensors of a file where they are wanted. What was mapped from it must be as it is there. */
-export function placeAll(tensors: readonly Tensor[], device: Device, op: string): Tensor[] {
+export function* placing(
+  tensors: readonly Tensor[],
+  device: Device,
+  op: string,
+  options: BackgroundOptions = {},
+): Steps<Tensor[]> {
   if (device === CPU) return [...tensors];
   if (device.type !== "cuda") return tensors.map((t) => t.to(device));
   const arrivals = new Arrivals(device);
   try {
     const placed = tensors.map((t) => arrivals.add(t));
-    arrivals.finish(op);
+    yield* arrivals.finishing(op, options);
     return placed;
   } catch (error) {
     arrivals.drop();
@@ -90,26 +97,67 @@ export function placeAll(tensors: readonly Tensor[], device: Device, op: string)
   }
 }
 
+/** The same at once. */
+export function placeAll(tensors: readonly Tensor[], device: Device, op: string): Tensor[] {
+  return runSteps(placing(tensors, device, op));
+}
+
 /** The same for tensors by name. */
-export function placeRecord<R extends Record<string, Tensor>>(tensors: R, device: Device, op: string): R {
+export function* placingRecord<R extends Record<string, Tensor>>(
+  tensors: R,
+  device: Device,
+  op: string,
+  options: BackgroundOptions = {},
+): Steps<R> {
   if (device === CPU) return tensors;
   const names = Object.keys(tensors);
-  const placed = placeAll(Object.values(tensors), device, op);
+  const placed = yield* placing(Object.values(tensors), device, op, options);
   names.forEach((name, i) => {
     (tensors as Record<string, Tensor>)[name] = placed[i] as Tensor;
   });
   return tensors;
 }
 
-/** The bytes of a storage on a device, as the file has them or, where somebody else had it, as they are by now. */
-export function placeStorage(storage: Storage, device: Device, op: string, asInFile = true): Storage {
+/** The same at once. */
+export function placeRecord<R extends Record<string, Tensor>>(tensors: R, device: Device, op: string): R {
+  return runSteps(placingRecord(tensors, device, op));
+}
+
+/** All bytes of a storage, without ties to it. */
+const bytesOf = (storage: Storage): Tensor => elements(storage, 0, storage.nbytes, uint8);
+
+/** Storages of a file on their way to devices: each has its place at once, and its bytes when all are known. */
+export class StoragePlaces {
+  private readonly arrivals = new Map<Device, Arrivals>();
+  private readonly placed: Storage[] = [];
+
+  place(storage: Storage, device: Device): Storage {
+    if (device === CPU) return storage;
+    if (!device.computes) return Storage.meta(storage.nbytes);
+    let arrivals = this.arrivals.get(device);
+    if (arrivals === undefined) this.arrivals.set(device, (arrivals = new Arrivals(device)));
+    const found = arrivals.add(bytesOf(storage))._storage;
+    this.placed.push(found);
+    return found;
+  }
+
+  *finishing(op: string, options: BackgroundOptions): Steps<void> {
+    for (const arrivals of this.arrivals.values()) yield* arrivals.finishing(op, options);
+    // The tensors go; whoever made others over these storages claimed them.
+    for (const storage of this.placed) storage.claims--;
+  }
+
+  /** Gives back what was taken on the devices. */
+  drop(): void {
+    for (const arrivals of this.arrivals.values()) arrivals.drop();
+  }
+}
+
+/** What a storage holds by now, on another device. */
+export function movedStorage(storage: Storage, device: Device): Storage {
   if (device === CPU) return storage;
   if (!device.computes) return Storage.meta(storage.nbytes);
-  const bytes = makeStrided(storage, 0, [storage.nbytes], [1], uint8);
-  const [placed] = asInFile ? placeAll([bytes], device, op) : [bytes.to(device)];
-  const found = (placed as Tensor)._storage;
-  // The tensors go; whoever makes others over these storages claims them.
+  const found = bytesOf(storage).to(device)._storage;
   found.claims--;
-  storage.claims--;
   return found;
 }

@@ -39,12 +39,12 @@ export function isLent(storage: Storage): boolean {
   return storage.lent !== null;
 }
 
-/** The block of the allocator behind a storage, or the mapping as a negative address; 0 for a user's memory. */
+/** The block behind a storage, an allocated or a pinned one, or the mapping as a negative address; 0 for a user's. */
 export function blockBehind(storage: Storage): number {
   let owner: unknown = storage;
   while (owner instanceof Storage && owner.kind === "borrowed") owner = owner.anchor;
   if (!(owner instanceof Storage)) return 0;
-  if (owner.kind === "heap") return owner.address;
+  if (owner.kind === "heap" || owner.kind === "pinned") return owner.address;
   return owner.kind === "mapped" ? -owner.address : 0;
 }
 

@@ -13,7 +13,7 @@ import { FUNCTIONS } from "../base/signatures.ts";
 import { runSteps, runStepsLater, type Steps, wait } from "../base/steps.ts";
 import { type BackgroundOptions, FileJobs, PART_BYTES } from "../disk/file-jobs.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
-import { placeOf, placeRecord } from "../disk/placing.ts";
+import { placeOf, placingRecord } from "../disk/placing.ts";
 import { blockBehind } from "../disk/tensor-bytes.ts";
 import { alignmentOf, TensorFile } from "../disk/tensor-file.ts";
 import { unreplaced } from "../disk/unreplaced.ts";
@@ -245,5 +245,5 @@ function* loadingOnce(
     file.close();
   }
   yield* copies.reading(signal, done);
-  return placeRecord(result, device, "loadNpz");
+  return yield* placingRecord(result, device, "loadNpz", options);
 }

@@ -7,9 +7,12 @@ import { Float } from "../../tensor/complex.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { FormatError } from "../base/errors.ts";
 import { FUNCTIONS } from "../base/signatures.ts";
+import { runSteps, type Steps } from "../base/steps.ts";
+import type { BackgroundOptions } from "../disk/file-jobs.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
+import { StoragePlaces } from "../disk/placing.ts";
 import { StorageFile } from "../disk/storage-file.ts";
-import { whileUnreplaced } from "../disk/unreplaced.ts";
+import { unreplaced } from "../disk/unreplaced.ts";
 import { swappedStorage } from "../numpy/npy.ts";
 import { runPickle } from "../pickle/pickle.ts";
 import { MAX_PICKLE_BYTES } from "../pickle/pickle-machine.ts";
@@ -105,14 +108,39 @@ export interface TorchLoadOptions {
 // biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
 export function loadTorch<T = any>(path: string, options: TorchLoadOptions = {}): T {
   [path, options = {}] = inOrder<Parameters<typeof loadTorch>>("loadTorch", FUNCTIONS.loadTorch, arguments);
-  const value = loadExactly(path, options);
-  return (value instanceof Float ? value.value : value) as T;
+  return runSteps(loadingTorch(path, options)) as T;
 }
 
-/** The same, where a whole float that is the value of the file is a `Float`. */
-export function loadExactly(path: string, { mapLocation }: TorchLoadOptions = {}): unknown {
-  const place = placingOf(mapLocation);
-  return whileUnreplaced(path, () => loadOnce(path, place));
+/** The same, while the program goes on. */
+export function* loadingTorch(path: string, options: TorchLoadOptions & BackgroundOptions): Steps<unknown> {
+  const value = yield* loadingExactly(path, options);
+  return value instanceof Float ? value.value : value;
+}
+
+/** `loadTorch`, where a whole float that is the value of the file is a `Float`. */
+export function loadExactly(path: string): unknown {
+  return runSteps(loadingExactly(path, {}));
+}
+
+function loadingExactly(path: string, options: TorchLoadOptions & BackgroundOptions): Steps<unknown> {
+  const placing = placingOf(options.mapLocation);
+  return unreplaced(path, () => loadingOnce(path, placing, options), options.signal);
+}
+
+function* loadingOnce(
+  path: string,
+  placing: (places: StoragePlaces) => Placing,
+  options: BackgroundOptions,
+): Steps<unknown> {
+  const places = new StoragePlaces();
+  try {
+    const value = loadOnce(path, placing(places));
+    yield* places.finishing("loadTorch", options);
+    return value;
+  } catch (error) {
+    places.drop();
+    throw error;
+  }
 }
 
 function loadOnce(path: string, place: Placing): unknown {

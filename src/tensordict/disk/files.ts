@@ -1,9 +1,10 @@
 // save and load as users call them: of TensorDicts in directories, or of anything that .pt files hold.
 
 import { guarded } from "../../io/base/errors.ts";
+import { runStepsLater } from "../../io/base/steps.ts";
 import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
 import type { FileWriteOptions } from "../../io/store/single-file.ts";
-import { loadTorch, type TorchLoadOptions } from "../../io/torch/torch-file.ts";
+import { loadingTorch, loadTorch, type TorchLoadOptions } from "../../io/torch/torch-file.ts";
 import { saveTorch, saveTorchAsync } from "../../io/torch/torch-save.ts";
 import { statSync } from "../../runtime/node.ts";
 import { inOrder } from "../../tensor/checks.ts";
@@ -84,7 +85,9 @@ export function load<T = any>(path: string, options: LoadOptions = {}): T {
 // biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
 export async function loadAsync<T = any>(path: string, options: LoadOptions & BackgroundOptions = {}): Promise<T> {
   [path, options = {}] = inOrder<Parameters<typeof loadAsync>>("loadAsync", FUNCTIONS.loadAsync, arguments);
-  return (isTree(path) ? await loadTreeAsync(path, options) : loadTorch(path, placesOf(options))) as T;
+  if (isTree(path)) return (await loadTreeAsync(path, options)) as T;
+  const { signal } = options;
+  return (await runStepsLater(loadingTorch(path, { ...placesOf(options), ...(signal && { signal }) }), signal)) as T;
 }
 
 /** Where the tensors of a file of torch's go: its option has another name. */

@@ -19,7 +19,7 @@ import { isLazy, type Td } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
 import { loadArchive } from "./archive-load.ts";
 import { MemoryMappedTensor } from "./mapped-tensor.ts";
-import { placeTd } from "./placing.ts";
+import { placingTd } from "./placing.ts";
 import { buildTree, type PickleChoice } from "./tree-load.ts";
 
 /** How a directory is loaded. */
@@ -96,7 +96,7 @@ function* loadingOnce(prefix: string, options: LoadOptions & BackgroundOptions):
   const target = placeOf(options);
   // An archive is one file, which is mapped in a moment.
   const td = isFile(prefix) ? loadArchive(prefix, target, options) : yield* loadingDirectory(prefix, target, options);
-  return placeTd(td, options, "loadMemmap");
+  return yield* placingTd(td, options, "loadMemmap");
 }
 
 function readOptions({ subpath, robustKey = true }: LoadOptions): ReadOptions {

@@ -3,6 +3,7 @@ import * as texts from "../../../generated/texts.ts";
 import { contiguousFormat } from "../../dispatch/memory-format.ts";
 import { requiresGrad } from "../../dispatch/mode.ts";
 import { isPlain, moveMany } from "../../dispatch/moving-many.ts";
+import { runSteps, type Steps } from "../../io/base/steps.ts";
 import { batchOf } from "../../tensor/batched.ts";
 import { CPU, Device, type DeviceLike, toDevice } from "../../tensor/device.ts";
 import { DType, isDTypeName, toDType, uint8 } from "../../tensor/dtype.ts";
@@ -175,31 +176,40 @@ export function convertTd(td: Td, target: unknown, options: ToOptions): Td {
 }
 
 /** Moves plain tensors between the CPU and a GPU, all of them or none. */
-type MoveTensors = (tensors: readonly Tensor[], device: Device) => Tensor[];
+type MoveTensors = (tensors: readonly Tensor[], device: Device) => Steps<Tensor[]>;
 
 /** A single one needs no plan. */
-const together: MoveTensors = (tensors, device) => (tensors.length > 1 ? moveMany(tensors, device) : []);
+// biome-ignore lint/correctness/useYield: it is one step
+function* movingTogether(tensors: readonly Tensor[], device: Device): Steps<Tensor[]> {
+  return tensors.length > 1 ? moveMany(tensors, device) : [];
+}
 
 /** On another device. */
-export function moveTd(td: Td, device: Device, move = together): Td {
-  const whole = moveBlock(td, device, move);
+function moveTd(td: Td, device: Device): Td {
+  return runSteps(movingTd(td, device, movingTogether));
+}
+
+/** The same in steps, as `move` takes them. */
+export function* movingTd(td: Td, device: Device, move: MoveTensors): Steps<Td> {
+  const whole = yield* movingBlock(td, device, move);
   if (whole !== null) return whole;
   const found = new Set<Tensor>();
   if (device.computes) collectMovable(td, device, found);
   const list = [...found];
-  const moved = move(list, device);
+  const moved = yield* move(list, device);
   return placeTd(td, device, new Map(moved.map((t, i) => [list[i] as Tensor, t])));
 }
 
 /** A collection whose tensors lie in one block: that is moved as one. Null where they have to be moved one by one. */
-function moveBlock(td: Td, device: Device, move: MoveTensors): Td | null {
+function* movingBlock(td: Td, device: Device, move: MoveTensors): Steps<Td | null> {
   const from = blockOf(td);
   if (from === null || !from.device.computes || from.kind === "freed") return null;
   if (from.device === device) return markConsolidated(placeTd(td, device, new Map()), from);
   // Before anything is moved: it may have to be done another way.
   if (viewsOfCopy(td, from, Storage.meta(from.nbytes)) === null) return null;
   const bytes = makeStrided(from, 0, [from.nbytes], [1], uint8);
-  const moved = (isPlain(bytes) && device.computes ? move([bytes], device)[0] : undefined) ?? bytes.to(device);
+  const [own] = isPlain(bytes) && device.computes ? yield* move([bytes], device) : [];
+  const moved = own ?? bytes.to(device);
   const to = moved._storage;
   const views = viewsOfCopy(td, from, to) as Map<Tensor, Tensor>;
   bytes.dispose();

@@ -16,7 +16,8 @@ const Pending = struct { device: u32, event: driver.Event, block: *Block };
 const Block = struct {
     address: u64,
     size: u64,
-    in_use: bool = true,
+    /// 0 while nobody has it.
+    owners: u32 = 1,
     uses: std.ArrayList(events.Use) = .empty,
     /// Events that have not passed yet.
     waiting: u32 = 0,
@@ -79,7 +80,7 @@ fn allocate(device: u32, bytes: u64) Failure!*Block {
     settle();
     const class = size_class(bytes);
     const b = free[class].pop() orelse try fresh(device, @as(u64, 1) << @intCast(class));
-    b.in_use = true;
+    b.owners = 1;
     live_bytes += b.size;
     return b;
 }
@@ -114,10 +115,35 @@ fn empty_free() context.Failure!void {
 
 /// Runs on any thread, the collector's among them.
 fn release(_: ?*anyopaque, at: ?*anyopaque) callconv(.c) void {
-    const b: *Block = @ptrCast(@alignCast(at orelse return));
     lock.lock();
     defer lock.unlock();
-    b.in_use = false;
+    leave(@ptrCast(@alignCast(at orelse return)));
+}
+
+/// One more owner of the block of an address: a thread that works on. False when nobody has such a block.
+pub fn keep(address: u64) bool {
+    lock.lock();
+    defer lock.unlock();
+    const b = find(address) orelse return false;
+    if (b.owners == 0) return false;
+    b.owners += 1;
+    return true;
+}
+
+/// Such an owner goes. False when nobody has such a block.
+pub fn drop(address: u64) bool {
+    lock.lock();
+    defer lock.unlock();
+    const b = find(address) orelse return false;
+    if (b.owners == 0) return false;
+    leave(b);
+    return true;
+}
+
+/// After the last owner, and after the copies that streams still make, the block serves again.
+fn leave(b: *Block) void {
+    b.owners -= 1;
+    if (b.owners > 0) return;
     live_bytes -= b.size;
     for (b.uses.items) |use| {
         const event = events.mark(use.device, use.stream) catch continue;
@@ -163,7 +189,7 @@ pub fn zs_cuda_is_pinned(address: f64) callconv(.c) i32 {
     lock.lock();
     defer lock.unlock();
     const b = find(@intFromFloat(address)) orelse return 0;
-    return @intFromBool(b.in_use);
+    return @intFromBool(b.owners > 0);
 }
 
 /// Bytes of pinned blocks that somebody has.

@@ -7,6 +7,7 @@ const builtin = @import("builtin");
 const alloc = @import("../core/alloc.zig");
 const jb = @import("job.zig");
 const mappings = @import("mappings.zig");
+const pinned = @import("../cuda/pinned.zig");
 const transfer = @import("transfer.zig");
 
 const c = std.c;
@@ -252,12 +253,11 @@ const Background = struct {
         std.heap.c_allocator.destroy(self);
     }
 
-    /// Becomes an owner of all memory: blocks by their addresses, mappings by the negative ones.
+    /// Becomes an owner of all memory: blocks and pinned blocks by their addresses, mappings by the negative ones.
     fn own(self: *Background) bool {
         for (self.memory, 0..) |at, i| {
             const address = whole(@abs(at)) orelse 0;
-            const known = address != 0;
-            if (known and if (at < 0) mappings.keep(address) else alloc.keep_alive(@ptrFromInt(address))) continue;
+            if (address != 0 and if (at < 0) mappings.keep(address) else keep_block(address)) continue;
             self.disown(i);
             return false;
         }
@@ -267,8 +267,14 @@ const Background = struct {
     fn disown(self: *Background, count: usize) void {
         for (self.memory[0..count]) |at| {
             const address: usize = @intFromFloat(@abs(at));
-            if (at < 0) _ = mappings.drop(address, 0) else alloc.dealloc(@ptrFromInt(address));
+            if (at < 0) {
+                _ = mappings.drop(address, 0);
+            } else if (!pinned.drop(address)) alloc.dealloc(@ptrFromInt(address));
         }
+    }
+
+    fn keep_block(address: usize) bool {
+        return pinned.keep(address) or alloc.keep_alive(@ptrFromInt(address));
     }
 };
 
