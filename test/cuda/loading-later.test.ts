@@ -105,20 +105,28 @@ describe.if(available)("loading to a device while the program goes on", () => {
     20_000,
   );
 
-  test.if(emulated)(
-    "goes to the stream on which it began",
-    async () => {
+  const restored = async (): Promise<Tensors> => {
+    const { none: _, ...state } = large();
+    z.io.Snapshot.take({ path: at("snapshot"), appState: { state: new z.io.StateDict(state) } });
+    const there = Object.fromEntries(Object.entries(state).map(([name, t]) => [name, z.zerosLike(t).cuda()]));
+    await new z.io.Snapshot(at("snapshot")).restoreAsync({ appState: { state: new z.io.StateDict(there) } });
+    return { ...there, none: z.zeros(0, 3, { device: "cuda" }) };
+  };
+
+  test.if(emulated).each([...Object.entries(LATER), ["Snapshot.restoreAsync", restored] as const])(
+    "%s goes to the stream on which it began",
+    async (_, load) => {
       const side = new z.cuda.Stream();
       const first = z.cuda.currentStream();
       control("later", 1);
       try {
-        const loading = z.io.loadNpzAsync(at("a.npz"), { device: "cuda" });
-        await new Promise((resolve) => setImmediate(resolve));
+        const loading = load({ device: "cuda" });
         z.cuda.setStream(side);
         const there = await loading;
         expect(z.cuda.currentStream().equals(side)).toBe(true);
         z.cuda.setStream(first);
         expectAll(there);
+        for (const t of Object.values(there)) t.dispose();
       } finally {
         z.cuda.setStream(first);
         z.cuda.synchronize();

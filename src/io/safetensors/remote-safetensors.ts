@@ -1,4 +1,6 @@
 // Safetensors files in an S3 store: the header is read at once, tensors and rows of them when they are asked for.
+
+import { marks } from "../../dispatch/staging.ts";
 import type { Device } from "../../tensor/device.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
@@ -58,13 +60,15 @@ export class RemoteSafetensors extends SafetensorsListing {
 
   /** One tensor, or rows of it, in memory or on the device that was asked for. */
   async tensor(name: string, options: RowOptions = {}): Promise<Tensor> {
+    const here = marks.here();
     const entry = this.entry(name);
     const tensor = await this.#read(entry, options, () => {});
-    return placeAll([tensor], this.device, "tensor")[0] as Tensor;
+    return here(() => placeAll([tensor], this.device, "tensor")[0] as Tensor);
   }
 
   /** Several tensors by name, all by default; some requests run at the same time. */
   async tensors(names: readonly string[] = this.keys()): Promise<Map<string, Tensor>> {
+    const here = marks.here();
     const entries = names.map((name) => this.entry(name));
     const total = entries.reduce((sum, { begin, end }) => sum + end - begin, 0);
     const found = new Map<string, Tensor>();
@@ -76,11 +80,8 @@ export class RemoteSafetensors extends SafetensorsListing {
       });
       found.set(entry.name, tensor);
     });
-    const placed = placeAll(
-      names.map((name) => found.get(name) as Tensor),
-      this.device,
-      "tensors",
-    );
+    const read = names.map((name) => found.get(name) as Tensor);
+    const placed = here(() => placeAll(read, this.device, "tensors"));
     return new Map(names.map((name, i) => [name, placed[i] as Tensor]));
   }
 

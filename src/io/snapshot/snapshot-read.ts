@@ -2,6 +2,7 @@
 // state larger than memory can be restored into mapped tensors.
 
 import { JobFlag } from "../../../generated/abi.ts";
+import { marks } from "../../dispatch/staging.ts";
 import { join, statSync } from "../../runtime/node.ts";
 import { Float } from "../../tensor/complex.ts";
 import { KeyError, RuntimeError, ValueError } from "../../tensor/errors.ts";
@@ -242,8 +243,10 @@ export class SnapshotReader {
   async read(options: BackgroundOptions, slices: Slices): Promise<void> {
     const steps = this.later ?? [];
     this.later = null;
+    const here = marks.here();
     for (const [i, step] of steps.entries()) {
-      for (const read of step) {
+      for (let next = here(() => step.next()); next.done !== true; next = here(() => step.next())) {
+        const read = next.value;
         const { signal } = options;
         const claims = new Claims();
         claims.add(read);

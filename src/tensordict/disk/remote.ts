@@ -1,5 +1,6 @@
 // TensorDicts in S3 stores: memory-mapped directories as objects, of which parts are loaded by range.
 
+import { marks } from "../../dispatch/staging.ts";
 import { Claims } from "../../io/base/claims.ts";
 import { type PlaceOptions, placeOf } from "../../io/disk/placing.ts";
 import { readTree } from "../../io/memmap/memmap-read.ts";
@@ -47,6 +48,7 @@ export async function loadRemote(url: string, options: RemoteLoadOptions = {}): 
   [url, options = {}] = inOrder<Parameters<typeof loadRemote>>("loadRemote", FUNCTIONS.loadRemote, arguments);
   const { subpath, keys, rows, pickles = "refuse", device = null, ...remote } = options;
   placeOf({ device });
+  const here = marks.here();
   const directory = await RemoteDirectory.open(new RemotePlace(remoteSubtree(url, subpath), remote));
   let node = readTree(directory, directory.root);
   if (keys !== undefined) node = selectKeys(node, keys);
@@ -60,7 +62,7 @@ export async function loadRemote(url: string, options: RemoteLoadOptions = {}): 
   }
   await directory.read(filled.map((leaf) => ({ leaf, address: (tensors.get(leaf) as Tensor).dataPtr() })));
   const td = buildTree(node, { tensors, device: CPU, pickles, onDisk: false, source: directory });
-  return placeTd(td, { device }, "loadRemote");
+  return here(() => placeTd(td, { device }, "loadRemote"));
 }
 
 /** How a directory is saved. */
