@@ -108,7 +108,7 @@ describe.if(available)("loading to a device while the program goes on", () => {
   const restored = async (): Promise<Tensors> => {
     const { none: _, ...state } = large();
     z.io.Snapshot.take({ path: at("snapshot"), appState: { state: new z.io.StateDict(state) } });
-    const there = Object.fromEntries(Object.entries(state).map(([name, t]) => [name, z.zerosLike(t).cuda()]));
+    const there = Object.fromEntries(Object.entries(state).map(([name, t]) => [name, z.zerosLike(t, { device: "cuda" })]));
     await new z.io.Snapshot(at("snapshot")).restoreAsync({ appState: { state: new z.io.StateDict(there) } });
     return { ...there, none: z.zeros(0, 3, { device: "cuda" }) };
   };
