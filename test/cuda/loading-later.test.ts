@@ -108,7 +108,9 @@ describe.if(available)("loading to a device while the program goes on", () => {
   const restored = async (): Promise<Tensors> => {
     const { none: _, ...state } = large();
     z.io.Snapshot.take({ path: at("snapshot"), appState: { state: new z.io.StateDict(state) } });
-    const there = Object.fromEntries(Object.entries(state).map(([name, t]) => [name, z.zerosLike(t, { device: "cuda" })]));
+    const there = Object.fromEntries(
+      Object.entries(state).map(([name, t]) => [name, z.zerosLike(t, { device: "cuda" })]),
+    );
     await new z.io.Snapshot(at("snapshot")).restoreAsync({ appState: { state: new z.io.StateDict(there) } });
     return { ...there, none: z.zeros(0, 3, { device: "cuda" }) };
   };
@@ -158,3 +160,54 @@ describe.if(available)("loading to a device while the program goes on", () => {
     60_000,
   );
 });
+
+type Save = (tensors: Tensors, path: string) => Promise<unknown>;
+const SAVES: Readonly<Record<string, [Save, (path: string) => Tensors]>> = {
+  saveAsync: [(tensors, path) => z.saveAsync(tensors, path), (path) => z.load(path)],
+  saveNpzAsync: [(tensors, path) => z.io.saveNpzAsync(`${path}.npz`, tensors), (path) => z.io.loadNpz(`${path}.npz`)],
+  saveSafetensorsAsync: [(tensors, path) => z.io.saveSafetensorsAsync(tensors, path), z.loadSafetensors],
+  memmapAsync: [
+    (tensors, path) => new z.TensorDict(tensors, []).memmapAsync(path),
+    (path) => fromTd(z.TensorDict.loadMemmap(path)),
+  ],
+  consolidateAsync: [
+    (tensors, path) => new z.TensorDict(tensors, []).consolidateAsync({ filename: path }),
+    (path) => fromTd(z.TensorDict.fromConsolidated(path)),
+  ],
+  "Snapshot.asyncTake": [
+    async (tensors, path) => {
+      const taken = await z.io.Snapshot.asyncTake({ path, appState: { state: new z.io.StateDict(tensors) } });
+      await taken.wait();
+    },
+    (path) => {
+      const state = new z.io.StateDict({ large: z.zeros(COUNT / 4) });
+      new z.io.Snapshot(path).restore({ appState: { state } });
+      return state.values as Tensors;
+    },
+  ],
+};
+
+test.if(emulated).each(Object.entries(SAVES))(
+  "%s from a device sees what the stream was given that was current when it began",
+  async (name, [save, load]) => {
+    const side = new z.cuda.Stream();
+    const first = z.cuda.currentStream();
+    z.cuda.synchronize();
+    control("later", 1);
+    try {
+      // No small ones: they would be copied at once, and the stream's work with them.
+      const large = z.zeros(COUNT / 4, { device: "cuda" });
+      large.add_(3);
+      const saving = save({ large }, at(name));
+      z.cuda.setStream(side);
+      await saving;
+      z.cuda.setStream(first);
+      expect(load(at(name)).large?.eq(3).all().item()).toBe(true);
+    } finally {
+      z.cuda.setStream(first);
+      z.cuda.synchronize();
+      control("later", 0);
+    }
+  },
+  20_000,
+);

@@ -72,7 +72,7 @@ export function writing(
     return { nbytes, flags: JobFlag.write, data: addressOf(bytes) + at, runtime: { bytes, at } };
   }
   if ("strided" in bytes) {
-    return { nbytes, flags: JobFlag.write, strided: { tensor: bytes.strided, offset: at, nbytes } };
+    return { nbytes, flags: JobFlag.write, strided: { ...bytes, tensor: bytes.strided, offset: at, nbytes } };
   }
   const file = "path" in bytes ? bytes : bytes.file;
   if (file !== undefined) {

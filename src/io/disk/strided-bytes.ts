@@ -1,4 +1,5 @@
 // The bytes of tensors that are not contiguous, in row-major order: copied in parts, into room that is used again.
+import { marks } from "../../dispatch/staging.ts";
 import { addressOf } from "../../ffi/library.ts";
 import { TINY_BYTES } from "../../ffi/memory.ts";
 import { forgetPages } from "../../ffi/system.ts";
@@ -12,7 +13,12 @@ export interface StridedBytes {
   /** Must not change until then. */
   strided: Tensor;
   nbytes: number;
+  /** Runs the copies where the tensor's own work was given to its device. */
+  here: Here;
 }
+
+type Here = ReturnType<typeof marks.here>;
+const atOnce: Here = (part) => part();
 
 /** A part of them; its borders lie between elements. */
 export interface StridedPart {
@@ -20,10 +26,12 @@ export interface StridedPart {
   /** Where it begins, in bytes. */
   offset: number;
   nbytes: number;
+  here?: Here;
 }
 
-/** Bytes that are copied between two looks at the clock. */
+/** Bytes that are copied between two looks at the clock, and those of a device, each of whose copies takes a while. */
 const PART_BYTES = 2 ** 18;
+const DEVICE_PART_BYTES = 2 ** 22;
 
 /** Memory whose pages are given back between two looks at the clock, and a multiple of all sizes of pages. */
 const RELEASE_BYTES = 16 * 2 ** 20;
@@ -65,32 +73,34 @@ export function gather(part: StridedPart, address: number, keep: object): void {
 
 /** `gather` while the program goes on. */
 export async function gatherInSlices(part: StridedPart, address: number, keep: object, slices: Slices): Promise<void> {
-  for (const [to, from] of placesOf(part, address, keep)) await copyInSlices(to, from, slices);
+  for (const [to, from] of placesOf(part, address, keep)) await copyInSlices(to, from, slices, part.here);
 }
 
 /** Copies one tensor into another of the same shape, as a step: at once with all threads, or in small parts. */
 export function copyingTensor(target: Tensor, source: Tensor): Steps<void> {
+  const here = marks.here();
   return wait(
     () => void target.copy_(source),
-    (slices) => copyInSlices(target, source, slices),
+    (slices) => copyInSlices(target, source, slices, here),
   );
 }
 
-async function copyInSlices(target: Tensor, source: Tensor, slices: Slices): Promise<void> {
+async function copyInSlices(target: Tensor, source: Tensor, slices: Slices, here: Here = atOnce): Promise<void> {
   for (const [to, from] of copyParts(target, source)) {
-    to.copy_(from);
+    here(() => to.copy_(from));
     if (slices.over) await slices.pause();
   }
 }
 
 function* copyParts(to: Tensor, from: Tensor): Generator<[Tensor, Tensor]> {
   const nbytes = to._numel * to.dtype.itemsize;
-  if (nbytes <= PART_BYTES || to._shape.length === 0) {
+  const most = from.isCuda || to.isCuda ? DEVICE_PART_BYTES : PART_BYTES;
+  if (nbytes <= most || to._shape.length === 0) {
     if (nbytes > 0) yield [to, from];
     return;
   }
   const rows = to._shape[0] as number;
-  const step = Math.floor((PART_BYTES * rows) / nbytes);
+  const step = Math.floor((most * rows) / nbytes);
   if (step === 0) {
     for (let row = 0; row < rows; row++) yield* copyParts(to.select(0, row), from.select(0, row));
     return;
@@ -141,11 +151,11 @@ export class CopyRoom {
 }
 
 /** Gathered parts one after the other, of up to `most` bytes each. A part is valid until the next. */
-export function* gatheredWindows({ strided, nbytes }: StridedBytes, most: number): Generator<Uint8Array> {
+export function* gatheredWindows({ strided, nbytes, here }: StridedBytes, most: number): Generator<Uint8Array> {
   const room = new Uint8Array(Math.min(most, nbytes));
   for (let at = 0; at < nbytes; at += room.length) {
     const length = Math.min(room.length, nbytes - at);
-    gather({ tensor: strided, offset: at, nbytes: length }, addressOf(room), room);
+    here(() => gather({ tensor: strided, offset: at, nbytes: length }, addressOf(room), room));
     yield room.subarray(0, length);
   }
 }

@@ -1,4 +1,5 @@
 // The bytes of a tensor as they go into files: row-major, little-endian, without gaps.
+import { marks } from "../../dispatch/staging.ts";
 import { NotImplementedError } from "../../tensor/errors.ts";
 import { Storage } from "../../tensor/storage.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
@@ -68,7 +69,7 @@ export function bytesToWrite(tensor: Tensor): TensorBytes | StridedBytes {
   const strided = tensor.detach();
   // One that lacks bytes says so before anything is written.
   strided._address();
-  return { strided, nbytes };
+  return { strided, nbytes, here: marks.here() };
 }
 
 function requireBytes(tensor: Tensor): void {

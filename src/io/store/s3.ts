@@ -257,7 +257,8 @@ async function* chunks(piece: Piece, most: number): AsyncGenerator<[number, Uint
     if (data instanceof Uint8Array) yield [offset + at, data.slice(at, at + length)];
     else if ("strided" in data) {
       const bytes = new Uint8Array(length);
-      await gatherInSlices({ tensor: data.strided, offset: at, nbytes: length }, addressOf(bytes), bytes, new Slices());
+      const part = { ...data, tensor: data.strided, offset: at, nbytes: length };
+      await gatherInSlices(part, addressOf(bytes), bytes, new Slices());
       yield [offset + at, bytes];
     } else if ("address" in data) {
       const bytes = new Uint8Array(windowOn(data.address + at, length)).slice();
