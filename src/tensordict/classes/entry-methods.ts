@@ -13,6 +13,7 @@ import { entriesOf, isNonTensor, isTensorCollection, type Td } from "../core/sta
 import { catTensors, stackTensors, tensor } from "../core/tensor-ops.ts";
 import type { IndexPart, NestedKey, Schema } from "../core/types.ts";
 import { tensorsOf } from "../ops/access.ts";
+import { assignGradients } from "../ops/assigning.ts";
 import { type Alternative, type WhereOptions, whereTd } from "../ops/choosing.ts";
 import { withOptions } from "../ops/key-ops.ts";
 import {
@@ -238,7 +239,10 @@ export abstract class EntryMethods<in out S = Schema> extends PlainMethods<S> {
     return applyLeaves(this._td, (t) => t.data);
   }
   /**
-   * The gradients of its tensors, without those that have none; null when none has one.
+   * The gradients of its tensors, without those that have none; null when none has one. Those of another collection can
+   * be assigned: a tensor without a gradient takes the tensor itself, one that has a gradient copies the values. Either
+   * all are assigned or none.
+   * @throws KeyError when the other one lacks a tensor, RuntimeError when one does not fit
    * @example
    * ```ts
    * const td = new TensorDict({ a: ones(2, { requiresGrad: true }) }, []);
@@ -250,6 +254,9 @@ export abstract class EntryMethods<in out S = Schema> extends PlainMethods<S> {
   get grad(): this | null {
     if ([...tensorsOf(this._td)].every(([, t]) => t.grad === null)) return null;
     return applyLeaves(this._td, (t) => t.grad, { propagateLock: true, filterEmpty: true }) as (this & Td) | null;
+  }
+  set grad(value: Td) {
+    assignGradients(this._td, value);
   }
   /**
    * A record of its entries: nested collections are records, too, values stay as they are.

@@ -142,14 +142,15 @@ function requireMember(lazy: LazyTd, td: unknown): asserts td is Td {
  */
 export class LazyStackedTensorDict<in out S extends Schema = Schema> extends TensorDictBase<S> {
   /**
-   * The same elements without history: each tensor's `.data`.
+   * The same elements without history: each tensor's `.data`. Assigned, its tensors take the elements of those under
+   * the same keys, and share their memory; either all do or none.
    * @example
    * ```ts
    * new TensorDict({ a: ones(2, { requiresGrad: true }) }, []).data.get("a") // tensor([1., 1.])
    * ```
    * @torch TensorDict.data
    */
-  declare readonly data: this;
+  declare data: this;
 
   /** @internal */ _members: Td[];
   /** Dimension along which the members are stacked. */

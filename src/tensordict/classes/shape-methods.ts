@@ -21,6 +21,7 @@ import {
 import type { Entry, IndexPart, NestedKey, Schema, SizeLike } from "../core/types.ts";
 import { likeEntry } from "../core/unbatched.ts";
 import { deleteEntry, findEntry, requireEntry, tensorsOf } from "../ops/access.ts";
+import { assignData } from "../ops/assigning.ts";
 import { withoutValues } from "../ops/key-ops.ts";
 import { type PadOptions, padTd } from "../ops/pad.ts";
 import { applyLeaves } from "../ops/pointwise.ts";
@@ -450,6 +451,9 @@ export abstract class ShapeMethods<in out S = Schema> extends EntryMethods<S> {
 Object.defineProperty(ShapeMethods.prototype, "data", {
   get(this: Td): Td {
     return applyLeaves(this, (t) => t.data, { propagateLock: true });
+  },
+  set(this: Td, value: unknown) {
+    assignData(this._td, value);
   },
   configurable: true,
 });
