@@ -396,7 +396,8 @@ export class Hdf5File {
 
   /** Keeps values of one kind: texts, booleans or numbers; `stack` marks them as one value per element of a batch. */
   putValues(path: string, values: readonly unknown[], shape: readonly number[], stack: boolean): void {
-    const texts = values.every((value) => typeof value === "string");
+    // An empty list is one of floats, as NumPy has it.
+    const texts = (stack || values.length > 0) && values.every((value) => typeof value === "string");
     const tagged = texts ? null : encodeValues(values);
     if (!texts && tagged === null) {
       throw new TypeError(
