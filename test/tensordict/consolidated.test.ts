@@ -280,6 +280,7 @@ const LIES: [string, number, RegExp, number?][] = [
   [values({ 0: ["a", [], null] }, 1), 0, /stack_dim is not a dimension/],
   [values({ 0: ["a", [2], null], 1: ["b", [3], null] }), 0, /different shapes/],
   [values({ 0: ["a", [2 ** 40], null] }), 0, /more than 10000000 values/],
+  [values({ 0: ["a", [2 ** 40, 0], null] }), 0, /more than 10000000 values/],
   [values({ 0: ["a", [], null] }, 0, { 0: JSON.parse(level({})) }), 0, /occurs twice/],
   [level({}, { n: 3 }), 0, /not an object/],
   [level({}, { non_tensors: { a: [1, []] } }), 0, /three parts/],

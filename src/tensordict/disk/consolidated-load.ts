@@ -15,7 +15,7 @@ import { inOrder } from "../../tensor/checks.ts";
 import { CPU, type Device } from "../../tensor/device.ts";
 import { type DType, dtypeByName } from "../../tensor/dtype.ts";
 import { KeyError, RuntimeError } from "../../tensor/errors.ts";
-import { Size, sameSizes } from "../../tensor/size.ts";
+import { listItems, Size, sameSizes } from "../../tensor/size.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { fitBatch } from "../core/batch.ts";
 import { classInFile } from "../core/class-registry.ts";
@@ -83,8 +83,7 @@ function isSize(value: unknown): value is number {
 
 /** Builds what the structure describes. */
 class Builder {
-  /** Values in stacks so far: each has an element of the batch, which a file could claim to be endless. */
-  private repeated = 0;
+  private copied = 0;
 
   constructor(private readonly file: ConsolidatedBytes) {}
 
@@ -263,6 +262,12 @@ class Builder {
     return td;
   }
 
+  /** Counts values that are repeated for a batch or copied into a stack: a short file could ask for endless ones. */
+  private charge(count: number, place: string): void {
+    this.copied += count;
+    if (this.copied > MAX_VALUES) throw this.bad(place, `more than ${MAX_VALUES} values`);
+  }
+
   /** The values of a stack, whose members are values with a batch size or stacks again. */
   private stackedValues(
     parts: Parts,
@@ -278,8 +283,7 @@ class Builder {
       const td = this.value(value, at);
       found.device = td._device;
       const count = td._batchSize.numel();
-      this.repeated += count;
-      if (this.repeated > MAX_VALUES) throw this.bad(at, `more than ${MAX_VALUES} values`);
+      this.charge(count, at);
       return { json: new Array(count).fill((value as PythonJson[])[0]), shape: [...td._batchSize] };
     });
     const inner = (members[0] as StackedValues).shape;
@@ -297,6 +301,7 @@ class Builder {
       throw this.bad(place, "stack_dim is not a dimension");
     }
     const lists = members.map(({ json }) => json);
+    this.charge(listItems([members.length, ...inner]), place);
     return { json: joinedValues(lists, inner, dim), shape: inner.toSpliced(dim, 0, members.length) };
   }
 }

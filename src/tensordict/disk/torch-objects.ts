@@ -10,7 +10,7 @@ import { Parameter } from "../../nn/parameter.ts";
 import { Float } from "../../tensor/complex.ts";
 import { CPU, Device, META } from "../../tensor/device.ts";
 import { uint8 } from "../../tensor/dtype.ts";
-import { Size, sameSizes } from "../../tensor/size.ts";
+import { listItems, Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { fitBatch, requireFit } from "../core/batch.ts";
 import { classByName } from "../core/class-registry.ts";
@@ -125,7 +125,7 @@ function makeStack(className: string, state: unknown, path: string): Td {
   const inner = (tds[0] as Td)._batchSize;
   const batchSize = Size.fromList([...inner].toSpliced(stackDim as number, 0, tds.length));
   const alike = tds.every((td) => sameSizes(td._batchSize, inner));
-  if (!alike || !tds.every(isNonTensor) || batchSize.numel() > MAX_VALUES) {
+  if (!alike || !tds.every(isNonTensor) || listItems(batchSize) > MAX_VALUES) {
     throw new FormatError("a stack of values whose members are no values, or too many", path);
   }
   const exact = joinedValues(tds.map(exactValues), inner, stackDim as number);
