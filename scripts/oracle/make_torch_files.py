@@ -5,7 +5,7 @@ from collections import OrderedDict
 from pathlib import Path
 
 import torch
-from tensordict import LazyStackedTensorDict, NonTensorStack, TensorDict, TensorDictParams, tensorclass
+from tensordict import LazyStackedTensorDict, NonTensorData, NonTensorStack, TensorDict, TensorDictParams, tensorclass
 
 OUT = Path(__file__).parents[2] / "test" / "fixtures" / "torch"
 DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 uint16 uint32 uint64 float8_e4m3fn float8_e5m2"
@@ -63,6 +63,10 @@ def main() -> None:
     td = TensorDict({"a": base, "n": {"b": torch.ones(3, dtype=torch.int64)}, "s": "txt"}, batch_size=[3], names=["t"])
     stack = NonTensorStack("x", "y", "z")
     torch.save({"td": td, "stack": TensorDict({"v": stack}, batch_size=[3])}, OUT / "tensordict.pt")
+    whole = [NonTensorData(v, batch_size=[3]) for v in ("a", 1.0)]
+    parts = [TensorDict({"s": v, "n": NonTensorStack(v.data, 2.0, 3)}, batch_size=[3]) for v in whole]
+    values = {f"dim{dim}": torch.stack(parts, dim) for dim in (0, 1)}
+    torch.save(values, OUT / "value_stacks.pt")
     torch.save(LazyStackedTensorDict(td, td.clone(), stack_dim=1), OUT / "lazy.pt")
     torch.save(td.consolidate(), OUT / "consolidated.pt")
     torch.save(TensorDictParams(TensorDict(a=base)), OUT / "params.pt")

@@ -70,6 +70,16 @@ export function numelOf(sizes: ArrayLike<number>): number {
   return n;
 }
 
+/** How many items the longest level of nested lists of a shape has: without values, too, there are lists. */
+export function listItems(shape: readonly number[]): number {
+  let [most, items] = [1, 1];
+  for (const size of shape) {
+    items *= size;
+    most = Math.max(most, items);
+  }
+  return most;
+}
+
 /** The strides of every contiguous vector and of every tensor without dimensions. */
 const OF_VECTORS: readonly number[] = [1];
 const OF_SCALARS: readonly number[] = [];

@@ -5,6 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findHdf5 } from "../../src/ffi/hdf5.ts";
+import * as torch from "../../src/index.ts";
 import { float, TensorDict } from "../../src/index.ts";
 import { readPlainPickle } from "../../src/io/pickle/plain-pickle.ts";
 import { Snapshot, StateDict } from "../../src/io/snapshot/snapshot.ts";
@@ -71,6 +72,22 @@ describe("floats that are whole numbers, and tuples", () => {
     const plain = pythonText(state).replace(/ with dict\{"_metadata": OrderedDict\{.*?\}\}\}/g, "");
     expect(pythonText(back)).toBe(plain);
   });
+});
+
+test("bytes that Python could change stay a bytearray, in the newest protocol, too", () => {
+  const read = readPlainPickle(Buffer.from("\x80\x05\x96\x02\0\0\0\0\0\0\0ab.", "latin1"), "x.pickle");
+  saveTorch([read], join(dir, "bytes.pt"));
+  expect(pythonText(loadExactly(join(dir, "bytes.pt")))).toBe("[bytearray(6162)]");
+});
+
+test("tensors without elements share a storage whatever their types", () => {
+  const pairs = torch.zeros(0, 2, { dtype: "complex64" });
+  saveTorch([pairs, torch.viewAsReal(pairs)], join(dir, "none.pt"));
+  const [first, second] = loadExactly(join(dir, "none.pt")) as torch.Tensor[];
+  expect([String(first?.dtype), first?.shape]).toEqual(["torch.complex64", Size.fromList([0, 2])]);
+  expect([String(second?.dtype), second?.shape]).toEqual(["torch.float32", Size.fromList([0, 2, 2])]);
+  const some = torch.zeros(1, { dtype: "complex64" });
+  expect(() => saveTorch([some, torch.viewAsReal(some)], join(dir, "none.pt"))).toThrow("as different types");
 });
 
 test("old files of machines with another order of bytes are little-endian, too", async () => {

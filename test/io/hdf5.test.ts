@@ -256,6 +256,12 @@ describe.skipIf(engine === null)(`writing${reason}`, () => {
     for (const [path, list, shape, stack] of kept) {
       expect(file.values(path)).toEqual({ values: list, shape, stack: stack ? shape : null });
     }
+    // As h5py writes an empty list: Python's library opens no group in which texts alone are.
+    file.putValues("empty", [], [0], false);
+    expect(file.values("empty")).toEqual({ values: [], shape: [0], stack: null });
+    expect(file.info("empty").other).toMatchObject({ kind: "opaque", tag: "NUMPY:<f8" });
+    file.putValues("wide", [], [2 ** 40, 0], false);
+    expect(() => file.values("wide")).toThrow("wide says that it has");
     expect(() => file.putValues("x", [null], [], false)).toThrow("texts, booleans and numbers of one kind");
     expect(() => file.putValues("x", ["a", 1], [2], false)).toThrow("of one kind");
     expect(() => file.putValues("x", ["a\0b"], [], false)).toThrow("NUL");

@@ -221,6 +221,16 @@ test("Parquet files are written and read back, compressed in every way", () => {
   expect(readdirSync(folder).filter((name) => name !== "all.arrow")).toEqual(["a.parquet"]);
 });
 
+test("a text that begins with a byte order mark keeps it", () => {
+  const texts = ["\ufeffa", "", "\ufeff", "\ufeff\ufeffb", "c\ufeff", "\u00ef"];
+  const td = new TensorDict({ t: new NonTensorStack(texts) }, [texts.length]);
+  td.toParquet(path("marks.parquet"));
+  expect(TensorDict.fromParquet(path("marks.parquet")).get("t").tolist()).toEqual(texts);
+  expect(TensorDict.fromArrow(td.toArrow()).get("t").tolist()).toEqual(texts);
+  const large = new arrow.Table({ t: arrow.vectorFromArray(texts, new arrow.LargeUtf8()) });
+  expect(TensorDict.fromArrow(large.slice(2)).get("t").tolist()).toEqual(texts.slice(2));
+});
+
 test("broken files are one error with the file's name", () => {
   const parts: [string, number, (file: string) => unknown][] = [
     ["shaped.arrow", 20, (file) => TensorDict.fromArrow(file, { nulls: "fill" })],

@@ -244,6 +244,11 @@ function level(leaves: object, change: object = {}): string {
   return JSON.stringify({ cls: "TensorDict", non_tensors: {}, leaves, cls_metadata: metadata, ...change });
 }
 
+/** A stack of values. */
+function values(members: object, dim = 0, nested: object = {}): string {
+  return level({}, { cls: "NonTensorStack", non_tensors: members, cls_metadata: { stack_dim: dim }, ...nested });
+}
+
 const GOOD = level({ a: ["torch.float32", [2], 0, 8, 0] });
 const names = { cls_metadata: { batch_size: [2], names: ["a", "b"] } };
 
@@ -271,7 +276,12 @@ const LIES: [string, number, RegExp, number?][] = [
   [level({}, { cls: "LazyStackedTensorDict" }), 0, /without members/],
   [level({}, { cls: "LazyStackedTensorDict", 1: JSON.parse(level({})) }), 0, /without member 0/],
   [level({}, { cls: "LazyStackedTensorDict", 0: JSON.parse(level({})) }), 0, /stack_dim is not a dimension/],
-  [level({}, { cls: "NonTensorStack" }), 0, /dimension 0/],
+  [level({}, { cls: "NonTensorStack" }), 0, /without members/],
+  [values({ 0: ["a", [], null] }, 1), 0, /stack_dim is not a dimension/],
+  [values({ 0: ["a", [2], null], 1: ["b", [3], null] }), 0, /different shapes/],
+  [values({ 0: ["a", [2 ** 40], null] }), 0, /more than 10000000 values/],
+  [values({ 0: ["a", [2 ** 40, 0], null] }), 0, /more than 10000000 values/],
+  [values({ 0: ["a", [], null] }, 0, { 0: JSON.parse(level({})) }), 0, /occurs twice/],
   [level({}, { n: 3 }), 0, /not an object/],
   [level({}, { non_tensors: { a: [1, []] } }), 0, /three parts/],
   [level({ a: ["torch.float32", [2], 0, 8, 0] }, { non_tensors: { a: [1, [], null] } }), 8, /occurs twice/],

@@ -1,10 +1,21 @@
 // Names of batch dimensions: what nested collections share with what holds them.
 import "../../src/install.ts";
 import { expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Tensor } from "../../src/tensor/tensor.ts";
 import type { Td } from "../../src/tensordict/core/state.ts";
 import { zeros } from "../../src/tensordict/core/tensor-ops.ts";
-import { LazyStackedTensorDict, TensorDict, tensorclass } from "../../src/tensordict/index.ts";
+import {
+  fromSafetensors,
+  LazyStackedTensorDict,
+  lazyStack,
+  loadMemmap,
+  TensorDict,
+  tensorclass,
+  toSafetensors,
+} from "../../src/tensordict/index.ts";
 
 class P extends tensorclass({ x: Tensor }) {}
 const td = (batchSize: number[], names: (string | null)[] | null = null, entries: object = {}) =>
@@ -63,4 +74,27 @@ test("refineNames names only what has no name", () => {
   const holder = td([2, 3], ["a", null]);
   expect(holder.refineNames("a", "b").names).toEqual(["a", "b"]);
   expect(() => holder.refineNames("c", "b")).toThrow("cannot coerce");
+});
+test("what a file has without names takes those of what holds it", () => {
+  const room = mkdtempSync(join(tmpdir(), "zensor-names-"));
+  try {
+    const holder = td([2], ["x"], { a: td([2, 3], null, { b: td([2, 3]) }), l: lazyStack([td([]), td([])]) });
+    holder.memmap(join(room, "td"));
+    // Python loses the names of a level that has a level called _names, and versions before 0.15 lost all.
+    for (const path of ["a", "a/b"]) {
+      const file = join(room, "td", path, "meta.json");
+      writeFileSync(file, readFileSync(file, "utf8").replace(/, "_names": \[[^\]]*\]/, ""));
+    }
+    const read = loadMemmap(join(room, "td")) as unknown as Td;
+    for (const path of [["a"], ["a", "b"]]) expect(inner(read, ...path)).toEqual(["x", null]);
+    // Lazy stacks never have names in these files.
+    toSafetensors(holder as never, join(room, "a.safetensors"));
+    const weights = fromSafetensors(join(room, "a.safetensors")) as unknown as Td;
+    expect([inner(weights, "l"), inner(weights, "a")]).toEqual([["x"], ["x", null]]);
+    const own = join(room, "td/a/meta.json");
+    writeFileSync(own, readFileSync(own, "utf8").replace(/}$/, ', "_names": ["y", null]}'));
+    expect(inner(loadMemmap(join(room, "td")) as unknown as Td, "a")).toEqual(["y", null]);
+  } finally {
+    rmSync(room, { recursive: true });
+  }
 });

@@ -113,6 +113,25 @@ test("separators, quotes, line ends, headers, rows and columns are chosen", () =
   expect(read("a,b\n")).toEqual({ a: [], b: [] } as never);
 });
 
+test("a row of one missing value is one, and a blank line is none", () => {
+  const read = (content: string, options = {}) => {
+    const td = TensorDict.fromCsv(written(content), options);
+    return Object.fromEntries(td.items().map(([key, value]) => [key, (value as Tensor).tolist()]));
+  };
+  expect(read('a\n1\n""\n\n2\n""')).toEqual({ a: [1, Number.NaN, 2, Number.NaN] } as never);
+  expect(read('a\r\n""\r\n\r\n1\r\n')).toEqual({ a: [Number.NaN, 1] } as never);
+  expect(read('a\n"x\n""\ny"\n""\n\n"z"\n')).toEqual({ a: ['x\n"\ny', null, "z"] } as never);
+  expect(read("a\n''\n'b'''\n", { quotechar: "'" })).toEqual({ a: [null, "b'"] } as never);
+  expect(read('a;b\n1;"2;"\n""\n\n"";3\n', { sep: ";" })).toEqual({
+    a: [1, Number.NaN, Number.NaN],
+    b: ["2;", null, "3"],
+  } as never);
+  const rows = Array.from({ length: 200_000 }, (_, i) => (i % 3 === 0 ? Number.NaN : i + 0.5));
+  const path = join(folder, "gaps.csv");
+  new TensorDict({ a: tensor(rows, { dtype: "float64" }) }, [rows.length]).toCsv(path);
+  expect((TensorDict.fromCsv(path).get("a") as Tensor).tolist()).toEqual(rows);
+});
+
 test("rows that begin in one piece of the file and end in the next are whole", () => {
   const long = "é\n,".repeat(400_000);
   const rows = Array.from({ length: 60_000 }, (_, i) => `${i},"${i % 7}""${i}"`);

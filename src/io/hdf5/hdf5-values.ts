@@ -13,6 +13,7 @@ const PREFIX = "NUMPY:";
 
 /** Numbers or booleans of one kind as tagged bytes; null when they are something else. */
 export function encodeValues(values: readonly unknown[]): TaggedBytes | null {
+  if (values.length === 0) return { tag: `${PREFIX}<f8`, itemsize: 8, bytes: new Uint8Array(0) };
   if (values.every((value) => typeof value === "boolean")) {
     return { tag: `${PREFIX}|b1`, itemsize: 1, bytes: Uint8Array.from(values, Number) };
   }

@@ -5,7 +5,7 @@ import { totalmem } from "../../runtime/node.ts";
 import { checkCall, inOrder } from "../../tensor/checks.ts";
 import type { DType } from "../../tensor/dtype.ts";
 import { KeyError, RuntimeError, TypeError } from "../../tensor/errors.ts";
-import { numelOf, sameSizes } from "../../tensor/size.ts";
+import { listItems, numelOf, sameSizes } from "../../tensor/size.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
 import { checkFile, requireFile } from "../../tensor/values.ts";
@@ -377,8 +377,8 @@ export class Hdf5File {
   exactValues(path: string): Hdf5Values {
     const info = this.info(path);
     const { shape, other } = info;
-    this.#allow(path, info, numelOf(shape), 8);
     const stack = this.#file.attribute(path, STACK_ATTRIBUTE);
+    this.#allow(path, info, Math.max(listItems(shape), listItems(stack ?? [])), 8);
     if (stack !== null && numelOf(stack) !== numelOf(shape)) {
       throw new FormatError(
         `${path}: ${numelOf(shape)} values do not fill a stack of [${stack.join(", ")}]`,
@@ -396,7 +396,8 @@ export class Hdf5File {
 
   /** Keeps values of one kind: texts, booleans or numbers; `stack` marks them as one value per element of a batch. */
   putValues(path: string, values: readonly unknown[], shape: readonly number[], stack: boolean): void {
-    const texts = values.every((value) => typeof value === "string");
+    // An empty list is one of floats, as NumPy has it.
+    const texts = (stack || values.length > 0) && values.every((value) => typeof value === "string");
     const tagged = texts ? null : encodeValues(values);
     if (!texts && tagged === null) {
       throw new TypeError(

@@ -2,7 +2,7 @@
 // these names stand for, the caller lists. A name that is not listed is an error before anything is done with it.
 import { Float } from "../../tensor/complex.ts";
 import { FormatError } from "../base/errors.ts";
-import type { DictClass } from "../base/python-origin.ts";
+import { type DictClass, noteByteArray } from "../base/python-origin.ts";
 import { MAX_PICKLE_BYTES, PickleMachine } from "./pickle-machine.ts";
 
 /** What a listed name may be used for. */
@@ -178,7 +178,7 @@ on(0x8d, (m) => m.push(m.utf8(m.u64())));
 on("B", (m) => m.push(m.raw(m.u32())));
 on("C", (m) => m.push(m.raw(m.u8())));
 on(0x8e, (m) => m.push(m.raw(m.u64())));
-on(0x96, (m) => m.push(m.raw(m.u64())));
+on(0x96, (m) => m.push(noteByteArray(m.raw(m.u64()))));
 
 // Containers.
 on("]", (m) => m.push([]));

@@ -53,13 +53,24 @@ function plain(value: unknown, depth = 0): unknown {
   return Object.fromEntries(pairs);
 }
 
+const TEXT = 5;
 const TIMESTAMP = 10;
+const LARGE_TEXT = 20;
+const MARK = [0xef, 0xbb, 0xbf];
+
+/** Whether a text begins with a byte order mark, which the package takes away though it belongs to the text. */
+function isMarked({ type, values, valueOffsets }: ArrowData, i: number): boolean {
+  if ((type.typeId !== TEXT && type.typeId !== LARGE_TEXT) || values === undefined) return false;
+  const at = Number(valueOffsets?.[i]);
+  return Number(valueOffsets?.[i + 1]) >= at + MARK.length && MARK.every((byte, n) => values[at + n] === byte);
+}
 
 function valuesOf(data: ArrowData): unknown[] {
   const vector = new (arrowPackage().Vector)([data]);
   const isTime = data.type.typeId === TIMESTAMP;
   return Array.from({ length: data.length }, (_, i) => {
     const value = vector.get(i);
+    if (typeof value === "string") return isMarked(data, i) ? `\ufeff${value}` : value;
     return isTime && typeof value === "number" ? new Date(value) : plain(value);
   });
 }

@@ -132,6 +132,45 @@ function namesOf(row: readonly string[]): string[] {
   });
 }
 
+/** How the text of a file is divided. */
+interface CsvForm {
+  delimiter: string;
+  quoteChar: string;
+  newline: string;
+}
+
+function isBlank(row: readonly string[]): boolean {
+  return row.length === 1 && (row[0] === "" || row[0] === "\r");
+}
+
+/** Which of the first rows are an empty text in quotes: papaparse gives for these what it gives for blank lines. */
+function quotedRows(text: string, rows: number, { delimiter, quoteChar, newline }: CsvForm): Set<number> {
+  const found = new Set<number>();
+  const empty = quoteChar + quoteChar;
+  if (!text.includes(empty)) return found;
+  let [at, mark] = [0, -1];
+  for (let i = 0; i < rows; i++) {
+    const start = at;
+    let end = -1;
+    for (;;) {
+      if (text.startsWith(quoteChar, at)) {
+        // Two of them in a field are one that belongs to it.
+        do at = text.indexOf(quoteChar, at + 1) + 1 || text.length;
+        while (text.startsWith(quoteChar, at));
+      }
+      end = text.indexOf(newline, at);
+      if (mark < at) mark = text.indexOf(delimiter, at);
+      if (mark < 0) mark = text.length;
+      if (end < 0) end = text.length;
+      if (mark >= end) break;
+      at = mark + delimiter.length;
+    }
+    if (text.slice(start, end).replace(/\r$/, "") === empty) found.add(i);
+    at = end + newline.length;
+  }
+  return found;
+}
+
 /** Rows of a CSV file, in batches. */
 export class CsvReader {
   private names: string[] | null = null;
@@ -139,6 +178,7 @@ export class CsvReader {
   private fields: string[][] = [];
   private text = "";
   private parser: InstanceType<Papa["Parser"]> | null = null;
+  private form: CsvForm | null = null;
   private line = 0;
   private left: number;
   private skip: number;
@@ -182,7 +222,8 @@ export class CsvReader {
       const newline =
         end > 0 && this.text[end - 1] === "\r" ? "\r\n" : end < 0 && this.text.includes("\r") ? "\r" : "\n";
       const { sep: delimiter = ",", quotechar: quoteChar = '"' } = this.options;
-      this.parser = new (tablePackage<Papa>("papaparse").Parser)({ delimiter, quoteChar, newline });
+      this.form = { delimiter, quoteChar, newline };
+      this.parser = new (tablePackage<Papa>("papaparse").Parser)(this.form);
     }
     const { data, errors, meta } = this.parser.parse(this.text, 0, !last);
     const problem = errors[0];
@@ -190,7 +231,8 @@ export class CsvReader {
       if (!last) return;
       throw this.bad(`${problem.message} (line ${this.line + (problem.row ?? 0) + 1})`);
     }
-    for (const row of data) this.row(row);
+    const texts = data.some(isBlank) ? quotedRows(this.text, data.length, this.form as CsvForm) : null;
+    for (const [i, row] of data.entries()) this.row(row, texts?.has(i) === true);
     this.text = last ? "" : this.text.slice(meta.cursor);
   }
 
@@ -214,13 +256,14 @@ export class CsvReader {
     this.fields = this.picked.map(() => []);
   }
 
-  private row(row: string[]): void {
+  /** @param quoted its only field is a text, though one without characters */
+  private row(row: string[], quoted: boolean): void {
     this.line++;
     const end = row.length - 1;
     const tail = row[end] as string;
     if (tail.endsWith("\r")) row[end] = tail.slice(0, -1);
     // As pandas does, lines without anything are left out.
-    if (end === 0 && row[0] === "") return;
+    if (isBlank(row) && !quoted) return;
     if (this.names === null) {
       this.begin(row);
       if (this.options.header !== false) return;

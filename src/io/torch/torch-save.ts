@@ -186,8 +186,9 @@ class TorchWriter {
       throw new RuntimeError(`a tensor of ${needed} bytes has a storage of ${storage.nbytes} bytes`, { op: "save" });
     }
     const known = this.records.get(storage);
-    if (known !== undefined) {
-      if (known.dtype === dtype) return known;
+    if (known?.dtype === dtype) return known;
+    // Where there are no bytes, no two types can differ about them.
+    if (known !== undefined && storage.nbytes > 0) {
       throw new RuntimeError("Cannot save multiple tensors or storages that view the same data as different types", {
         op: "save",
       });
@@ -195,8 +196,8 @@ class TorchWriter {
     const name = STORAGE_NAMES.get(dtype.name);
     const type = name === undefined ? UNTYPED : new PickleName("torch", name);
     const count = name === undefined ? storage.nbytes : Math.floor(storage.nbytes / dtype.itemsize);
-    const record = new StorageRecord(String(this.records.size), storage, dtype, type, count, value);
-    this.records.set(storage, record);
+    const record = new StorageRecord(known?.key ?? String(this.records.size), storage, dtype, type, count, value);
+    if (known === undefined) this.records.set(storage, record);
     return record;
   }
 }

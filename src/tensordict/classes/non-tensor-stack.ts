@@ -12,18 +12,9 @@ import { holdMember } from "../core/locking.ts";
 import { type NewState, stateOf, type Td, type ValueTd } from "../core/state.ts";
 import { flatNumbers, positionsIn } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
-import { nestedValues } from "../core/values.ts";
+import { joinedValues, nestedValues } from "../core/values.ts";
 import { valuesOf } from "../ops/stacking.ts";
 import { NonTensorData, orBack, Values } from "./non-tensor.ts";
-
-/** Lists for the members of a stack as one, row-major. */
-function joined<T>(lists: readonly (readonly T[])[], inner: readonly number[], dim: number): T[] {
-  if (dim === 0 || inner.includes(-1)) return lists.flat();
-  const [outer, block] = [numelOf(inner.slice(0, dim)), numelOf(inner.slice(dim))];
-  return Array.from({ length: outer }, (_, i) =>
-    lists.flatMap((list) => list.slice(i * block, (i + 1) * block)),
-  ).flat();
-}
 
 /** The list of each member of a stack of this size, from a row-major one. */
 function parted<T>(list: readonly T[], size: readonly number[], dim: number): T[][] {
@@ -126,7 +117,7 @@ export class NonTensorStack<V = unknown> extends Values {
   /** @internal All values, row-major. */
   get values_(): readonly V[] {
     if (this.#parts === null) return this.#flat as readonly V[];
-    return joined(
+    return joinedValues(
       this.#parts.map((part) => valuesOf(part) as V[]),
       this.#inner(),
       this._stackDim,
@@ -183,7 +174,7 @@ export class NonTensorStack<V = unknown> extends Values {
     if (own !== undefined || this.#parts === null || this._batchSize.includes(-1)) return own;
     const lists = this.#parts.map((part) => part._raws);
     if (lists.length === 0 || !lists.every((list) => list !== null)) return undefined;
-    return nestedValues(joined(lists, this.#inner(), this._stackDim), this._batchSize) as PythonJson;
+    return nestedValues(joinedValues(lists, this.#inner(), this._stackDim), this._batchSize) as PythonJson;
   }
   override set _raw(json: PythonJson | undefined) {
     super._raw = json;

@@ -81,6 +81,13 @@ export function needsNames(td: Collection, names: DimNames): names is (string | 
   return names !== null && !isValue(td) && names.some((name, i) => (td._names?.[i] ?? null) !== name);
 }
 
+/** What was read without names has those of what holds it; other names than these stay. */
+export function inheritNames(entry: Entry, names: DimNames): void {
+  if (!isTensorCollection(entry) || !needsNames(entry, names)) return;
+  const own = namesOf(entry);
+  if (names.every((name, i) => own[i] === null || own[i] === name)) applyNames(entry, withPrefix(entry, names));
+}
+
 /** The names of all dimensions of `td` when the first ones are called so. */
 export function withPrefix(td: Collection, names: Names): (string | null)[] {
   return [...names, ...namesOf(td).slice(names.length)];

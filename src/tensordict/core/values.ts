@@ -1,6 +1,6 @@
 // Regular nested arrays of values.
 import type { NestedArray } from "../../api/values.ts";
-import { Size } from "../../tensor/size.ts";
+import { numelOf, Size } from "../../tensor/size.ts";
 
 /** The shape and the values of nested arrays, as far as they are regular. */
 export function regularValues(data: unknown): { values: unknown[]; shape: Size } {
@@ -26,4 +26,13 @@ export function nestedValues<V>(values: readonly V[], shape: readonly number[]):
   const count = shape[0] as number;
   const step = count === 0 ? 0 : values.length / count;
   return Array.from({ length: count }, (_, i) => nestedValues(values.slice(i * step, (i + 1) * step), shape.slice(1)));
+}
+
+/** Lists for the members of a stack as one, row-major. */
+export function joinedValues<T>(lists: readonly (readonly T[])[], inner: readonly number[], dim: number): T[] {
+  if (dim === 0 || inner.includes(-1)) return lists.flat();
+  const [outer, block] = [numelOf(inner.slice(0, dim)), numelOf(inner.slice(dim))];
+  return Array.from({ length: outer }, (_, i) =>
+    lists.flatMap((list) => list.slice(i * block, (i + 1) * block)),
+  ).flat();
 }

@@ -15,7 +15,7 @@ import { inOrder } from "../../tensor/checks.ts";
 import { CPU, type Device } from "../../tensor/device.ts";
 import { type DType, dtypeByName } from "../../tensor/dtype.ts";
 import { KeyError, RuntimeError } from "../../tensor/errors.ts";
-import { Size, sameSizes } from "../../tensor/size.ts";
+import { listItems, Size, sameSizes } from "../../tensor/size.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { fitBatch } from "../core/batch.ts";
 import { classInFile } from "../core/class-registry.ts";
@@ -25,12 +25,14 @@ import { markConsolidated } from "../core/one-block.ts";
 import { FUNCTIONS } from "../core/signatures.ts";
 import { make, type NewState, type Td, toNames } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
+import { joinedValues, nestedValues } from "../core/values.ts";
 import { LEVEL_KEYS, MAX_DEPTH, NESTED_PREFIX } from "./consolidated.ts";
 import { placeTd } from "./placing.ts";
 
 const LENGTH_BYTES = 8;
 const MAX_JSON_BYTES = 512 * 2 ** 20;
 const MAX_RANK = 64;
+const MAX_VALUES = 10_000_000;
 
 interface Parts {
   name: string;
@@ -38,6 +40,12 @@ interface Parts {
   leaves: PythonJsonObject;
   metadata: PythonJsonObject;
   nested: [string, PythonJson][];
+}
+
+/** Values of a stack, row-major. */
+interface StackedValues {
+  json: PythonJson[];
+  shape: number[];
 }
 
 /** Structure and data of one file. */
@@ -75,6 +83,8 @@ function isSize(value: unknown): value is number {
 
 /** Builds what the structure describes. */
 class Builder {
+  private copied = 0;
+
   constructor(private readonly file: ConsolidatedBytes) {}
 
   private bad(place: string, what: string): FormatError {
@@ -245,43 +255,54 @@ class Builder {
 
   private values(parts: Parts, place: string, depth: number): Td {
     const device = { device: null as NewState["device"] };
-    const { data, flat, shape } = this.stackedValues(parts, place, depth, device);
+    const { json, shape } = this.stackedValues(parts, place, depth, device);
     const state: NewState = { batchSize: Size.fromList(shape), device: device.device, names: null };
-    const td = make.nonTensorStack(flat, state);
-    td._raw = data;
+    const td = make.nonTensorStack(json.map(toPlain), state, parts.metadata.get("stack_dim") as number);
+    td._raw = nestedValues(json, shape) as PythonJson;
     return td;
   }
 
-  /** Values of stacks of stacks, outermost first. */
+  /** Counts values that are repeated for a batch or copied into a stack: a short file could ask for endless ones. */
+  private charge(count: number, place: string): void {
+    this.copied += count;
+    if (this.copied > MAX_VALUES) throw this.bad(place, `more than ${MAX_VALUES} values`);
+  }
+
+  /** The values of a stack, whose members are values with a batch size or stacks again. */
   private stackedValues(
     parts: Parts,
     place: string,
     depth: number,
     found: { device: NewState["device"] },
-  ): { data: PythonJson[]; flat: unknown[]; shape: number[] } {
+  ): StackedValues {
     if (depth > MAX_DEPTH || parts.leaves.size > 0) throw this.bad(place, "a stack of values with something else");
-    if (parts.metadata.get("stack_dim") !== 0) throw this.bad(place, "values can only be stacked along dimension 0");
-    if (parts.nested.length === 0) {
-      const members = this.members(parts.nonTensors, place, (value, at) => {
-        const td = this.value(value, at);
-        if (td._batchSize.length > 0) throw this.bad(at, "a stacked value with a batch size");
-        found.device = td._device;
-        return (value as readonly PythonJson[])[0] as PythonJson;
-      });
-      return { data: members, flat: members.map(toPlain), shape: [members.length] };
-    }
-    const inner = this.members(new Map(parts.nested), place, (value, at) =>
-      this.stackedValues(this.parts(value, at), at, depth + 1, found),
-    );
-    const shape = (inner[0] as { shape: number[] }).shape;
-    if (parts.nonTensors.size > 0 || !inner.every((part) => sameSizes(part.shape, shape))) {
+    const both = new Map([...parts.nonTensors, ...parts.nested]);
+    if (both.size !== parts.nonTensors.size + parts.nested.length) throw this.bad(place, "a member occurs twice");
+    const members = this.members(both, place, (value, at): StackedValues => {
+      if (value instanceof Map) return this.stackedValues(this.parts(value, at), at, depth + 1, found);
+      const td = this.value(value, at);
+      found.device = td._device;
+      const count = td._batchSize.numel();
+      this.charge(count, at);
+      return { json: new Array(count).fill((value as PythonJson[])[0]), shape: [...td._batchSize] };
+    });
+    const inner = (members[0] as StackedValues).shape;
+    if (!members.every(({ shape }) => sameSizes(shape, inner))) {
       throw this.bad(place, "stacks of values have different shapes");
     }
-    return {
-      data: inner.map((part) => part.data),
-      flat: inner.flatMap((p) => p.flat),
-      shape: [inner.length, ...shape],
-    };
+    const dim = parts.metadata.get("stack_dim");
+    if (
+      typeof dim !== "number" ||
+      !Number.isInteger(dim) ||
+      dim < 0 ||
+      dim > inner.length ||
+      inner.length >= MAX_RANK
+    ) {
+      throw this.bad(place, "stack_dim is not a dimension");
+    }
+    const lists = members.map(({ json }) => json);
+    this.charge(listItems([members.length, ...inner]), place);
+    return { json: joinedValues(lists, inner, dim), shape: inner.toSpliced(dim, 0, members.length) };
   }
 }
 

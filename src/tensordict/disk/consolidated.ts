@@ -72,6 +72,7 @@ interface Placed {
 class Layout {
   readonly placed: Placed[] = [];
   size = 0;
+  private last: [dtype: string, shape: number[], start: number, stop: number, padding: number] | null = null;
 
   constructor(
     root: Td,
@@ -88,12 +89,24 @@ class Layout {
   readonly structure: PythonJsonObject;
 
   private place(tensor: Tensor): PythonJson {
-    const nbytes = tensor._numel * tensor.dtype.itemsize;
+    const { itemsize } = tensor.dtype;
+    const nbytes = tensor._numel * itemsize;
+    this.align(itemsize);
     const start = this.size;
     const padding = (ALIGNMENT - (nbytes % ALIGNMENT)) % ALIGNMENT;
     this.placed.push({ tensor, start });
     this.size += nbytes + padding;
-    return [String(tensor.dtype), [...tensor._shape], start, this.size, padding];
+    this.last = [String(tensor.dtype), [...tensor._shape], start, this.size, padding];
+    return this.last;
+  }
+
+  /** Pads the tensor before: Python's library reads elements of 16 bytes at multiples of 16 only. */
+  private align(itemsize: number): void {
+    const more = itemsize > ALIGNMENT ? (itemsize - (this.size % itemsize)) % itemsize : 0;
+    if (more === 0 || this.last === null) return;
+    this.size += more;
+    this.last[3] = this.size;
+    this.last[4] += more;
   }
 
   private level(td: Td, depth: number): PythonJsonObject {

@@ -22,6 +22,7 @@ import { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { fitBatch, requireFit } from "../core/batch.ts";
 import { classInFile } from "../core/class-registry.ts";
+import { inheritNames } from "../core/names.ts";
 import { noNested } from "../core/nested.ts";
 import { FUNCTIONS } from "../core/signatures.ts";
 import {
@@ -278,6 +279,7 @@ class Builder {
     if (fitBatch(made as Entry, state.batchSize) === null) {
       throw this.bad(`entry ${JSON.stringify(key)} does not begin with the batch size ${state.batchSize}`);
     }
+    inheritNames(made as Entry, state.names);
     return made as Entry;
   }
 }

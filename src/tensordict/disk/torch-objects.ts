@@ -1,8 +1,8 @@
 // TensorDicts and parameters inside of .pt files: how they are made from what Python pickled, and what is written.
 import { FormatError } from "../../io/base/errors.ts";
 import type { PythonJson } from "../../io/base/python-json.ts";
-import { isPlainObject } from "../../io/base/python-json.ts";
-import { asInPython } from "../../io/base/python-origin.ts";
+import { isPlainObject, isPythonJson } from "../../io/base/python-json.ts";
+import { asInPython, noteDict } from "../../io/base/python-origin.ts";
 import { PickleDict } from "../../io/pickle/pickle-write.ts";
 import { type TorchClasses, TorchObject } from "../../io/torch/torch-classes.ts";
 import { CONSOLIDATED, NESTED } from "../../io/torch/torch-values.ts";
@@ -10,7 +10,7 @@ import { Parameter } from "../../nn/parameter.ts";
 import { Float } from "../../tensor/complex.ts";
 import { CPU, Device, META } from "../../tensor/device.ts";
 import { uint8 } from "../../tensor/dtype.ts";
-import { Size, sameSizes } from "../../tensor/size.ts";
+import { listItems, Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { fitBatch, requireFit } from "../core/batch.ts";
 import { classByName } from "../core/class-registry.ts";
@@ -33,8 +33,9 @@ import {
   type ValueTd,
 } from "../core/state.ts";
 import type { Classes, Entry } from "../core/types.ts";
+import { joinedValues, nestedValues } from "../core/values.ts";
 import { nestedFromParts } from "../ops/nested-parts.ts";
-import { stackOfValues, valuesOf } from "../ops/stacking.ts";
+import { valuesOf } from "../ops/stacking.ts";
 import { blockParts } from "./consolidated.ts";
 import { buildConsolidated } from "./consolidated-load.ts";
 
@@ -121,12 +122,17 @@ function makeStack(className: string, state: unknown, path: string): Td {
   const problem = stackProblem(tds, stackDim);
   if (problem !== null) throw new FormatError(problem, path);
   if (className === LAZY) return make.lazy(tds, stackDim as number, typeof name === "string" ? name : null);
-  const batchSize = Size.fromList([tds.length, ...(tds[0] as Td)._batchSize]);
-  const alike = tds.every((td) => sameSizes(td._batchSize, (tds[0] as Td)._batchSize));
-  if (!alike || !tds.every(isNonTensor) || stackDim !== 0 || batchSize.numel() > MAX_VALUES) {
+  const inner = (tds[0] as Td)._batchSize;
+  const batchSize = Size.fromList([...inner].toSpliced(stackDim as number, 0, tds.length));
+  const alike = tds.every((td) => sameSizes(td._batchSize, inner));
+  if (!alike || !tds.every(isNonTensor) || listItems(batchSize) > MAX_VALUES) {
     throw new FormatError("a stack of values whose members are no values, or too many", path);
   }
-  return stackOfValues(tds, { batchSize, device: null, names: null });
+  const exact = joinedValues(tds.map(exactValues), inner, stackDim as number);
+  const values = exact.map((value) => (value instanceof Float ? value.value : value));
+  const made = make.nonTensorStack(values, { batchSize, device: null, names: null }, stackDim as number);
+  if (exact.every((value) => isPythonJson(value))) made._raw = nestedValues(exact, batchSize) as PythonJson;
+  return made;
 }
 
 /** Something that has fields in a TensorDict and fields beside it. */
@@ -256,6 +262,15 @@ function stackObject(td: Td, values: readonly unknown[], size: readonly number[]
   return new TorchObject(STACK, "state", { ...state, _hook_out: null, _hook_in: null });
 }
 
+/** Notes that the Maps of a structure are Python's plain dicts, those in values among them. */
+function plainDicts(value: PythonJson): PythonJson {
+  if (value instanceof Map) {
+    noteDict(value, "dict");
+    for (const item of value.values()) plainDicts(item);
+  } else if (Array.isArray(value)) for (const item of value) plainDicts(item);
+  return value;
+}
+
 /** What .pt files need of this room and of modules. */
 export const torchBridge: TorchClasses = {
   parameter: (data, requiresGrad) => new Parameter(data, requiresGrad),
@@ -267,7 +282,7 @@ export const torchBridge: TorchClasses = {
     requireFit(value, "saved");
     if (!isConsolidated(value)) return describeTd(value);
     const block = blockParts(value);
-    if (block !== null) return new TorchObject(CONSOLIDATED, "call", [block.structure, block.bytes]);
+    if (block !== null) return new TorchObject(CONSOLIDATED, "call", [plainDicts(block.structure), block.bytes]);
     // One file holds no two types of elements over one storage: tensors of one block become separate.
     return describeTd(value.clone() as Td);
   },

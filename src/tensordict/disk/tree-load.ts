@@ -22,6 +22,7 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { fitBatch } from "../core/batch.ts";
 import { classInFile, type RegisteredClass } from "../core/class-registry.ts";
 import { stackProblem, startsWith } from "../core/convert.ts";
+import { inheritNames } from "../core/names.ts";
 import { NestedTensor } from "../core/nested.ts";
 import { type ClassTd, make, type NewState, stateOf, type Td, toNames } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
@@ -170,6 +171,7 @@ function entriesOf(
         join(path, "meta.json"),
       );
     }
+    inheritNames(entry, state.names);
     entries.set(key, entry);
   }
   return entries;
