@@ -57,12 +57,15 @@ function shorten(folder: string): void {
   }
 }
 
+/** Without pages for readers, sources of the library, and tests that need the rest of the repository. */
+const isNeeded = (path: string): boolean => !/\.(md|zig|test\.ts)$/.test(path) || path.includes("test/seeds");
+
 function stage(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
   for (const name of SOURCES) {
     const to = join(folder, name);
     mkdirSync(dirname(to), { recursive: true });
-    cpSync(join(root, name), to, { recursive: true, dereference: true });
+    cpSync(join(root, name), to, { recursive: true, dereference: true, filter: isNeeded });
   }
   shorten(folder);
   const bun = findBun();
