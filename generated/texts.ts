@@ -1274,9 +1274,9 @@ export function indexTensorDtype(op: string | undefined): IndexError {
   return new IndexError(`tensors used as indices must be long, int, byte or bool tensors`, { op, code: "index" });
 }
 
-/** The shape of the mask {mask} at index {index} does not match the shape of the indexed tensor {shape} at index {at}{index} */
+/** The shape of the mask {mask} at index {index} does not match the shape of the indexed tensor {shape} at index {at} */
 export function maskShape(op: string | undefined, mask: Part, index: Part, shape: Part, at: Part): IndexError {
-  return new IndexError(`The shape of the mask ${part(mask)} at index ${part(index)} does not match the shape of the indexed tensor ${part(shape)} at index ${part(at)}${part(index)}`, { op, code: "index" });
+  return new IndexError(`The shape of the mask ${part(mask)} at index ${part(index)} does not match the shape of the indexed tensor ${part(shape)} at index ${part(at)}`, { op, code: "index" });
 }
 
 /** shape mismatch: indexing tensors could not be broadcast together with shapes {shapes} */
