@@ -306,6 +306,7 @@ export function setAt(t: Tensor, index: unknown, value: unknown): Tensor {
   const only = Array.isArray(index) || parts.length !== 1 ? undefined : parts[0];
   if (only === false) return t;
   if (only instanceof Slice) requireRows(t);
+  if (typeof only === "number" && t._shape.length === 0) badPlace(t, only, 0, 0);
   const walk = new Walk(t, tracked(t));
   walk.all(only === true ? [null] : parts, Array.isArray(index));
   const view = walk.finish();

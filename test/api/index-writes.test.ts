@@ -122,6 +122,8 @@ test("a tensor without dimensions has no element 0, and no other", () => {
   const other = "IndexError: index -1 is out of bounds for dimension 0 with size 0";
   expect(thrown(() => zeros([]).at(0))).toMatch(none);
   expect(thrown(() => zeros([]).at(-1))).toBe(other);
+  expect(thrown(() => zeros([]).setAt(0, 1))).toMatch(none);
+  expect(thrown(() => zeros([]).setAt(-1, 1))).toBe(other);
 });
 
 test("the text of a storage without elements keeps the space before them", () => {
