@@ -601,14 +601,18 @@ function nodes_make() {
     }
     self!: S.Saved;
     mat2!: S.Saved;
+    selfGeometry!: S.Geometry;
+    mat2Geometry!: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
       const mat2 = S.unpack(this.mat2, this) as Tensor;
       const self = S.unpack(this.self, this) as Tensor;
+      const selfGeometry = this.selfGeometry;
+      const mat2Geometry = this.mat2Geometry;
       return [
-        this.needs(0) ? F.mmSelfBackward(grad, mat2, self._strides, 1) : null,
-        this.needs(1) ? F.mmOtherBackward(grad, self, mat2._strides, 1) : null,
+        this.needs(0) ? F.mmSelfBackward(grad, mat2, selfGeometry.strides, 1) : null,
+        this.needs(1) ? F.mmOtherBackward(grad, self, mat2Geometry.strides, 1) : null,
       ];
     }
     override release(): void {
@@ -649,6 +653,8 @@ function nodes_make() {
     mat2!: S.Saved;
     beta!: Scalar;
     alpha!: Scalar;
+    mat1Geometry!: S.Geometry;
+    mat2Geometry!: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -656,10 +662,12 @@ function nodes_make() {
       const beta = this.beta;
       const mat1 = S.unpack(this.mat1, this) as Tensor;
       const mat2 = S.unpack(this.mat2, this) as Tensor;
+      const mat1Geometry = this.mat1Geometry;
+      const mat2Geometry = this.mat2Geometry;
       return [
         this.needs(0) ? F.scaled(grad, beta) : null,
-        this.needs(1) ? F.mmSelfBackward(grad, mat2, mat1._strides, alpha) : null,
-        this.needs(2) ? F.mmOtherBackward(grad, mat1, mat2._strides, alpha) : null,
+        this.needs(1) ? F.mmSelfBackward(grad, mat2, mat1Geometry.strides, alpha) : null,
+        this.needs(2) ? F.mmOtherBackward(grad, mat1, mat2Geometry.strides, alpha) : null,
       ];
     }
     override release(): void {

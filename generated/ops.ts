@@ -921,8 +921,10 @@ export function mm(self: Tensor, mat2: Tensor, out?: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat2)))) return $matrix.mm(self, mat2, undefined);
   const node = new ($N().mm_Backward)();
   $T.connect(node, [self, mat2]);
-  node.self = $S.save(self);
-  node.mat2 = $S.save(mat2);
+  node.self = node.needs(1) ? $S.save(self) : null;
+  node.mat2 = node.needs(0) ? $S.save(mat2) : null;
+  node.selfGeometry = $S.geometry(self);
+  node.mat2Geometry = $S.geometry(mat2);
   const r = $matrix.mm(self, mat2, undefined);
   return $T.record(r, node);
 }
@@ -951,10 +953,12 @@ export function addmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, al
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat1) || requiresGrad(mat2)))) return $matrix.addmm(self, mat1, mat2, beta, alpha, undefined, false);
   const node = new ($N().addmm_Backward)();
   $T.connect(node, [self, mat1, mat2]);
-  node.mat1 = node.needs(1) || node.needs(2) ? $S.save(mat1) : null;
-  node.mat2 = node.needs(1) || node.needs(2) ? $S.save(mat2) : null;
+  node.mat1 = node.needs(2) ? $S.save(mat1) : null;
+  node.mat2 = node.needs(1) ? $S.save(mat2) : null;
   node.beta = beta;
   node.alpha = alpha;
+  node.mat1Geometry = $S.geometry(mat1);
+  node.mat2Geometry = $S.geometry(mat2);
   const r = $matrix.addmm(self, mat1, mat2, beta, alpha, undefined, false);
   return $T.record(r, node);
 }
@@ -969,10 +973,12 @@ export function addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, a
   $T.checkInplace(self, [mat1, mat2]);
   const node = new ($N().addmm_Backward)();
   $T.connect(node, [self, mat1, mat2]);
-  node.mat1 = node.needs(1) || node.needs(2) ? $S.save(mat1) : null;
-  node.mat2 = node.needs(1) || node.needs(2) ? $S.save(mat2) : null;
+  node.mat1 = node.needs(2) ? $S.save(mat1) : null;
+  node.mat2 = node.needs(1) ? $S.save(mat2) : null;
   node.beta = beta;
   node.alpha = alpha;
+  node.mat1Geometry = $S.geometry(mat1);
+  node.mat2Geometry = $S.geometry(mat2);
   $matrix.addmm(self, mat1, mat2, beta, alpha, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);

@@ -189,14 +189,19 @@ export function unusedInGraph(op: string | undefined, index: Part): RuntimeError
   return new RuntimeError(`The differentiated Tensor at index ${part(index)} appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.`, { op, code: "runtime" });
 }
 
+/** Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False. */
+export function zerosForUnused(op: string | undefined): ValueError {
+  return new ValueError(`Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.`, { op, code: "value" });
+}
+
 /** assigned grad expected to be a Tensor or None but got grad of type {type} */
 export function badGradAssigned(op: string | undefined, type: Part): TypeError {
   return new TypeError(`assigned grad expected to be a Tensor or None but got grad of type ${part(type)}`, { op, code: "type" });
 }
 
-/** can't assign Tensor as its own grad */
+/** can't assign Variable as its own grad */
 export function ownGrad(op: string | undefined): RuntimeError {
-  return new RuntimeError(`can't assign Tensor as its own grad`, { op, code: "runtime" });
+  return new RuntimeError(`can't assign Variable as its own grad`, { op, code: "runtime" });
 }
 
 /** attempting to assign a gradient with dtype '{grad}' to a tensor with grad_dtype '{dtype}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match. */
@@ -1274,9 +1279,9 @@ export function indexTensorDtype(op: string | undefined): IndexError {
   return new IndexError(`tensors used as indices must be long, int, byte or bool tensors`, { op, code: "index" });
 }
 
-/** The shape of the mask {mask} at index {index} does not match the shape of the indexed tensor {shape} at index {at}{index} */
+/** The shape of the mask {mask} at index {index} does not match the shape of the indexed tensor {shape} at index {at} */
 export function maskShape(op: string | undefined, mask: Part, index: Part, shape: Part, at: Part): IndexError {
-  return new IndexError(`The shape of the mask ${part(mask)} at index ${part(index)} does not match the shape of the indexed tensor ${part(shape)} at index ${part(at)}${part(index)}`, { op, code: "index" });
+  return new IndexError(`The shape of the mask ${part(mask)} at index ${part(index)} does not match the shape of the indexed tensor ${part(shape)} at index ${part(at)}`, { op, code: "index" });
 }
 
 /** shape mismatch: indexing tensors could not be broadcast together with shapes {shapes} */

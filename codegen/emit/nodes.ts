@@ -15,13 +15,17 @@ export interface NodePlan {
   readonly values: readonly Arg[];
   /** Tensor arguments of which only shape and dtype are kept. */
   readonly geometry: readonly Arg[];
+  /** Arguments saved whole for some formulas, of which others read shape and dtype only: they keep both. */
+  readonly both: readonly Arg[];
   /** Results saved. */
   readonly results: readonly number[];
 }
 
 export function planOf(op: Op, model: Model): NodePlan | null {
   if (typeof op.grad !== "object") return null;
-  const formulas = formulasOf(op, model);
+  const given = formulasOf(op, model);
+  const both = op.args.filter((a) => isTensorArg(a) && !keepsWhole(op, a) && readAsBoth(given, a));
+  const formulas = given.map((f) => ({ ...f, code: both.reduce((code, a) => geometryRead(f, code, a), f.code) }));
   const uses = new Map<string, string>();
   for (const f of formulas) {
     for (const [name, use] of f.uses) if (uses.get(name) !== "value") uses.set(name, use);
@@ -34,8 +38,24 @@ export function planOf(op: Op, model: Model): NodePlan | null {
     targets: op.args.filter((a) => named.has(a.name)),
     values: op.args.filter((a) => uses.get(a.name) === "value" || keepsWhole(op, a)),
     geometry: op.args.filter((a) => uses.get(a.name) === "geometry" && !keepsWhole(op, a)),
+    both,
     results: [...new Set(formulas.flatMap((f) => [...f.results]))].sort(),
   };
+}
+
+function readAsBoth(formulas: readonly Formula[], a: Arg): boolean {
+  const as = (use: string): boolean => formulas.some((f) => f.uses.get(a.name) === use);
+  return as("value") && as("geometry");
+}
+
+/** The name under which a node keeps the geometry of an argument that it may save whole as well. */
+export function geometryName(a: Arg): string {
+  return `${a.name}Geometry`;
+}
+
+function geometryRead(f: Formula, code: string, a: Arg): string {
+  if (f.uses.get(a.name) !== "geometry") return code;
+  return code.replaceAll(new RegExp(`\\b${a.name}\\.`, "g"), `${geometryName(a)}.`);
 }
 
 /** Saved although no formula reads its elements, as torch does: a write to it is seen by the backward pass. */
@@ -71,6 +91,7 @@ function emitClass(plan: NodePlan): string {
     out.push(`  ${a.name}!: ${isTensorArg(a) ? "S.Saved" : typeOf(a)};`);
   }
   for (const a of plan.geometry) out.push(`  ${a.name}!: S.Geometry;`);
+  for (const a of plan.both) out.push(`  ${geometryName(a)}!: S.Geometry;`);
   for (const r of plan.results) out.push(`  result${r}!: S.Saved;`);
   out.push("  override apply(grads: Gradients): Gradients {");
   const single = !op.multiOutput && !usesGrads(plan);
@@ -82,6 +103,7 @@ function emitClass(plan: NodePlan): string {
     out.push(`    const ${a.name} = ${value};`);
   }
   for (const a of plan.geometry) out.push(`    const ${a.name} = this.${a.name};`);
+  for (const a of plan.both) out.push(`    const ${geometryName(a)} = this.${geometryName(a)};`);
   for (const r of plan.results) {
     const name = r === 0 && !usesNumbered(plan) ? "result" : `result${r}`;
     out.push(`    const ${name} = S.unpack(this.result${r}, this) as Tensor;`);

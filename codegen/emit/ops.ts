@@ -1,7 +1,7 @@
 /** generated/ops.ts: every overload with all arguments given, its in-place form, and its recording for autograd. */
 import { SchemaError } from "../model/literal.ts";
 import { type Arg, camel, type Model, type Op } from "../model/load.ts";
-import { isTensorArg, keepsWhole, type NodePlan, planOf, specialArg } from "./nodes.ts";
+import { geometryName, isTensorArg, keepsWhole, type NodePlan, planOf, specialArg } from "./nodes.ts";
 import { tableOnce } from "./once.ts";
 import { refusalsOf } from "./refusals.ts";
 import { symbolOf } from "./symbols.ts";
@@ -70,10 +70,11 @@ function tracked(plan: NodePlan): string {
   return `gradMode.enabled && (${tests.join(" || ")})`;
 }
 
-/** When the formulas that read an argument, or only its shape, run: null where that is always. */
+/** When the formulas that read what is saved of an argument run: null where that is always. */
 function wantedBy(plan: NodePlan, a: Arg): string | null {
   if (keepsWhole(plan.op, a)) return `node.needs(${plan.targets.indexOf(a)})`;
-  const readers = plan.formulas.filter((f) => f.uses.has(a.name)).flatMap((f) => f.targets.map(camel));
+  const reads = (use: string | undefined): boolean => use === "value" || (use !== undefined && !plan.both.includes(a));
+  const readers = plan.formulas.filter((f) => reads(f.uses.get(a.name))).flatMap((f) => f.targets.map(camel));
   const targets = plan.targets.filter((t) => readers.includes(t.name));
   if (targets.length === plan.targets.length) return null;
   if (plan.targets.some((t) => t.role === "TensorList")) {
@@ -108,6 +109,7 @@ function saving(plan: NodePlan, inplace: boolean): string[] {
     }
   }
   for (const a of plan.geometry) out.push(`node.${a.name} = $S.geometry(${a.name});`);
+  for (const a of plan.both) out.push(`node.${geometryName(a)} = $S.geometry(${a.name});`);
   return out;
 }
 

@@ -18,8 +18,8 @@ export const ops = [
     impl: "matrix.mm",
     node: "MmBackward0",
     grad: {
-      self: "mmSelfBackward(grad, mat2, self._strides, 1)",
-      mat2: "mmOtherBackward(grad, self, mat2._strides, 1)",
+      self: "mmSelfBackward(grad, mat2, self.strides, 1)",
+      mat2: "mmOtherBackward(grad, self, mat2.strides, 1)",
     },
     doc: "The product of two matrices of one dtype.",
     throws: [sameDtype],
@@ -52,8 +52,8 @@ export const ops = [
     node: "AddmmBackward0",
     grad: {
       self: "scaled(grad, beta)",
-      mat1: "mmSelfBackward(grad, mat2, mat1._strides, alpha)",
-      mat2: "mmOtherBackward(grad, mat1, mat2._strides, alpha)",
+      mat1: "mmSelfBackward(grad, mat2, mat1.strides, alpha)",
+      mat2: "mmOtherBackward(grad, mat1, mat2.strides, alpha)",
     },
     inplaceExample: "tensor([[1]]).addmm_(tensor([[1, 2]]), tensor([[3], [4]]), { alpha: 10 }) // tensor([[111.]])",
     doc:

@@ -10,8 +10,9 @@ import { gradMode, requiresGrad } from "../dispatch/mode.ts";
 import { attention } from "../dispatch/seam.ts";
 import * as views from "../dispatch/views.ts";
 import { batchOf } from "../tensor/batched.ts";
-import { Complex, Int, isScalar, type Scalar, scalarValue } from "../tensor/complex.ts";
-import { bool, int64, uint8 } from "../tensor/dtype.ts";
+import { Int, isScalar, type Scalar } from "../tensor/complex.ts";
+import { CPU } from "../tensor/device.ts";
+import { bool, type DType, float64, int64, uint8 } from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { AssignedList } from "../tensor/value-types.ts";
@@ -78,7 +79,7 @@ function place(i: number, n: number): number {
 
 function badPlace(t: Tensor | null, i: number, dim: number, n: number): never {
   if (!Number.isInteger(i)) badIndex(i);
-  if (t !== null && t._shape.length === 0) throw texts.indexOfScalar("at");
+  if (t !== null && t._shape.length === 0 && i === 0) throw texts.indexOfScalar("at");
   throw texts.indexOutOfBounds("at", i, dim, n);
 }
 
@@ -90,7 +91,7 @@ function badIndex(x: unknown): never {
 function selectFirst(t: Tensor, i: number): Tensor {
   const shape = t._shape;
   const p = shape.length === 0 ? -1 : place(i, shape[0] as number);
-  if (p < 0) badPlace(t, i, 0, shape[0] as number);
+  if (p < 0) badPlace(t, i, 0, shape[0] ?? 0);
   if (tracked(t)) return t._derive(O.select(t, 0, p));
   const strides = t._strides;
   const offset = t._offset + p * (strides[0] as number);
@@ -106,15 +107,20 @@ function isWhole(s: Slice, n: number): boolean {
   return (s.start ?? 0) === 0 && (s.stop === null || s.stop >= n) && (s.step ?? 1) === 1;
 }
 
+function requireRows(t: Tensor): void {
+  if (t._shape.length === 0) throw texts.rowsOfScalar("at");
+}
+
 /** `x[a:b]` */
 function sliceFirst(t: Tensor, s: Slice): Tensor {
-  if (t._shape.length === 0) throw texts.rowsOfScalar("at");
+  requireRows(t);
   const shape = t._shape.slice();
   const n = shape[0] as number;
   const from = s.start === null ? 0 : clampTo(s.start, n);
   const to = s.stop === null ? n : clampTo(s.stop, n);
   const step = s.step ?? 1;
-  if (tracked(t)) return t._derive(isWhole(s, n) ? O.alias(t) : O.slice(t, 0, from, to, step));
+  // A slice that stands alone is recorded as one, also when it names every row.
+  if (tracked(t)) return t._derive(O.slice(t, 0, from, to, step));
   shape[0] = to > from ? Math.ceil((to - from) / step) : 0;
   const old = t._strides;
   const first = old[0] as number;
@@ -296,20 +302,38 @@ export function setAt(t: Tensor, index: unknown, value: unknown): Tensor {
   const source = valueOf(value, t);
   const recording = recorded(t) || (source instanceof Tensor && recorded(source));
   const parts = readParts(Array.isArray(index) ? index : [index]);
-  if (parts.length === 1 && parts[0] === false) return t;
+  // In torch, too, one part alone is not what a tuple of one part is.
+  const only = Array.isArray(index) || parts.length !== 1 ? undefined : parts[0];
+  if (only === false) return t;
+  if (only instanceof Slice) requireRows(t);
+  if (typeof only === "number" && t._shape.length === 0) badPlace(t, only, 0, 0);
   const walk = new Walk(t, tracked(t));
-  walk.all(parts.length === 1 && parts[0] === true ? [null] : parts, Array.isArray(index));
+  walk.all(only === true ? [null] : parts, Array.isArray(index));
   const view = walk.finish();
   if (walk.indices.length > 0) putValues(view, walk.indices, source, recording);
   else if (source instanceof Tensor) copyTo(view, source, recording || attention.bits !== 0);
-  else if (recording || attention.bits !== 0) O.fill_(view, source);
-  else {
-    checkFits(source, view.dtype);
-    copy.fill(view, source);
-    view._version.value++;
-  }
+  else fillView(view, view._numel === 1 ? elementOf(source, view.dtype) : source, recording);
   return t;
 }
+
+function fillView(view: Tensor, value: Scalar, recording: boolean): void {
+  if (recording || attention.bits !== 0) return void O.fill_(view, value);
+  checkFits(value, view.dtype);
+  copy.fill(view, value);
+  view._version.value++;
+}
+
+/** One element is copied from a double: a number too large for a short dtype is then infinite. */
+function elementOf(value: Scalar, dtype: DType): Scalar {
+  if (throughDouble(dtype) === dtype) return value;
+  checkFits(value, float64);
+  const holder = empty([], dtype, CPU);
+  copy.fill(holder, value);
+  return holder.item<number>();
+}
+
+/** The dtype by way of which a number becomes an element that is copied. */
+const throughDouble = (d: DType): DType => (d.category === 2 && d.itemsize < 4 ? float64 : d);
 
 function valueOf(value: unknown, t: Tensor): Tensor | Scalar {
   if (value instanceof Tensor || isScalar(value)) return value;
@@ -327,21 +351,19 @@ function putValues(
     O.index_put_(view, indices, withoutLeadingOnes(value), false);
     return;
   }
-  if (scalarValue(value) instanceof Complex) checkFits(value, view.dtype);
-  const last = indices[indices.length - 1];
-  // torch's graph has other nodes for a number under one index.
-  if (recording && last && indices.every((t, d) => t === null || d === indices.length - 1)) {
-    if (last.dtype === int64) return void O.index_fill_(view, indices.length - 1, last.reshape([-1]), value);
-    if (last.dtype === bool && indices.length === 1 && startsWith(view._shape, last._shape)) {
-      return void O.masked_fill_(
-        view,
-        copy
-          .onDevice(last, view._storage.device)
-          .view([...last._shape, ...view._shape.slice(last._shape.length).map(() => 1)]),
-        value,
-      );
-    }
+  const dim = indices.findIndex((t) => t !== null);
+  const last = indices[dim] as Tensor;
+  const alone = dim === indices.length - 1;
+  // A number under one index fills, which has a check and a node of its own.
+  if (alone && last.dtype === int64 && (recording || last._storage.device === view._storage.device)) {
+    return void O.index_fill_(view, dim, last.reshape([-1]), value);
   }
+  const masked = alone && last.dtype === bool;
+  if (masked && recording && dim === 0 && startsWith(view._shape, last._shape)) {
+    const shape = [...last._shape, ...view._shape.slice(last._shape.length).map(() => 1)];
+    return void O.masked_fill_(view, copy.onDevice(last, view._storage.device).view(shape), value);
+  }
+  if (!(alone && last.dtype === uint8)) checkFits(value, masked ? view.dtype : throughDouble(view.dtype));
   const holder = empty([], view.dtype, view._storage.device);
   copy.fill(holder, value);
   O.index_put_(view, indices, holder, false);

@@ -94,7 +94,8 @@ export class TypedStorage implements TypedStorageLike {
   }
   /** The elements, a line each, and what they are. */
   toString(): string {
-    return [...this.texts().map((x) => ` ${x}`), this.line()].join("\n");
+    // Python joins the elements' lines behind one space, which stays where there are none.
+    return ` ${this.texts().join("\n ")}\n${this.line()}`;
   }
   /** One line for each element, as Python writes it. */
   private texts(): string[] {

@@ -87,9 +87,10 @@ function onesLike(t: Tensor): Tensor {
   return t.newOnes(t._shape);
 }
 
-/** The gradient to start from; implicit only for single elements. */
-function startGradient(t: Tensor, given: Tensor | null | undefined, index: number): Tensor {
+/** The gradient to start from; implicit only for single elements, and null where none is required. */
+function startGradient(t: Tensor, given: Tensor | null | undefined, index: number): Tensor | null {
   if (given === null || given === undefined) {
+    if (!requiresGrad(t)) return null;
     if (t._numel !== 1) throw texts.implicitGradientNotScalar(undefined);
     if (t.dtype.category !== 2) throw texts.implicitGradientNotReal(undefined, t.dtype.name);
     return onesLike(t);
@@ -131,8 +132,7 @@ export function backward(
   if (transforming.depth > 0) throw texts.backwardInTransform(undefined);
   const roots = asList(tensors);
   const given = Array.isArray(gradients) ? gradients : [gradients as Tensor | null | undefined];
-  requireGraph(roots);
-  const starts = roots.map((t, i) => startGradient(t, given[i], i));
+  const starts = startsOf(roots, given);
   const createGraph = options.createGraph ?? false;
   const retainGraph = options.retainGraph ?? createGraph;
   const inputs = options.inputs === undefined ? null : asList(options.inputs);
@@ -155,12 +155,15 @@ function requireTensors(op: string, argument: string, list: unknown): void {
   for (const t of list) if (!(t instanceof Tensor)) throw texts.notTensors(op, argument, kindOf(t));
 }
 
-function requireGraph(roots: readonly Tensor[]): void {
+/** The gradients to start from. As in torch, they are looked at before the graph is. */
+function startsOf(roots: readonly Tensor[], given: readonly (Tensor | null | undefined)[]): Tensor[] {
   requireTensors("backward", "tensors", roots);
   if (roots.some((t) => batchOf(t) !== null)) throw texts.backwardInTransform(undefined);
+  const starts = roots.map((t, i) => startGradient(t, given[i], i));
   roots.forEach((t, i) => {
     if (edgeOf(t) === null) throw texts.noGradientNode(undefined, i);
   });
+  return starts as Tensor[];
 }
 
 /** How `autograd.grad` goes. */
@@ -197,19 +200,19 @@ export function grad(
     FUNCTIONS.grad,
     arguments,
   );
+  if (options.materializeGrads && options.allowUnused === false) throw texts.zerosForUnused(undefined);
   const roots = asList(outputs);
   const wanted = asList(inputs);
   requireTensors("grad", "inputs", wanted);
   const given = options.gradOutputs instanceof Tensor ? [options.gradOutputs] : (options.gradOutputs ?? []);
-  requireGraph(roots);
-  const starts = roots.map((t, i) => startGradient(t, given[i], i));
+  const starts = startsOf(roots, given);
   const createGraph = options.createGraph ?? false;
   const retainGraph = options.retainGraph ?? createGraph;
   const found = run(roots, starts, { retainGraph, createGraph, inputs: wanted, capture: true });
   return found.map((g, i) => {
     if (g !== null) return g;
     const t = wanted[i] as Tensor;
-    if (options.materializeGrads) return t.newZeros(t._shape);
+    if (options.materializeGrads) return t.newZeros(t._shape, { requiresGrad: createGraph });
     if (!(options.allowUnused ?? false)) throw texts.unusedInGraph(undefined, i);
     return null;
   });
@@ -310,7 +313,8 @@ export function registerPostAccumulateGradHook(leaf: Tensor, hook: (leaf: Tensor
   );
   requireTensors("register_post_accumulate_grad_hook", "self", [leaf]);
   if (typeof hook !== "function") throw texts.hookNotAFunction(undefined, kindOf(hook));
-  if (!requiresGrad(leaf) || gradFnOf(leaf) !== null) throw texts.accumulateHookNotOnLeaf(undefined);
+  if (!requiresGrad(leaf)) throw texts.hookWithoutGrad(undefined);
+  if (gradFnOf(leaf) !== null) throw texts.accumulateHookNotOnLeaf(undefined);
   const id = freshId();
   const extra = extraOf(leaf);
   extra.postHooks ??= new Map();

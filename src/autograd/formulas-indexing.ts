@@ -1,6 +1,6 @@
 /** Gradients of operators that choose, join or repeat elements. */
 import * as O from "../../generated/ops.ts";
-import { bool } from "../tensor/dtype.ts";
+import { bool, uint8 } from "../tensor/dtype.ts";
 import { numelOf } from "../tensor/size.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 
@@ -11,9 +11,11 @@ export function indexBackward(grad: Tensor, shape: Sizes, indices: Indices): Ten
   return O.index_put(grad.newZeros(shape), indices, grad, true);
 }
 
-/** What was written over has no gradient. */
+/** What was written over has no gradient. One zero is filled in, which is refused through a mask of bytes. */
 export function indexPutBackward(grad: Tensor, indices: Indices, accumulate: boolean): Tensor {
-  return accumulate ? grad : O.index_put(grad, indices, grad.newZeros([]), false);
+  if (accumulate) return grad;
+  const masks = indices.map((t) => (t?.dtype === uint8 ? t.ne(0) : t));
+  return O.index_put(grad, masks, grad.newZeros([]), false);
 }
 
 export function indexOf(grad: Tensor, indices: Indices): Tensor {

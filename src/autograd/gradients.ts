@@ -2,6 +2,7 @@
 import { emptyLike, isDense, preservedStrides } from "../dispatch/allocate.ts";
 import { backendOf } from "../dispatch/backend.ts";
 import * as copy from "../dispatch/copy.ts";
+import { contiguousFormat } from "../dispatch/memory-format.ts";
 import { gradMode } from "../dispatch/mode.ts";
 import { mayOverlap } from "../dispatch/overlap.ts";
 import * as views from "../dispatch/views.ts";
@@ -45,7 +46,11 @@ export function accumulate(a: Tensor, b: Tensor, inPlace: boolean): Tensor {
 
 /** The first gradient of a leaf: its own bytes, in the leaf's layout. */
 export function firstGradient(leaf: Tensor, grad: Tensor, fresh: boolean): Tensor {
-  if (gradMode.enabled) return isDense(grad._shape, grad._strides) ? grad : grad.clone();
+  // Recorded, it is a copy too: what is done to it in place does not reach the graph.
+  if (gradMode.enabled) {
+    if (!isDense(leaf._shape, leaf._strides)) return grad.clone({ memoryFormat: contiguousFormat });
+    return grad.newEmptyStrided(leaf._shape, leaf._strides).copy_(grad);
+  }
   const wanted = preservedStrides(leaf);
   if (fresh && grad._bits === 0 && sameSizes(grad._strides, wanted)) return grad;
   const r = emptyLike(leaf, grad.dtype);

@@ -105,7 +105,7 @@ export function emptyLike(t: Tensor, dtype: DType = t.dtype): Tensor {
 
 /** The same where a number is the other operand: torch sorts the dimensions then. */
 export function emptyBeside(t: Tensor, dtype: DType): Tensor {
-  if (isCanonical(t)) return emptyCopy(t, dtype);
+  if (keepsOrder(t)) return emptyCopy(t, dtype);
   return emptyWith(t._shape, strideOrder(t._shape, [t]), dtype, t._storage.device);
 }
 
@@ -118,6 +118,11 @@ export function isCanonical(t: Tensor): boolean {
     step *= Math.max(1, t._shape[i] as number);
   }
   return true;
+}
+
+/** Whether sorting the dimensions by their strides leaves them: without elements, torch may swap row-major ones. */
+export function keepsOrder(t: Tensor): boolean {
+  return t._numel > 0 && isCanonical(t);
 }
 
 /** Strides of a contiguous tensor, normalised where sizes of one left them arbitrary. */
@@ -136,7 +141,7 @@ export function strideOrder(shape: readonly number[], operands: readonly Tensor[
   const rank = shape.length;
   if (rank === 2) {
     const [rows, columns] = shape as [number, number];
-    if (compareDims(operands, shape, 1, 0) > 0) return [1, Math.max(1, rows)];
+    if (compareDims(operands, shape, 1, 0) > 0) return [1, rows];
     return [Math.max(1, columns), 1];
   }
   const perm: number[] = [];
@@ -153,11 +158,13 @@ export function strideOrder(shape: readonly number[], operands: readonly Tensor[
       } else if (verdict < 0) break;
     }
   }
+  if (perm.every((d, i) => d === rank - 1 - i)) return contiguousStrides(shape).slice();
+  // A dimension without positions counts as one in a row-major layout, and in no other.
   const strides = new Array<number>(rank);
   let step = 1;
   for (const d of perm) {
     strides[d] = step;
-    step *= Math.max(1, shape[d] as number);
+    step *= shape[d] as number;
   }
   return strides;
 }

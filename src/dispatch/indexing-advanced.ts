@@ -32,6 +32,12 @@ function checkTypes(indices: Indices): void {
   }
 }
 
+function requireMaskFits(self: Tensor, mask: Tensor, at: number): void {
+  mask._shape.forEach((n, d) => {
+    if (self._shape[at + d] !== n) throw texts.maskShape(undefined, mask._shape, d, self._shape, at + d);
+  });
+}
+
 /** Replaces each mask by the coordinates of its true elements, one index for each of its dimensions. */
 function expandMasks(self: Tensor, indices: Indices): (Tensor | null)[] {
   const out: (Tensor | null)[] = [];
@@ -44,9 +50,7 @@ function expandMasks(self: Tensor, indices: Indices): (Tensor | null)[] {
       warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.");
     }
     const at = out.length;
-    t._shape.forEach((n, d) => {
-      if (self._shape[at + d] !== n) throw texts.maskShape(undefined, t._shape, d, self._shape, at);
-    });
+    requireMaskFits(self, t, at);
     const where = nonzero(t);
     for (let d = 0; d < t._shape.length; d++) out.push(select(where, 1, d));
   }
@@ -94,7 +98,9 @@ function plan(self: Tensor, indices: Indices): Plan {
   const size = (d: number): number => self._shape[d] as number;
   const stride = (d: number): number => self._strides[d] as number;
   const zeros = (list: readonly number[]): number[] => list.map(() => 0);
-  const rowMajor = isRowMajor(self) && given.every(isRowMajor);
+  // Without elements all operands are row-major to torch's iterator, which then asks for one shape only.
+  const none = numelOf(middle) === 0 || rest.some((d) => size(d) === 0);
+  const rowMajor = none ? rest.every((d) => size(d) === 1) : isRowMajor(self) && given.every(isRowMajor);
   const full = given.map((t) => (sameSizes(t._shape, middle) ? t : expand(t, middle)));
   const axes: Axis[] = full.map((t, k) => {
     const d = dims[k] as number;
@@ -156,13 +162,14 @@ function onlyMask(self: Tensor, indices: Indices, values: Tensor): Tensor | null
     }
     if (mask !== null || !isMask(t.dtype)) return null;
     mask = t;
-    for (let d = 0; d < t._shape.length; d++) if (self._shape[at + d] !== t._shape[d]) return null;
+    requireMaskFits(self, t, at);
     at += t._shape.length;
   }
   if (mask === null) return null;
   const shape = [...new Array<number>(lead).fill(1), ...mask._shape];
   while (shape.length < self._shape.length) shape.push(1);
-  const dense = copy.denseAs(copy.onDevice(mask, self._storage.device), bool);
+  // Bytes stay bytes: they index as a mask does, but do not fill.
+  const dense = copy.denseOf(copy.onDevice(mask, self._storage.device));
   return asView(dense, shape, contiguousStrides(shape), dense._offset);
 }
 

@@ -14,8 +14,8 @@ import {
   emptyBeside,
   emptyLike,
   emptyWith,
-  isCanonical,
   isDense,
+  keepsOrder,
   strideOrder,
 } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
@@ -235,7 +235,7 @@ function broadcasting(p: Pointwise, a: Tensor, b: Tensor): Tensor {
   const shape = sameSizes(a._shape, b._shape) ? a._shape : broadcastShapes(a._shape, b._shape, p.name);
   const device = a._storage.device === b._storage.device ? a._storage.device : commonDevice([a, b]);
   let r: Tensor;
-  if (isCanonical(a) && isCanonical(b)) r = empty(shape, result, device);
+  if (keepsOrder(a) && keepsOrder(b)) r = empty(shape, result, device);
   else {
     const strides = layoutOf([a, b], shape);
     r = strides === null ? empty(shape, result, device) : emptyWith(shape, strides, result, device);
@@ -353,7 +353,7 @@ export function layoutOf(
   for (const t of tensors) {
     whole &&= t._shape === shape || sameSizes(t._shape, shape);
     contiguous &&= t._contiguous;
-    canonical &&= isCanonical(t);
+    canonical &&= keepsOrder(t);
     alike &&= t._strides === strides || sameSizes(t._strides, strides);
   }
   // Broadcasting row-major operands keeps their order, so the result is row-major too.

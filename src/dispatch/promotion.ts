@@ -97,7 +97,8 @@ function combine(higher: DType | null, lower: DType | null): DType | null {
   if (lower.category === 3 && higher === float16) throw texts.noComplex32(undefined);
   // A real dtype of higher priority keeps its precision: float32 with a 0-dim complex128 is complex64.
   if (lower.category === 3 && higher.category === 2) return higher.itemsize === 8 ? complex128 : complex64;
-  return promoteTypes(higher, lower);
+  // Also beside unsigned dtypes that have no common dtype with complex ones.
+  return lower.category === 3 ? lower : promoteTypes(higher, lower);
 }
 
 /** The dtype of `a op b` and of longer lists. */

@@ -420,9 +420,10 @@ export class UntypedStorage {
   }
   /** The bytes, a line each, and how many there are. */
   toString(): string {
-    const lines = this.hasBytes ? this.tolist().map((b) => ` ${b}`) : ["..."];
+    // Python joins the bytes' lines behind one space, which stays where there are none.
+    const lines = this.hasBytes ? ` ${this.tolist().join("\n ")}` : "...";
     const tail = `[torch.storage.UntypedStorage(device=${this.device}) of size ${this.storage.nbytes}]`;
-    return [...lines, tail].join("\n");
+    return `${lines}\n${tail}`;
   }
   [Symbol.for("nodejs.util.inspect.custom")](): string {
     return this.toString();

@@ -134,8 +134,10 @@ test("gradients that are asked for have no history, and free the graph, unless t
 });
 
 test("only leaves that want gradients take hooks for what was added", () => {
-  const text = "post accumulate grad hooks cannot be registered on non-leaf tensors";
-  for (const t of [ones(2), leaf().mul(2)]) {
+  for (const [t, text] of [
+    [ones(2), "cannot register a hook on a tensor that doesn't require gradient"],
+    [leaf().mul(2), "post accumulate grad hooks cannot be registered on non-leaf tensors"],
+  ] as const) {
     expect(() => autograd.registerPostAccumulateGradHook(t, () => {})).toThrow(text);
   }
 });

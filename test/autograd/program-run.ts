@@ -125,7 +125,8 @@ class Runner {
       case "p":
         return [s.f === "T" ? first.T : a.property(first, camel(s.f))()];
       case "get":
-        return [first.at(...rest[0])];
+        // One array is a tuple of parts, which Python gave too.
+        return [first.at(rest[0])];
       case "set":
         first.setAt(rest[0], rest[1]);
         return [];

@@ -1,6 +1,6 @@
 // Operators keep only what the gradients that are wanted read, so that writing to the rest is allowed.
 import { expect, test } from "bun:test";
-import { lerp, ones, tensor } from "../../src/index.ts";
+import { addmm, lerp, nn, ones, type Tensor, tensor, zeros } from "../../src/index.ts";
 
 test("a factor whose partner needs no gradient may be written", () => {
   const w = tensor([2, 3], { requiresGrad: true });
@@ -9,6 +9,28 @@ test("a factor whose partner needs no gradient may be written", () => {
   h.zero_();
   r.sum().backward();
   expect(w.grad?.tolist()).toEqual([5, 7]);
+});
+
+test.each([
+  ["mm", (a: Tensor, b: Tensor) => a.mm(b)],
+  ["addmm", (a: Tensor, b: Tensor) => addmm(zeros(2, 2), a, b)],
+  ["linear", (a: Tensor, b: Tensor) => nn.functional.linear(a, b)],
+])("a matrix whose partner needs no gradient may be written: %s", (_, product) => {
+  for (const first of [true, false]) {
+    const w = ones(2, 2, { requiresGrad: true });
+    const h = w.mul(1);
+    const fixed = tensor([
+      [1, 2],
+      [3, 5],
+    ]);
+    const r = first ? product(h, fixed) : product(fixed, h);
+    h.zero_();
+    r.sum().backward();
+    expect(w.grad?.abs().sum().item<number>()).toBe(22);
+    const other = first ? product(w.mul(1), fixed) : product(fixed, w.mul(1));
+    fixed.zero_();
+    expect(() => other.sum().backward()).toThrow("modified by an inplace operation");
+  }
 });
 
 test("the partner may not", () => {

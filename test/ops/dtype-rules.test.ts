@@ -228,3 +228,16 @@ test("indices of triangles are those of the elements on their side of a diagonal
   for (const d of ["bool", "uint8", "int16", "float32"])
     expect(() => trilIndices(2, 2, 0, dtypeOf(d), null)).toThrow("not implemented");
 });
+
+test.each(["uint16", "uint32", "uint64"] as const)("beside %s a complex number of lower priority decides", (dtype) => {
+  const [many, one] = [z.ones(2, { dtype }), z.ones([], { dtype })];
+  const imaginary = new Complex(0, 1);
+  const zero = tensor(imaginary, { dtype: z.complex128 });
+  expect(z.resultType(many, imaginary)).toBe(z.complex64);
+  expect(z.resultType(many, zero)).toBe(z.complex128);
+  expect(many.sub(zero).dtype).toBe(z.complex128);
+  expect(z.resultType(one, z.ones(2, { dtype: z.complex64 }))).toBe(z.complex64);
+  for (const alike of [() => z.resultType(one, zero), () => z.resultType(many, many.to(z.complex64))]) {
+    expect(alike).toThrow("Promotion for uint16, uint32, uint64 types is not supported");
+  }
+});

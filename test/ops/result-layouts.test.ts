@@ -100,3 +100,18 @@ for (const [name, result] of Object.entries(BESIDE)) {
     }
   });
 }
+
+test("results without elements, beside a number and of an index, lie in the order of their operands' strides", () => {
+  const strides = (t: z.Tensor): number[] => [...t.stride()];
+  const permuted = z.zeros(3, 0, 4).permute(0, 2, 1);
+  expect(strides(permuted.add(1))).toEqual([0, 1, 4]);
+  expect(strides(permuted.gt(0))).toEqual([0, 1, 4]);
+  expect(strides(permuted.add(permuted))).toEqual([4, 1, 1]);
+  expect(strides(z.zeros(2, 0, 1).add(1))).toEqual([0, 1, 0]);
+  expect(strides(z.zeros(3, 0, 4).add(1))).toEqual([4, 4, 1]);
+  const none = z.zeros(0).to(z.int64);
+  expect(strides(z.zeros(3, 3, 1).at([none]))).toEqual([1, 0, 0]);
+  expect(strides(z.zeros(2, 1, 4).at([none]))).toEqual([4, 0, 1]);
+  expect(strides(z.zeros(4).at([none, null]))).toEqual([1, 1]);
+  expect(strides(z.zeros(5, 4, 1).at([z.tensor([true, false, false, true, true]), "4:"]))).toEqual([0, 1, 0]);
+});

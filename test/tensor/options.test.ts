@@ -21,7 +21,7 @@ test("what may be a gradient", () => {
     expect(x.grad).toBeNull();
   }
   const x = leaf();
-  expect(() => Object.assign(x, { grad: x })).toThrow("can't assign Tensor as its own grad");
+  expect(() => Object.assign(x, { grad: x })).toThrow("can't assign Variable as its own grad");
   x.grad = ones([2]);
   expect(String(x.grad)).toBe("tensor([1., 1.])");
   Object.assign(x, { grad: undefined });

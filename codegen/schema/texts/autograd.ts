@@ -87,6 +87,13 @@ export const texts = [
       "allow_unused=True if this is the desired behavior.",
   },
   {
+    name: "zerosForUnused",
+    error: "ValueError",
+    code: "value",
+    text:
+      "Expected allow_unused to be True or not passed when materialize_grads=True, but got: " + "allow_unused=False.",
+  },
+  {
     name: "badGradAssigned",
     error: "TypeError",
     code: "type",
@@ -96,7 +103,7 @@ export const texts = [
     name: "ownGrad",
     error: "RuntimeError",
     code: "runtime",
-    text: "can't assign Tensor as its own grad",
+    text: "can't assign Variable as its own grad",
   },
   {
     name: "gradOfWrongDtype",

@@ -156,7 +156,7 @@ export const texts = [
     code: "index",
     text:
       "The shape of the mask {mask} at index {index} does not match the shape of the indexed tensor {shape} at " +
-      "index {at}{index}",
+      "index {at}",
   },
   {
     name: "indicesDoNotBroadcast",
