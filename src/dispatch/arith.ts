@@ -252,7 +252,9 @@ export function where(condition: Tensor, a: Operand, b: Operand, out: Out): Tens
   const d = resultType([a, b]);
   if (out !== undefined && out.dtype !== d) throw texts.outTypeMismatch(undefined, d.scalarType, out.dtype.scalarType);
   const check = (): void => {
-    for (const x of [a, b]) if (!(x instanceof Tensor) && d.category === 1) checkFits(x, d);
+    // In short dtypes a number that is too large is infinite.
+    const short = d.category === 2 && d.itemsize < 4;
+    for (const x of [a, b]) if (!(x instanceof Tensor) && !short) checkFits(x, d);
   };
   return general(WHERE, [condition, a, b], out, false, undefined, d, check);
 }

@@ -38,11 +38,16 @@ export function checkFits(value: Scalar, d: DType): void {
   const fail = (): never => {
     throw texts.valueOverflow(undefined, C_NAMES[d.name] ?? d.cppName);
   };
-  if (v instanceof Complex) {
-    if (d.category !== 3 && d.category !== 0 && v.im !== 0) fail();
+  if (d.category === 0) return;
+  if (d.category === 3) {
+    const parts = v instanceof Complex ? [v.re, v.im] : [Number(v)];
+    if (d.itemsize === 8 && parts.some((x) => isTooLarge(x, float32))) fail();
     return;
   }
-  if (d.category === 0 || d.category === 3) return;
+  if (v instanceof Complex) {
+    if (v.im !== 0) fail();
+    return;
+  }
   if (d.category === 1) {
     const n = typeof v === "bigint" ? v : Number(v);
     const bits = BigInt(8 * d.itemsize);
@@ -53,9 +58,11 @@ export function checkFits(value: Scalar, d: DType): void {
     if (n >= top || n < low) fail();
     return;
   }
-  const x = Math.abs(Number(v));
-  if (Number.isFinite(x) && x > floatLimit(d)) fail();
+  if (isTooLarge(Number(v), d)) fail();
 }
+
+/** Infinities fit. */
+const isTooLarge = (x: number, d: DType): boolean => Number.isFinite(x) && Math.abs(x) > floatLimit(d);
 
 /** The same for a factor of the elements: short dtypes are multiplied in float32. */
 export function checkFactor(value: Scalar, d: DType): void {

@@ -165,7 +165,7 @@ test("numbers that a dtype holds", () => {
     expect(() => checkFits(new Complex(1, 2), d)).toThrow("without overflow");
   }
   expect(() => checkFits(-0.5, z.uint8)).toThrow("without overflow");
-  for (const d of [z.bool, z.complex64, z.complex128, z.float64]) expect(() => checkFits(1e300, d)).not.toThrow();
+  for (const d of [z.bool, z.complex128, z.float64]) expect(() => checkFits(1e300, d)).not.toThrow();
   for (const d of [z.bool, z.complex64]) expect(() => checkFits(new Complex(1, 2), d)).not.toThrow();
 });
 
@@ -240,4 +240,27 @@ test.each(["uint16", "uint32", "uint64"] as const)("beside %s a complex number o
   for (const alike of [() => z.resultType(one, zero), () => z.resultType(many, many.to(z.complex64))]) {
     expect(alike).toThrow("Promotion for uint16, uint32, uint64 types is not supported");
   }
+});
+
+test("a number beyond float32 is refused in either part of complex64, and by where", () => {
+  const [x, mask, at] = [z.zeros(2, { dtype: z.complex64 }), tensor([true, false]), tensor([0n])];
+  const refusal = "value cannot be converted to type c10::complex<float> without overflow";
+  const calls: ((v: number | Complex) => unknown)[] = [
+    (v) => x.clone().fill_(v),
+    (v) => z.full([2], v, { dtype: z.complex64 }),
+    (v) => x.maskedFill(mask, v),
+    (v) => x.clone().setAt(0, v),
+    (v) => x.clone().setAt(at, v),
+    (v) => z.where(mask, x, v),
+    (v) => x.add(x, { alpha: v }),
+    (v) => x.indexFill(0, at, v),
+    (v) => x.scatter(0, at, v),
+  ];
+  for (const call of calls) {
+    for (const v of [1e39, new Complex(0, 1e39), new Complex(1, -1e300)]) expect(() => call(v)).toThrow(refusal);
+    for (const v of [3.4e38, Number.POSITIVE_INFINITY, new Complex(Number.NaN, 1)]) call(v);
+  }
+  expect(x.to(z.complex128).fill_(1e300).tolist()[0]).toEqual(new Complex(1e300, 0));
+  expect(() => z.where(mask, tensor([1n, 2n]), 1e39)).toThrow("converted to type float without overflow");
+  expect(z.where(mask, tensor([1n, 2n]).half(), 1e39).tolist()).toEqual([1, Number.POSITIVE_INFINITY]);
 });
