@@ -137,10 +137,11 @@ export function requireByChecker(op: Checked, [plain, withOut]: readonly [string
   const out = op.args[last] === "out" && operands[last] instanceof Tensor ? [last] : [];
   const places = [...out, ...[...read, ...indices].sort((a, b) => a - b)];
   const tensors = tensorsOf(places.map((at) => operands[at]));
+  const [first] = tensors;
   // The meta device has checks of its own.
-  if (tensors.some(onMeta)) return;
+  if (first === undefined || tensors.some(onMeta)) return;
   for (const { _storage } of tensors) requireKept(_storage);
-  const common = (tensors[0] as Tensor).device;
+  const common = first.device;
   for (const at of places) {
     const other = tensorsOf([operands[at]]).find((t) => t.device !== common);
     if (other === undefined) continue;
