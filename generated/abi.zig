@@ -125,7 +125,7 @@ pub const IsaLevel = struct {
     pub const avx512: u32 = 4;
 };
 
-/// Statistics of the allocator; `requested` are bytes that live, before rounding.
+/// Statistics of the allocator; `requested` are bytes that live, before rounding, `reserved` all that it holds.
 pub const MemoryStat = struct {
     pub const live: u32 = 0;
     pub const peak: u32 = 1;
@@ -133,6 +133,8 @@ pub const MemoryStat = struct {
     pub const allocations: u32 = 3;
     pub const frees: u32 = 4;
     pub const requested: u32 = 5;
+    pub const reserved: u32 = 6;
+    pub const cache_limit: u32 = 7;
 };
 
 /// What became of a thread of the program; `kept`: it ended, and the runtime has not given back what it had.

@@ -40,6 +40,8 @@ export const SYMBOLS = {
   zs_release_window_function: { args: [], returns: "f64" },
   /** Returns cached blocks to the system. */
   zs_empty_cache: { args: [], returns: "void" },
+  /** Bytes of free memory that may be kept; without it an eighth of the machine's or container's, 1 GiB at most. */
+  zs_set_cache_limit: { args: ["f64"], returns: "void" },
   /** Overwrites what finished calls left on the stack. */
   zs_clear_stack: { args: [], returns: "void" },
   /** Bytes in use, in rounded blocks. */

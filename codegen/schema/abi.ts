@@ -228,6 +228,12 @@ export const natives = [
     doc: "Address of the collector's callback for a part of a mapping; its context is where the mapping begins.",
   },
   { name: "zs_empty_cache", args: [], returns: "void", doc: "Returns cached blocks to the system." },
+  {
+    name: "zs_set_cache_limit",
+    args: ["f64"],
+    returns: "void",
+    doc: "Bytes of free memory that may be kept; without it an eighth of the machine's or container's, 1 GiB at most.",
+  },
   { name: "zs_clear_stack", args: [], returns: "void", doc: "Overwrites what finished calls left on the stack." },
   { name: "zs_live_bytes", args: [], returns: "f64", doc: "Bytes in use, in rounded blocks." },
   {

@@ -39,8 +39,8 @@ export const codes = [
   {
     name: "MemoryStat",
     type: "u32",
-    doc: "Statistics of the allocator; `requested` are bytes that live, before rounding.",
-    values: { live: 0, peak: 1, cached: 2, allocations: 3, frees: 4, requested: 5 },
+    doc: "Statistics of the allocator; `requested` are bytes that live, before rounding, `reserved` all that it holds.",
+    values: { live: 0, peak: 1, cached: 2, allocations: 3, frees: 4, requested: 5, reserved: 6, cache_limit: 7 },
   },
   {
     name: "ThreadState",

@@ -115,7 +115,9 @@ export function resetPeakMemoryStats(): void {
 }
 
 /**
- * Bytes that live tensors take and those kept for the next tensor.
+ * All bytes that the allocator holds from the system: those of live tensors, those kept for the next tensor, and work
+ * memory of kernels. At most an eighth of the machine's or the container's memory is kept, 1 GiB where that is more;
+ * `ZENSOR_CACHE_LIMIT` in the environment names another number of bytes.
  * @example
  * ```ts
  * cpu.memoryReserved() >= cpu.memoryAllocated() // true
@@ -123,12 +125,12 @@ export function resetPeakMemoryStats(): void {
  */
 export function memoryReserved(): number {
   checkCall("memoryReserved", CPU.memoryReserved, arguments);
-  const { live, cached } = memoryCounters();
-  return live + cached;
+  return memoryCounters().reserved;
 }
 
 /**
- * Returns the memory that is kept for the next tensor to the system.
+ * Returns the memory that is kept for the next tensor to the system, page by page: what shares a page with a live
+ * tensor stays.
  * @example
  * ```ts
  * cpu.emptyCache();
@@ -149,7 +151,7 @@ export function emptyCache(): void {
  */
 export function memoryStats(): Record<string, number> {
   checkCall("memoryStats", CPU.memoryStats, arguments);
-  const { live, peak, cached, allocations, frees, requested } = memoryCounters();
+  const { live, peak, cached, allocations, frees, requested, reserved } = memoryCounters();
   return {
     "active.all.current": allocations - frees,
     "allocated_bytes.all.current": live,
@@ -159,7 +161,7 @@ export function memoryStats(): Record<string, number> {
     "allocation.all.freed": frees,
     "inactive_split_bytes.all.current": cached,
     "requested_bytes.all.current": requested,
-    "reserved_bytes.all.current": live + cached,
+    "reserved_bytes.all.current": reserved,
   };
 }
 

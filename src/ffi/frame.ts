@@ -217,6 +217,11 @@ function start(): void {
   if (level === undefined) throw new Error(`zensor: ZENSOR_ISA=${wanted} is none of ${known.join(", ")}`);
   const threads = Number(process.env.ZENSOR_NUM_THREADS ?? 0);
   if (!Number.isInteger(threads) || threads < 0) throw new Error("zensor: ZENSOR_NUM_THREADS must be a count");
+  const cache = process.env.ZENSOR_CACHE_LIMIT;
+  if (cache !== undefined && cache !== "") {
+    if (!/^\d+$/.test(cache)) throw new Error("zensor: ZENSOR_CACHE_LIMIT must be a number of bytes");
+    native.zs_set_cache_limit(Number(cache));
+  }
   if (native.zs_init(level, threads) === 0) return;
   const best = known.find((name) => LEVELS[name] === native.zs_best_isa());
   throw new Error(`zensor: ZENSOR_ISA=${wanted} is not available: the best set of this processor is ${best}`);

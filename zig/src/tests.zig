@@ -2,6 +2,8 @@
 //! scratch.zig, which are part of this program too.
 comptime {
     _ = @import("core/alloc.zig");
+    _ = @import("core/memory_limit.zig");
+    _ = @import("core/pages.zig");
     _ = @import("core/half.zig");
     _ = @import("core/scratch.zig");
     _ = @import("core/threads.zig");

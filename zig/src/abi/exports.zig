@@ -143,6 +143,10 @@ export fn zs_empty_cache() void {
     alloc.empty_cache();
 }
 
+export fn zs_set_cache_limit(nbytes: f64) void {
+    alloc.set_cache_limit(@intFromFloat(@min(@max(nbytes, 0), 0x1p48)));
+}
+
 /// The collector takes any word on the stack for a pointer, and its own frames leave much of theirs unwritten: what
 /// calls before it left there would keep dead tensors.
 export fn zs_clear_stack() void {

@@ -1,47 +1,47 @@
-//! The caching allocator of CPU memory. Freed blocks are kept by size class and handed out again, so that a loop
-//! over tensors costs no page faults. Sizes round as torch's caching allocator rounds them, and so do the
-//! statistics. Safe to call from any thread; the collector may release a block from a thread of its own.
+//! The caching allocator of CPU memory. Freed blocks are kept and handed out again, so that a loop over tensors costs
+//! no page faults; more than a part of the machine's memory is not kept. Sizes round as in torch's caching allocator,
+//! and so do the statistics. Safe to call from any thread; the collector may release a block from one of its own.
 const std = @import("std");
-const builtin = @import("builtin");
 const abi = @import("abi");
+const blocks = @import("blocks.zig");
+const memory_limit = @import("memory_limit.zig");
+const pages = @import("pages.zig");
+const scratch = @import("scratch.zig");
+const Block = blocks.Block;
 
 const small_limit = 1 << 20;
 const large_limit = 10 << 20;
 const large_round = 2 << 20;
 const min_round = 512;
-const alignment = 64;
-const header_size = 64;
-/// Cached bytes beyond this go back to the system.
-const cache_limit: usize = 1 << 30;
+const header_size = blocks.header_size;
 
-const Header = extern struct {
-    magic: u64,
-    rounded: usize,
-    requested: usize,
-    next: ?*Header,
-    /// Number of the allocation that handed the block out last.
-    stamp: u64,
-    owners: u32,
-    /// What the block was cut from, if anything.
-    chunk: ?*Chunk,
-};
-const magic_live: u64 = 0x7a656e736f72_0001;
-const magic_free: u64 = 0x7a656e736f72_0002;
-/// Free for the statistics, but its owner keeps it to hand it out again.
-const magic_parked: u64 = 0x7a656e736f72_0003;
+/// Blocks of the small arena, with their headers, are smaller than this.
+const middle_from = 32 << 10;
+const middle_region = 8 << 20;
+/// The first region of small blocks, and the largest.
+const small_region = 1 << 20;
+const most_small_region = 8 << 20;
 
-const small_classes = small_limit / min_round + 1;
-const large_slots = 256;
+/// Bytes of blocks that wait in lists of one size each before they join their neighbours.
+const most_quick = 64 << 20;
+const quick_classes = small_limit / min_round + 1;
 
 var lock: std.atomic.Value(u32) = .init(0);
-var small: [small_classes]?*Header = @splat(null);
-var large: [large_slots]*Header = undefined;
-var large_count: usize = 0;
+var quick: [quick_classes]?*Block = @splat(null);
+var quick_bytes: usize = 0;
+var small_mapped: usize = 0;
+
+/// Idle bytes beyond this go back to the system; 0: not known yet.
+var cache_limit: usize = 0;
+const most_cached = 1 << 30;
+const least_cached = 64 << 20;
+/// Idle bytes at which it is tried next: what lies between live blocks on one page with them cannot go.
+var evict_from: usize = least_cached;
 
 var live: usize = 0;
 var requested_live: usize = 0;
 var peak: usize = 0;
-var cached: usize = 0;
+var parked: usize = 0;
 var allocations: usize = 0;
 var frees: usize = 0;
 var fail_after: i64 = -1;
@@ -72,230 +72,214 @@ pub fn alloc(n: usize) ?[*]u8 {
             return null;
         }
     }
-    const reused = take(rounded);
+    const b = takeQuick(rounded) orelse take(rounded + header_size) orelse {
+        release();
+        return null;
+    };
+    b.owners = 1;
+    handOut(b, n);
     release();
-    const header = reused orelse fresh(rounded) orelse return null;
-    header.owners = 1;
-    acquire();
-    hand_out(header, n);
-    release();
-    return @as([*]u8, @ptrCast(header)) + header_size;
+    return b.bytes();
 }
 
-fn hand_out(h: *Header, n: usize) void {
-    h.magic = magic_live;
-    h.requested = n;
-    live += h.rounded;
+fn handOut(b: *Block, n: usize) void {
+    b.state = .live;
+    b.requested = n;
+    live += round(n);
     requested_live += n;
     peak = @max(peak, live);
     allocations += 1;
-    h.stamp = allocations;
+    b.stamp = allocations;
+}
+
+fn takeIn(b: *Block, state: blocks.State) void {
+    b.state = state;
+    live -= round(b.requested);
+    requested_live -= b.requested;
+    frees += 1;
 }
 
 /// Counts a block as free that its owner keeps; false when it has other owners, who may still use it.
 pub fn park(block: [*]u8) bool {
-    const h: *Header = @ptrCast(@alignCast(block - header_size));
+    const b: *Block = .of(block);
     acquire();
     defer release();
-    if (h.magic != magic_live or h.owners != 1) return false;
-    take_in(h, magic_parked);
-    cached += h.rounded;
+    if (b.state != .live or b.owners != 1) return false;
+    takeIn(b, .parked);
+    parked += round(b.requested);
     return true;
 }
 
 /// Hands a parked block out again, to the owner that parked it and for as many bytes; false where `alloc` would fail.
 pub fn unpark(block: [*]u8) bool {
-    const h: *Header = @ptrCast(@alignCast(block - header_size));
+    const b: *Block = .of(block);
     acquire();
     defer release();
-    if (h.magic != magic_parked or fail_after >= 0) return false;
-    cached -= h.rounded;
-    hand_out(h, h.requested);
+    if (b.state != .parked or fail_after >= 0) return false;
+    parked -= round(b.requested);
+    handOut(b, b.requested);
     return true;
 }
 
-fn take_in(h: *Header, magic: u64) void {
-    h.magic = magic;
-    live -= h.rounded;
-    requested_live -= h.requested;
-    frees += 1;
+fn takeQuick(rounded: usize) ?*Block {
+    if (rounded > small_limit) return null;
+    const slot = &quick[rounded / min_round];
+    const b = slot.* orelse return null;
+    slot.* = b.next;
+    quick_bytes -= b.size;
+    return b;
 }
 
-fn take(rounded: usize) ?*Header {
-    if (rounded <= small_limit) {
-        const slot = &small[rounded / min_round];
-        const h = slot.* orelse return null;
-        slot.* = h.next;
-        cached -= h.rounded;
-        return h;
+fn keepQuick(b: *Block) void {
+    const slot = &quick[round(b.requested) / min_round];
+    b.state = .quick;
+    b.next = slot.*;
+    slot.* = b;
+    quick_bytes += b.size;
+    if (quick_bytes > most_quick) join();
+}
+
+/// All blocks of the lists join their neighbours.
+fn join() void {
+    if (quick_bytes == 0) return;
+    for (&quick) |*slot| {
+        var next = slot.*;
+        slot.* = null;
+        while (next) |b| {
+            next = b.next;
+            blocks.arenaOf(b).insert(b, b.size);
+        }
     }
-    // Large blocks are few. The one handed out last serves first: the processor's caches still hold most of it.
-    var found: ?usize = null;
-    for (large[0..large_count], 0..) |h, i| {
-        if (h.rounded != rounded) continue;
-        if (found) |j| if (large[j].stamp > h.stamp) continue;
-        found = i;
+    quick_bytes = 0;
+}
+
+/// A free block, or one of a fresh region. The lock is not held while the system is asked.
+fn take(total: usize) ?*Block {
+    const kind: blocks.Arena.Kind =
+        if (total < middle_from) .small else if (total <= small_limit + header_size) .middle else .large;
+    const arena = &blocks.arenas[@intFromEnum(kind)];
+    const want = if (kind == .large) pages.whole(total) else total;
+    if (arena.take(want)) |b| return b;
+    if (kind != .large and quick_bytes > 0) {
+        join();
+        if (arena.take(want)) |b| return b;
     }
-    const chosen = found orelse return null;
-    const h = large[chosen];
-    large_count -= 1;
-    large[chosen] = large[large_count];
-    cached -= h.rounded;
-    return h;
-}
-
-fn fresh(rounded: usize) ?*Header {
-    const total = rounded + header_size;
-    var source: ?*Chunk = null;
-    const raw = (if (total >= cut_from and total <= cut_to) cut(total, &source) else null) orelse
-        (if (total < huge_page) from_system(total, alignment) else from_huge_pages(total));
-    const header: *Header = @ptrCast(@alignCast(raw orelse return null));
-    header.rounded = rounded;
-    header.next = null;
-    header.chunk = source;
-    return header;
-}
-
-/// Middle-sized blocks are cut from huge pages: one at a time they would lie on small ones, and a loop over fresh
-/// results would wait for the processor's tables. A chunk goes back to the system when its last block does.
-const Chunk = extern struct { live: usize, used: usize };
-const cut_from = 32 << 10;
-const cut_to = small_limit + header_size;
-const chunk_size = 8 << 20;
-var current: ?*Chunk = null;
-
-fn cut(total: usize, source: *?*Chunk) ?[*]u8 {
+    var size = switch (kind) {
+        .small => std.math.clamp(small_mapped / 8 / small_region * small_region, small_region, most_small_region),
+        .middle => middle_region,
+        .large => want,
+    };
+    release();
+    var region = pages.map(size);
+    if (region == null) {
+        give_back(0);
+        region = pages.map(size);
+    }
+    if (region == null and kind != .large) {
+        size = std.mem.alignForward(usize, total, std.heap.pageSize());
+        region = pages.map(size);
+    }
     acquire();
-    defer release();
-    if (current == null or current.?.used + total > chunk_size) {
-        const c: *Chunk = @ptrCast(@alignCast(from_huge_pages(chunk_size) orelse return null));
-        c.* = .{ .live = 0, .used = header_size };
-        const full = current;
-        current = c;
-        if (full) |f| if (f.live == 0) to_system(f);
-    }
-    const c = current.?;
-    const p = @as([*]u8, @ptrCast(c)) + c.used;
-    c.used += total;
-    c.live += 1;
-    source.* = c;
-    return p;
-}
-
-fn uncut(c: *Chunk) void {
-    acquire();
-    defer release();
-    c.live -= 1;
-    if (c.live > 0) return;
-    if (c == current) c.used = header_size else to_system(c);
-}
-
-fn from_system(total: usize, at: usize) ?[*]u8 {
-    if (builtin.os.tag == .windows) return @ptrCast(_aligned_malloc(total, at) orelse return null);
-    var p: ?*anyopaque = null;
-    if (posix_memalign(&p, at, total) != 0) return null;
-    return @ptrCast(p);
-}
-
-const huge_page = 2 << 20;
-
-/// Memory whose translations fit the processor's tables: asked for, and had where the system grants it. The end of
-/// the block joins when that wastes little.
-fn from_huge_pages(total: usize) ?[*]u8 {
-    if (builtin.os.tag != .linux) return from_system(total, alignment);
-    const whole = std.mem.alignForward(usize, total, huge_page);
-    const size = if (whole - total <= total / 8) whole else total;
-    const p = from_system(size, huge_page) orelse return null;
-    _ = madvise(p, std.mem.alignBackward(usize, size, huge_page), madv_hugepage);
-    return p;
-}
-
-const madv_hugepage = 14;
-extern "c" fn madvise(p: [*]u8, length: usize, advice: c_int) c_int;
-
-extern "c" fn posix_memalign(out: *?*anyopaque, alignment: usize, size: usize) c_int;
-extern "c" fn _aligned_malloc(size: usize, alignment: usize) ?*anyopaque;
-extern "c" fn _aligned_free(p: *anyopaque) void;
-extern "c" fn free(p: *anyopaque) void;
-
-fn give_back(h: *Header) void {
-    h.magic = 0;
-    if (h.chunk) |c| uncut(c) else to_system(h);
-}
-
-fn to_system(p: *anyopaque) void {
-    if (builtin.os.tag == .windows) _aligned_free(p) else free(p);
+    if (kind == .small and region != null) small_mapped += size;
+    return arena.adopt(region orelse return null, size, want);
 }
 
 /// One more owner, who releases the block too. False for a block that nobody owns.
 pub fn keep_alive(block: [*]u8) bool {
-    const h: *Header = @ptrCast(@alignCast(block - header_size));
+    const b: *Block = .of(block);
     acquire();
     defer release();
-    if (h.magic != magic_live) return false;
-    h.owners += 1;
+    if (b.state != .live) return false;
+    b.owners += 1;
     return true;
 }
 
 /// Takes a block back from an owner. A release after the last is ignored.
 pub fn dealloc(block: [*]u8) void {
-    const h: *Header = @ptrCast(@alignCast(block - header_size));
+    const b: *Block = .of(block);
     acquire();
-    if (h.magic == magic_parked) {
-        cached -= h.rounded;
-        h.magic = magic_free;
-    } else {
-        if (h.magic == magic_live) h.owners -= 1;
-        if (h.magic != magic_live or h.owners > 0) {
+    switch (b.state) {
+        .parked => parked -= round(b.requested),
+        .live => {
+            b.owners -= 1;
+            if (b.owners > 0) return release();
+            takeIn(b, .none);
+        },
+        else => return release(),
+    }
+    if (round(b.requested) <= small_limit) {
+        keepQuick(b);
+    } else if (b.size > limit() and b.isRegion()) {
+        blocks.forget(b);
+        release();
+        return pages.unmap(@ptrCast(b), b.size);
+    } else blocks.arenaOf(b).insert(b, b.size);
+    const idle = blocks.totals.idle + quick_bytes;
+    if (idle < cache_limit / 2) evict_from = cache_limit;
+    const full = idle > evict_from;
+    release();
+    if (full) limit_cache();
+}
+
+fn limit() usize {
+    return if (cache_limit == 0) most_cached else cache_limit;
+}
+
+/// Keeps idle bytes within the limit.
+fn limit_cache() void {
+    if (cache_limit == 0) set_cache_limit(std.math.clamp(memory_limit.total() / 8, least_cached, most_cached));
+    acquire();
+    const most = cache_limit;
+    const is_over = blocks.totals.idle + quick_bytes > evict_from;
+    release();
+    if (!is_over) return;
+    // Some room at once: the next ones that become free shall not ask the system one at a time.
+    give_back(most - most / 4);
+    acquire();
+    evict_from = @max(most, blocks.totals.idle + most / 8);
+    release();
+}
+
+/// How many idle bytes may stay.
+pub fn set_cache_limit(bytes: usize) void {
+    acquire();
+    cache_limit = bytes;
+    evict_from = bytes;
+    release();
+}
+
+/// Gives free pages back to the system until `target` idle bytes are left. The lock is not held meanwhile.
+fn give_back(target: usize) void {
+    acquire();
+    join();
+    var list = blocks.evict(target);
+    release();
+    while (list) |b| {
+        list = b.next;
+        if (b.isRegion()) {
+            const size = b.size;
+            const small = b.arena == .small;
+            pages.unmap(@ptrCast(b), size);
+            if (!small) continue;
+            acquire();
+            small_mapped -= size;
             release();
-            return;
+            continue;
         }
-        take_in(h, magic_free);
+        const touched = blocks.purge(b);
+        acquire();
+        blocks.arenaOf(b).insert(b, touched);
+        release();
     }
-    const kept = keep(h);
-    release();
-    if (!kept) give_back(h);
 }
 
-fn keep(h: *Header) bool {
-    if (cached + h.rounded > cache_limit) return false;
-    if (h.rounded <= small_limit) {
-        const slot = &small[h.rounded / min_round];
-        h.next = slot.*;
-        slot.* = h;
-        cached += h.rounded;
-        return true;
-    }
-    if (large_count == large_slots) return false;
-    large[large_count] = h;
-    large_count += 1;
-    cached += h.rounded;
-    return true;
-}
-
-/// Returns all cached blocks to the system.
+/// Returns all that is kept to the system, but what lies on a page with a live block.
 pub fn empty_cache() void {
+    give_back(0);
+    scratch.empty();
     acquire();
-    var first: ?*Header = null;
-    for (&small) |*slot| {
-        while (slot.*) |h| {
-            slot.* = h.next;
-            h.next = first;
-            first = h;
-            cached -= h.rounded;
-        }
-    }
-    for (large[0..large_count]) |h| {
-        h.next = first;
-        first = h;
-        cached -= h.rounded;
-    }
-    large_count = 0;
+    evict_from = if (cache_limit == 0) least_cached else cache_limit;
     release();
-    while (first) |h| {
-        first = h.next;
-        give_back(h);
-    }
 }
 
 pub fn stat(which: u32) usize {
@@ -304,7 +288,9 @@ pub fn stat(which: u32) usize {
     return switch (which) {
         abi.MemoryStat.live => live,
         abi.MemoryStat.peak => peak,
-        abi.MemoryStat.cached => cached,
+        abi.MemoryStat.cached => blocks.totals.idle + quick_bytes + parked,
+        abi.MemoryStat.reserved => blocks.totals.mapped - blocks.totals.clean + scratch.reserved(),
+        abi.MemoryStat.cache_limit => limit(),
         abi.MemoryStat.allocations => allocations,
         abi.MemoryStat.frees => frees,
         abi.MemoryStat.requested => requested_live,
@@ -342,18 +328,6 @@ test "blocks are reused and counted" {
     dealloc(c);
 }
 
-test "middle-sized blocks share chunks, which go when their last block does" {
-    var blocks: [200][*]u8 = undefined;
-    for (&blocks) |*b| b.* = alloc(100_000).?;
-    for (blocks) |b| @memset(b[0..100_000], 7);
-    for (blocks) |b| dealloc(b);
-    empty_cache();
-    try std.testing.expect(current != null and current.?.live == 0);
-    const again = alloc(100_000).?;
-    try std.testing.expectEqual(1, current.?.live);
-    dealloc(again);
-}
-
 test "a parked block counts as free, and goes when its owner does" {
     empty_cache();
     const before = stat(abi.MemoryStat.live);
@@ -361,21 +335,91 @@ test "a parked block counts as free, and goes when its owner does" {
     try std.testing.expect(keep_alive(a));
     try std.testing.expect(!park(a));
     dealloc(a);
+    const cached = stat(abi.MemoryStat.cached);
     try std.testing.expect(park(a));
     try std.testing.expect(!park(a));
     try std.testing.expectEqual(before, stat(abi.MemoryStat.live));
-    try std.testing.expectEqual(1024, stat(abi.MemoryStat.cached));
-    empty_cache();
+    try std.testing.expectEqual(cached + 1024, stat(abi.MemoryStat.cached));
     try std.testing.expect(unpark(a));
     try std.testing.expectEqual(before + 1024, stat(abi.MemoryStat.live));
-    try std.testing.expectEqual(0, stat(abi.MemoryStat.cached));
+    try std.testing.expectEqual(cached, stat(abi.MemoryStat.cached));
     try std.testing.expect(park(a));
     dealloc(a);
     dealloc(a);
-    try std.testing.expectEqual(1024, stat(abi.MemoryStat.cached));
     try std.testing.expect(!unpark(a));
     try std.testing.expectEqual(a, alloc(1024).?);
     dealloc(a);
+}
+
+test "freed neighbours serve any size, and all goes back when nothing lives" {
+    empty_cache();
+    const before = stat(abi.MemoryStat.reserved);
+    var held: [200][*]u8 = undefined;
+    for (&held) |*b| b.* = alloc(100_000).?;
+    for (held) |b| @memset(b[0..100_000], 7);
+    const mapped = blocks.totals.mapped;
+    for (held) |b| dealloc(b);
+    for (held[0..20]) |*b| b.* = alloc(600_000).?;
+    try std.testing.expectEqual(mapped, blocks.totals.mapped);
+    for (held[0..20]) |b| dealloc(b);
+    empty_cache();
+    try std.testing.expect(stat(abi.MemoryStat.reserved) <= before);
+}
+
+test "a live block keeps its own pages only" {
+    empty_cache();
+    var held: [200][*]u8 = undefined;
+    for (&held) |*b| b.* = alloc(100_000).?;
+    for (held, 0..) |b, i| if (i % 50 != 0) dealloc(b);
+    empty_cache();
+    for (held, 0..) |b, i| if (i % 50 == 0) dealloc(b);
+    try std.testing.expect(stat(abi.MemoryStat.reserved) < stat(abi.MemoryStat.live) + (2 << 20));
+    empty_cache();
+}
+
+test "what is kept stays within the limit" {
+    empty_cache();
+    const most = limit();
+    set_cache_limit(32 << 20);
+    defer set_cache_limit(most);
+    var held: [64][*]u8 = undefined;
+    for (&held, 0..) |*b, i| b.* = alloc((1 << 20) + i * 50_000).?;
+    for (held) |b| {
+        dealloc(b);
+        try std.testing.expect(stat(abi.MemoryStat.cached) <= 33 << 20);
+    }
+    const large = alloc(40 << 20).?;
+    const cached = stat(abi.MemoryStat.cached);
+    dealloc(large);
+    try std.testing.expectEqual(cached, stat(abi.MemoryStat.cached));
+    empty_cache();
+}
+
+test "bytes stay what they were while blocks of random sizes come and go" {
+    var random: std.Random.DefaultPrng = .init(7);
+    const r = random.random();
+    const Held = struct { at: [*]u8, n: usize, value: u8 };
+    var held: [256]?Held = @splat(null);
+    for (0..20_000) |round_number| {
+        const slot = &held[r.uintLessThan(usize, held.len)];
+        if (slot.*) |h| {
+            for ([_]usize{ 0, h.n / 2, h.n - 1 }) |i| try std.testing.expectEqual(h.value, h.at[i]);
+            dealloc(h.at);
+            slot.* = null;
+        } else {
+            const power = r.uintLessThan(u5, 22);
+            const n = (@as(usize, 1) << power) + r.uintLessThan(usize, @as(usize, 1) << power);
+            const h: Held = .{ .at = alloc(n).?, .n = n, .value = @truncate(round_number) };
+            try std.testing.expectEqual(0, @intFromPtr(h.at) % 64);
+            h.at[0] = h.value;
+            h.at[n - 1] = h.value;
+            @memset(h.at[n / 2 ..][0..1], h.value);
+            slot.* = h;
+        }
+        if (round_number % 5_000 == 0) empty_cache();
+    }
+    for (held) |h| if (h) |x| dealloc(x.at);
+    empty_cache();
 }
 
 test "sizes round as torch rounds them" {

@@ -28,6 +28,7 @@ const Slot = struct {
 pub const Lease = extern struct { ptr: [*]align(4096) u8, len: usize, slot: u32 };
 
 var slots: [slot_count]Slot = @splat(.{});
+var held: std.atomic.Value(usize) = .init(0);
 /// Where this thread starts to look, so that it finds the buffers it had before, still in its core's cache.
 threadlocal var home: u32 = none;
 var next_home: std.atomic.Value(u32) = .init(0);
@@ -62,12 +63,12 @@ pub fn acquire(bytes: usize, lease: *Lease) bool {
     }
     const slot = &slots[s];
     if (slot.memory.len < want) {
-        if (slot.memory.len > 0) allocator.free(slot.memory);
-        slot.memory = &.{};
+        unmap(slot);
         slot.memory = map(want) orelse {
             slot.busy.store(false, .release);
             return false;
         };
+        _ = held.fetchAdd(slot.memory.len, .monotonic);
     }
     lease.* = .{ .ptr = slot.memory.ptr, .len = slot.memory.len, .slot = s };
     return true;
@@ -76,6 +77,27 @@ pub fn acquire(bytes: usize, lease: *Lease) bool {
 pub fn release(lease: *const Lease) void {
     if (lease.slot == none) return allocator.free(lease.ptr[0..lease.len]);
     slots[lease.slot].busy.store(false, .release);
+}
+
+/// Bytes that all slots hold.
+pub fn reserved() usize {
+    return held.load(.monotonic);
+}
+
+/// Gives back the buffers that nobody has borrowed.
+pub fn empty() void {
+    for (&slots) |*slot| {
+        if (slot.busy.swap(true, .acquire)) continue;
+        unmap(slot);
+        slot.busy.store(false, .release);
+    }
+}
+
+fn unmap(slot: *Slot) void {
+    if (slot.memory.len == 0) return;
+    allocator.free(slot.memory);
+    _ = held.fetchSub(slot.memory.len, .monotonic);
+    slot.memory = &.{};
 }
 
 fn c_acquire(bytes: usize, lease: *Lease) callconv(.c) bool {
@@ -104,6 +126,20 @@ test "leases are distinct, aligned, and reused" {
     try std.testing.expect(acquire(1 << 20, &b));
     try std.testing.expectEqual(before, b.ptr);
     release(&b);
+    release(&a);
+}
+
+test "idle buffers are given back, borrowed ones stay" {
+    var a: Lease = undefined;
+    var b: Lease = undefined;
+    try std.testing.expect(acquire(8 << 20, &a));
+    try std.testing.expect(acquire(8 << 20, &b));
+    release(&b);
+    const before = reserved();
+    empty();
+    try std.testing.expect(reserved() + (8 << 20) <= before);
+    try std.testing.expect(reserved() >= 8 << 20);
+    a.ptr[0] = 1;
     release(&a);
 }
 
