@@ -5,6 +5,8 @@ import { arange, cpu, empty, full } from "../../src/index.ts";
 import { memoryCounters } from "../../src/tensor/system.ts";
 
 const SIZE = 1000;
+/** What lies on pages with blocks in use stays. */
+const SHARED_PAGES = 2 ** 14;
 
 describe("reuse of blocks that were disposed", () => {
   beforeEach(() => {
@@ -22,7 +24,7 @@ describe("reuse of blocks that were disposed", () => {
     expect(after.frees - before.frees).toBe(100);
     expect(after.cached - before.cached).toBeLessThanOrEqual(4096);
     cpu.emptyCache();
-    expect(memoryCounters().cached).toBeLessThanOrEqual(before.cached);
+    expect(memoryCounters().cached).toBeLessThanOrEqual(before.cached + SHARED_PAGES);
   });
 
   test("the peak counts blocks in use, not those that wait", () => {
@@ -78,7 +80,7 @@ describe("reuse of blocks that were disposed", () => {
     const waiting = Math.floor(2 ** 20 / (4 * SIZE)) * 4096;
     expect(Math.abs(memoryCounters().cached - cached - waiting)).toBeLessThanOrEqual(2 ** 16);
     cpu.emptyCache();
-    expect(memoryCounters().cached).toBeLessThanOrEqual(cached);
+    expect(memoryCounters().cached).toBeLessThanOrEqual(cached + SHARED_PAGES);
   });
 
   test("storages that shrank, grew or were resized to nothing", () => {
