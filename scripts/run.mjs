@@ -17,9 +17,11 @@ import {
 
 const usage = `usage: node scripts/run.mjs <command> [arguments]
   build [--force]        build the native library, and the one file that users import
+        [--dev]          for this machine's processor alone, with the kernels of GPUs
   demo                   build what this machine can run, then run examples/demo.ts
   dev [--watch]          generate, build for this machine's processor, run the tests that changes reach
-  test [step...]         run every check (scripts/test.ts builds by itself)
+  test [step...]         run what a change here can break (scripts/test.ts builds by itself)
+  test --all [step...]   run every check: all instruction sets and platforms, packing, long campaigns
   run <file> [args...]   build, then run a file with bun
   tool <file> [args...]  run a file with bun, without a build`;
 
@@ -52,7 +54,7 @@ function main(command, args) {
   if (command === "dev") return bun("scripts/dev.ts", args);
   const result = build({
     force: command === "build" && args.includes("--force"),
-    scope: command === "demo" ? "own" : "all",
+    scope: command === "demo" ? "own" : args.includes("--dev") ? "dev" : "all",
   });
   if (command === "build") {
     if (!result.built) console.log(describeBuild(result));

@@ -22,7 +22,18 @@ export interface Step {
   run(): Outcome | Promise<Outcome>;
   /** Runs with nothing beside it, when all before it have ended; none after it begins before. */
   alone?: boolean;
+  /** Runs with `--all` only, or when it is named: what it is, for the line that says what was left out. */
+  beyond?: string;
 }
+
+/**
+ * Whether everything is run (`--all`): all instruction sets and platforms, and whatever takes its time. Tests read it
+ * from the environment (test/campaign.ts).
+ */
+export const isWhole = process.argv.includes("--all");
+if (isWhole) process.env.ZENSOR_TEST_ALL = "1";
+/** What the library has to be built for. */
+const scope = isWhole ? "all" : "dev";
 
 interface Finished {
   ok: boolean;
@@ -82,7 +93,8 @@ const build: Step = {
   name: "build",
   alone: true,
   async run() {
-    const { ok, output } = await command("build", [process.execPath, join(root, "scripts", "run.mjs"), "build"]);
+    const words = [process.execPath, join(root, "scripts", "run.mjs"), "build", ...(isWhole ? [] : ["--dev"])];
+    const { ok, output } = await command("build", words);
     return outcome(ok, output, /^native build: .*$/m.exec(output)?.[0]);
   },
 };
@@ -126,7 +138,7 @@ export function junitCounts(report: string): Omit<Outcome, "output"> | undefined
 }
 
 async function bunTest(name: string, filters: string[], env: Env = {}): Promise<Outcome> {
-  if (!libraryIsCurrent()) return outcome(false, NO_LIBRARY);
+  if (!libraryIsCurrent({ scope })) return outcome(false, NO_LIBRARY);
   const report = join(root, "build", "logs", `${name}.xml`);
   rmSync(report, { force: true });
   const flags = ["--timeout", String(TEST_LIMIT_MS), "--only-failures"];
@@ -152,6 +164,7 @@ function add(a: Outcome, b: Outcome): Outcome {
 /** The operators with the instruction sets that the library does not take by itself, the first on one thread. */
 const instructionSetTests: Step = {
   name: "isa",
+  beyond: "operators with each other instruction set, and with one thread",
   async run() {
     let sum: Outcome = { passed: 0, failed: 0, skipped: 0, output: "" };
     const { present, absent } = instructionSets();
@@ -175,7 +188,7 @@ const examples: Step = {
     const folder = join(root, "examples");
     const files = existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith(".ts")) : [];
     if (files.length === 0) return outcome(false, "there is no examples/*.ts");
-    if (!libraryIsCurrent()) return outcome(false, NO_LIBRARY);
+    if (!libraryIsCurrent({ scope })) return outcome(false, NO_LIBRARY);
     let sum: Outcome = { passed: 0, failed: 0, skipped: 0, output: "" };
     for (const file of files.sort()) {
       const { ok, output } = await command(`example-${file}`, [process.execPath, join(folder, file)]);
@@ -187,7 +200,7 @@ const examples: Step = {
 
 /** Changes that tests are known to see must go on being seen. */
 async function fixedMutants(): Promise<Outcome> {
-  if (!libraryIsCurrent()) return outcome(false, NO_LIBRARY);
+  if (!libraryIsCurrent({ scope })) return outcome(false, NO_LIBRARY);
   const { ok, output } = await command("mutants", [process.execPath, join(root, "scripts", "mutate", "fixed.ts")]);
   return outcome(ok, output, /^\d+ of \d+ fixed mutants caught$/m.exec(output)?.[0]);
 }
@@ -221,6 +234,7 @@ const THERE = [
 
 const foreign: Step = {
   name: "foreign",
+  beyond: "ARM64 and musl",
   async run() {
     let sum: Outcome = { passed: 0, failed: 0, skipped: 0, output: "" };
     const notes: string[] = [];
@@ -254,9 +268,10 @@ export function testFolders(): string[] {
 }
 
 /** `npm test bun` is all of them. */
-const folderTests = testFolders().map((folder) => ({
+const folderTests: Step[] = testFolders().map((folder) => ({
   name: `test/${folder}`,
   run: () => bunTest(`test-${folder}`, [`test/${folder}/`]),
+  ...(folder === "package" ? { beyond: "packing and installing the npm packages" } : {}),
 }));
 
 /** All steps, in the order in which they are started. */
@@ -276,9 +291,9 @@ export const STEPS: readonly Step[] = [
   foreign,
   zigTests,
   ...folderTests,
-  { name: "ptxas", run: assembledKernels },
-  { name: "mutants", run: fixedMutants },
+  { name: "ptxas", run: assembledKernels, beyond: "NVIDIA's assembler on all GPU kernels" },
+  { name: "mutants", run: fixedMutants, beyond: "known changes that tests have to catch" },
   instructionSetTests,
-  program("docs", join("scripts", "docs", "main.ts")),
+  { ...program("docs", join("scripts", "docs", "main.ts")), beyond: "the API site" },
   examples,
 ];

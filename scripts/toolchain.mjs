@@ -6,10 +6,13 @@ import { createHash } from "node:crypto";
 import {
   accessSync,
   constants,
+  copyFileSync,
   existsSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -176,8 +179,38 @@ function installEnv() {
   }
 }
 
+/**
+ * Puts bun's program where its install script would have put it, so that `npx bun` works: without that script there is
+ * a text that says so.
+ */
+function placeBun() {
+  const bun = findBun();
+  const folder = join(modules, "bun", "bin");
+  if (bun === undefined || !existsSync(folder)) return;
+  for (const name of ["bun.exe", "bunx.exe"]) {
+    const file = join(folder, name);
+    if (isRealBinary(file)) continue;
+    const fresh = `${file}.${process.pid}`;
+    try {
+      try {
+        linkSync(bun, fresh);
+      } catch {
+        copyFileSync(bun, fresh); // from another file system
+      }
+      renameSync(fresh, file);
+    } catch {
+      rmSync(fresh, { force: true }); // a read-only node_modules
+    }
+  }
+}
+
 /** Installs the tools unless they are there already; no install script is needed or run. */
 export function ensureInstalled() {
+  installMissing();
+  placeBun();
+}
+
+function installMissing() {
   let missing = missingPackages();
   if (missing.length === 0 && findZig() !== undefined && findBun() !== undefined) return;
   const command = installer();

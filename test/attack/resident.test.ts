@@ -1,6 +1,7 @@
 // Resident memory stays near what lives and what may be kept, whatever sizes come and go.
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { isWhole } from "../campaign.ts";
 import { type Found, PATTERNS } from "./resident-patterns.ts";
 
 const MB = 2 ** 20;
@@ -21,7 +22,7 @@ async function run(name: string, env: Record<string, string>) {
 }
 
 describe("resident memory", () => {
-  for (const name of Object.keys(PATTERNS)) {
+  for (const [i, name] of Object.keys(PATTERNS).entries()) {
     test.concurrent(name, async () => {
       const { over, reserved, after, looks } = await run(name, { ZENSOR_CACHE_LIMIT: String(CACHE_LIMIT) });
       expect(looks).toBeGreaterThan(2);

@@ -86,7 +86,8 @@ function outcome(run: () => unknown): Outcome {
 
 /** Errors that say nothing about operands. */
 const FAULT = /CUDA error|panic|out of bounds/;
-const MOST = 40;
+/** Calls of an operator at most. */
+const MOST = Number(process.argv[2]);
 
 function wrongIn({ op, fn, ofSelf, form }: OperatorForm): string | null {
   if (fn === undefined) return null;

@@ -1,6 +1,7 @@
 // Operands on several devices, in every operator: computed or refused, never read on the wrong side.
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { rounds } from "../campaign.ts";
 import { evaluate, runProgram } from "../ffi/child.ts";
 import { available, driverLibrary } from "./standin-driver.ts";
 
@@ -10,7 +11,7 @@ const program = join(import.meta.dir, "mixtures-program.ts");
 test.if(available)(
   "every operator, with its tensors in several places",
   () => {
-    const done = runProgram([process.execPath, program], { ZENSOR_LIBCUDA: driver });
+    const done = runProgram([process.execPath, program, String(rounds(6, 40))], { ZENSOR_LIBCUDA: driver });
     expect([done.exitCode, done.signal, done.exitCode === 0 ? "" : done.stderr]).toEqual([0, null, ""]);
     const { wrong, count } = JSON.parse(done.stdout) as { wrong: string[]; count: number };
     expect(wrong).toEqual([]);

@@ -19,6 +19,7 @@ import type { Tensor } from "../../src/tensor/tensor.ts";
 import type { Td } from "../../src/tensordict/core/state.ts";
 import { tensor, zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import { MemoryMappedTensor, TensorDict } from "../../src/tensordict/index.ts";
+import { rounds } from "../campaign.ts";
 import { filesBelow, temporaryDirectory } from "./helpers.ts";
 
 const room = temporaryDirectory();
@@ -59,7 +60,7 @@ async function startChild(target: string, version: number) {
 
 describe("a process that is killed while it saves", () => {
   // ZENSOR_CRASH_TESTS sets another number.
-  const kills = Number(process.env.ZENSOR_CRASH_TESTS ?? 40);
+  const kills = Number(process.env.ZENSOR_CRASH_TESTS ?? rounds(10, 40));
   test(
     `${kills} times`,
     async () => {
