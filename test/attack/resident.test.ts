@@ -23,13 +23,18 @@ async function run(name: string, env: Record<string, string>) {
 
 describe("resident memory", () => {
   for (const [i, name] of Object.keys(PATTERNS).entries()) {
-    test.concurrent(name, async () => {
-      const { over, reserved, after, looks } = await run(name, { ZENSOR_CACHE_LIMIT: String(CACHE_LIMIT) });
-      expect(looks).toBeGreaterThan(2);
-      expect(over).toBeLessThan(other(name));
-      // `memoryReserved` tells of all of it.
-      expect(reserved).toBeLessThan(other(name));
-      expect(after).toBeLessThan(other(name));
-    }, 120_000);
+    // Every other one is enough to see that something is wrong.
+    test.concurrent.skipIf(!isWhole && i % 2 === 0)(
+      name,
+      async () => {
+        const { over, reserved, after, looks } = await run(name, { ZENSOR_CACHE_LIMIT: String(CACHE_LIMIT) });
+        expect(looks).toBeGreaterThan(2);
+        expect(over).toBeLessThan(other(name));
+        // `memoryReserved` tells of all of it.
+        expect(reserved).toBeLessThan(other(name));
+        expect(after).toBeLessThan(other(name));
+      },
+      120_000,
+    );
   }
 });
