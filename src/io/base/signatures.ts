@@ -31,7 +31,7 @@ export const FUNCTIONS = {
   loadTorch: "path:text | mapLocation:any",
   isMemmapArchive: "path:text",
   packMemmap: `prefix:text archivePath:text | ${WRITE} compression:any compressLevel:int`,
-  readDirectory: "prefix:text | subpath:any robustKey:bool maxDepth:number maxEntries:number",
+  readDirectory: "prefix:text | subpath:any robustKey:bool followLinks:bool maxDepth:number maxEntries:number",
   readPlainPickle: "bytes:bytes path:text",
   readSafetensorsHeader: "path:text",
   refreshArchiveChecksums: "archivePath:text",
@@ -52,7 +52,7 @@ export const CONSTRUCTORS = {
   GgufFile: `path:text | ${PLACE}`,
   Hdf5File: "path:text mode?:string written?:text?",
   SafetensorsFile: `path:text | ${PLACE}`,
-  Snapshot: "path:text",
+  Snapshot: "path:text | followLinks:bool",
   StateDict: "values?:dict",
 };
 

@@ -6,7 +6,7 @@ const KEYS_UPDATE = "nonBlocking:bool keysToUpdate:keyList";
 const LISTING = "includeNested?:bool leavesOnly?:bool | isLeaf:fn sort:bool";
 const MEMMAP = "copyExisting:bool numThreads:int existsok:bool robustKey:bool fsync:bool atomic:bool";
 const ARCHIVE = "archive:bool compression:any";
-const LOAD = `${PLACE} mode:any robustKey:bool numThreads:int pickles:=refuse,keep,plain`;
+const LOAD = `${PLACE} mode:any robustKey:bool followLinks:bool numThreads:int pickles:=refuse,keep,plain`;
 const CONSOLIDATE = `filename:text inplace:bool shareMemory:bool ${PLACE} ${WRITE}`;
 const FROM_H5 = `filename:text | mode:any batchSize:any batchDims:int nonTensorAsStack:bool ${PLACE}`;
 const STATE = "batchSize:any device:any names:names";
