@@ -171,7 +171,9 @@ class WasmHandle implements Hdf5Handle {
     if (at.entity.type === "Dataset" || !this.#names(at).has(part)) return null;
     const full = `${at.path}/${part}`;
     node = null;
-    if (full.split("/").length > MAX_DEPTH) throw cannot(`follow paths through more than ${MAX_DEPTH} groups`);
+    if (full.split("/").length > MAX_DEPTH) {
+      throw cannot(`follow paths through more than ${MAX_DEPTH} groups, as in ${this.path}`);
+    }
     if (!this.file.get_link(full) && this.file.get_external_link(full).filename === undefined) {
       const entity = this.file.get(full);
       if (entity !== null && (entity.type === "Group" || entity.type === "Dataset")) node = this.#node(entity, full);

@@ -141,7 +141,7 @@ export class Snapshot {
 
   readonly #folder: Folder;
 
-  /** Opens a snapshot that was taken before. Symbolic links out of its folder are refused unless `followLinks` is true. */
+  /** Opens a snapshot that was taken before. `followLinks` lets symbolic links lead out of its folder. */
   constructor(path: string, options: FolderOptions = {}) {
     [path, options = {}] = inOrder<[string, FolderOptions?]>("Snapshot", CONSTRUCTORS.Snapshot, arguments);
     this.path = absolutePath(path);

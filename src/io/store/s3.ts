@@ -8,14 +8,7 @@ import { Slices } from "../base/slices.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
 import { type Piece, pieceBytes } from "../disk/pieces.ts";
 import { gatherInSlices } from "../disk/strided-bytes.ts";
-import {
-  changedError,
-  fetchRange,
-  isSameVersion,
-  mergedVersion,
-  type ObjectVersion,
-  versionOf,
-} from "./ranges.ts";
+import { changedError, fetchRange, isSameVersion, mergedVersion, type ObjectVersion, versionOf } from "./ranges.ts";
 
 /** How a remote store is reached, and how hard it is tried. */
 export interface RemoteOptions {

@@ -44,6 +44,8 @@ export interface LoadOptions extends PlaceOptions, FolderOptions {
    * plain data (sets, bytes, tuples, dicts of any keys, complex numbers), which runs nothing.
    */
   pickles?: PickleChoice;
+  /** Most bytes of all tensors of an archive that is compressed; by default 1 GiB, or 200 times the archive. */
+  maxBytes?: number;
 }
 
 const EACCES = 13;

@@ -10,7 +10,7 @@ const FREE_ENTRIES = 10_000;
 /** Bytes of a file that an entry takes at least. */
 const ENTRY_BYTES = 8;
 /** Bytes that further paths to datasets may add to any file, */
-const FREE_BYTES = 256 * 2 ** 20;
+const FREE_BYTES = 128 * 2 ** 20;
 /** and how many times the file's own beside that. */
 const COPIES = 4;
 /** Texts may be so many times larger than the file beside that: many are compressed well. */
