@@ -220,11 +220,11 @@ export class Hdf5File {
     return this.#file.kind(path);
   }
   /** @internal The same for all paths to one group or dataset; null when there is nothing. */
-  identity(path: string): string | null {
+  _identity(path: string): string | null {
     return this.#file.identity(path);
   }
   /** @internal Bytes of the file. */
-  size(): number {
+  _size(): number {
     return this.#file.size();
   }
   /** What a dataset is; its elements are not read. */

@@ -1,6 +1,5 @@
 // Snapshots: the state of several objects in one directory, in torchsnapshot's format.
 
-import { join } from "../../runtime/node.ts";
 import { inOrder } from "../../tensor/checks.ts";
 import { KeyError, warn } from "../../tensor/errors.ts";
 import { setOwn } from "../../tensor/objects.ts";

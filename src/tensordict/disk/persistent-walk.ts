@@ -44,7 +44,7 @@ export class Paths {
 
   /** The group that collections begin with. */
   first(path: string): Above {
-    const identity = this.file.identity(path);
+    const identity = this.file._identity(path);
     if (identity !== null) this.#seen.add(identity);
     return { identity, path, above: null };
   }
@@ -55,7 +55,7 @@ export class Paths {
     if (path.split("/").length > MAX_DEPTH) {
       throw new FormatError(`'${path}': groups are nested more than ${MAX_DEPTH} levels deep`, file.path);
     }
-    const identity = file.identity(path);
+    const identity = file._identity(path);
     for (let at: Above | null = above; at !== null && identity !== null; at = at.above) {
       if (at.identity !== identity) continue;
       const whole = at.path === "" ? "the whole file" : `'${at.path}'`;
@@ -63,7 +63,7 @@ export class Paths {
     }
     if (identity !== null && this.#seen.has(identity)) {
       this.#entries += 1 + file.keys(path).length;
-      if (this.#entries > FREE_ENTRIES + file.size() / ENTRY_BYTES) {
+      if (this.#entries > FREE_ENTRIES + file._size() / ENTRY_BYTES) {
         const text = `'${path}': too many paths lead to the same groups, with more than ${this.#entries} entries`;
         throw new FormatError(`${text}. io.Hdf5File reads them one by one`, file.path);
       }
@@ -89,7 +89,7 @@ export class Reading {
 
   /** Counts a tensor before it is read. */
   tensor(path: string, nbytes: number): void {
-    const identity = this.file.identity(path);
+    const identity = this.file._identity(path);
     if (identity === null) return;
     if (this.#tensors.has(identity)) this.#count(path, nbytes);
     else this.#tensors.add(identity);
@@ -97,14 +97,14 @@ export class Reading {
 
   #count(path: string, nbytes: number): void {
     this.#again += nbytes;
-    if (this.#again <= FREE_BYTES + this.file.size() * COPIES) return;
+    if (this.#again <= FREE_BYTES + this.file._size() * COPIES) return;
     const text = `'${path}': too many paths lead to the same datasets: ${this.#again} bytes would be copies`;
     throw new FormatError(`${text}. io.Hdf5File reads them one by one`, this.file.path);
   }
 
   /** Values that are no tensors; under further paths they are the same ones. */
   values(path: string): Hdf5Values {
-    const identity = this.file.identity(path);
+    const identity = this.file._identity(path);
     const known = identity === null ? undefined : this.#values.get(identity);
     if (known !== undefined) {
       this.#count(path, known.nbytes);
@@ -114,7 +114,7 @@ export class Reading {
     let nbytes = 0;
     for (const value of found.values) nbytes += typeof value === "string" ? value.length : 8;
     this.#texts += nbytes;
-    if (this.#texts > FREE_BYTES + this.file.size() * TEXT_COPIES) {
+    if (this.#texts > FREE_BYTES + this.file._size() * TEXT_COPIES) {
       throw new FormatError(`'${path}': with it the texts take ${this.#texts} bytes`, this.file.path);
     }
     if (identity !== null) this.#values.set(identity, { found, nbytes });
