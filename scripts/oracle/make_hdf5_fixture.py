@@ -1,10 +1,12 @@
-"""Writes test/fixtures/hdf5/h5py.h5: the types, layouts and links that h5py makes and tensordict does not.
+"""Writes test/fixtures/hdf5/h5py.h5: the types, layouts and links that h5py makes and tensordict does not; and links/
 
     python make_hdf5_fixture.py
 
 Needs numpy and h5py. The files beside it were written by tensordict's to_h5.
 """
+import gzip
 import os
+import tempfile
 
 import h5py
 import numpy as np
@@ -52,3 +54,38 @@ with h5py.File(PATH, "w") as f:
     layout[:] = h5py.VirtualSource("plain.h5", "a", shape=(2, 3))
     external.create_virtual_dataset("virtual", layout)
 print(os.path.getsize(PATH))
+
+# Several paths to one group: a few of them, as people have them, and more than can be followed.
+LINKS = os.path.join(os.path.dirname(PATH), "links")
+os.makedirs(LINKS, exist_ok=True)
+with h5py.File(os.path.join(LINKS, "twice.h5"), "w") as f:
+    group = f.create_group("a")
+    group["x"] = np.arange(6).reshape(2, 3)
+    group["text"] = "words"
+    f["b"] = group
+    f["c"] = h5py.SoftLink("/a")
+    f["d"] = f["a/x"]
+with h5py.File(os.path.join(LINKS, "diamond.h5"), "w", libver="latest") as f:
+    f["x"] = np.arange(3)
+    group = f
+    for _ in range(40):
+        below = group.create_group("l")
+        group["r"] = below
+        group = below
+with h5py.File(os.path.join(LINKS, "around.h5"), "w", libver="latest") as f:
+    f["x"] = np.arange(3)
+    f.create_group("g")["up"] = f["/"]
+with h5py.File(os.path.join(LINKS, "soft.h5"), "w", libver="latest") as f:
+    f["x"] = np.arange(3)
+    f["s0"] = f["s1"] = h5py.SoftLink("/")
+with h5py.File(os.path.join(LINKS, "copies.h5"), "w", libver="latest") as f:
+    f.create_dataset("x", data=np.zeros(2**24, "u1"), chunks=(2**24,), compression="gzip", compression_opts=9)
+    for i in range(400):
+        f[f"x{i}"] = f["x"]
+with tempfile.TemporaryDirectory() as room:
+    many = os.path.join(room, "many.h5")
+    with h5py.File(many, "w", libver="latest") as f:
+        for i in range(8000):
+            f[str(i)] = float(i)
+    with open(many, "rb") as whole, gzip.GzipFile(os.path.join(LINKS, "many.h5.gz"), "wb", 9, mtime=0) as packed:
+        packed.write(whole.read())

@@ -23,13 +23,10 @@ const REQUIRED = {
   H5Fget_filesize: { args: [I, P], returns: E },
   H5Inmembers: { args: [E, P], returns: E },
   H5Gcreate2: { args: [I, P, I, I, I], returns: I },
-  H5Gopen2: { args: [I, P, I], returns: I },
-  H5Gget_info: { args: [I, P], returns: E },
   H5Oopen: { args: [I, P, I], returns: I },
   H5Iget_type: { args: [I], returns: E },
   H5Lexists: { args: [I, P, I], returns: E },
   H5Lget_val: { args: [I, P, P, "usize", I], returns: E },
-  H5Lget_name_by_idx: { args: [I, P, E, E, "u64", P, "usize", I], returns: I },
   H5Ldelete: { args: [I, P, I], returns: E },
   H5Lmove: { args: [I, P, I, P, I, I], returns: E },
   H5Screate: { args: [E], returns: I },
@@ -39,7 +36,6 @@ const REQUIRED = {
   H5Sget_simple_extent_dims: { args: [I, P, P], returns: E },
   H5Sselect_hyperslab: { args: [I, E, P, P, P, P], returns: E },
   H5Dcreate2: { args: [I, P, I, I, I, I, I], returns: I },
-  H5Dopen2: { args: [I, P, I], returns: I },
   H5Dget_type: { args: [I], returns: I },
   H5Dget_space: { args: [I], returns: I },
   H5Dget_create_plist: { args: [I], returns: I },
@@ -100,6 +96,12 @@ const OPTIONAL = {
   /** Its newer name: `H5Lget_info` became a macro in 1.12. */
   H5Lget_info2: { args: [I, P, P, I], returns: E },
   H5Lget_info: { args: [I, P, P, I], returns: E },
+  H5Literate2: { args: [I, E, E, P, P, P], returns: E },
+  H5Literate: { args: [I, E, E, P, P, P], returns: E },
+  H5Oget_info3: { args: [I, P, "u32"], returns: E },
+  H5Oget_info1: { args: [I, P], returns: E },
+  H5Oget_info: { args: [I, P], returns: E },
+  H5Oopen_by_addr: { args: [I, "u64"], returns: I },
 } as const satisfies Record<string, FFIFunction>;
 
 /** Identifiers that the library keeps in variables, valid after `H5open`. */
@@ -230,6 +232,62 @@ export function identifiersInUse(library: Hdf5Library): number {
   }
   library.call.H5Eclear2(0n);
   return total;
+}
+
+/** A link as its group has it. */
+export interface Hdf5Link {
+  type: number;
+  /** Where in the file the object is that a hard link leads to. */
+  address: bigint;
+  /** Bytes of what another link says. */
+  size: number;
+}
+
+/** Offsets in the library's record of a link, the same in all versions: its type, and an address or a size. */
+const LINK_TYPE = 0;
+const LINK_VALUE = 24;
+/** Words of room for the record of an object, whose second is its address. */
+const OBJECT_WORDS = 64;
+
+/** A link from the library's record of it. */
+export function linkIn(record: BigUint64Array): Hdf5Link {
+  const value = record[LINK_VALUE / 8] as bigint;
+  return { type: Number((record[0] as bigint) & 0xffffffffn), address: value, size: Number(value) };
+}
+
+/**
+ * All links of an open group in the order of their names, in one pass: to ask for them one after the other takes the
+ * square of their number. Names that are no UTF-8 are left out. Null when the library fails, or finds more than `most`.
+ */
+export function linksOf(library: Hdf5Library, group: Hid, most: number): Map<string, Hdf5Link> | null {
+  const iterate = library.optional.H5Literate2 ?? library.optional.H5Literate;
+  if (iterate === undefined) throw new Error(`${library.name} lacks H5Literate`);
+  const links = new Map<string, Hdf5Link>();
+  let count = 0;
+  const visit = new JSCallback(
+    (_group: bigint, name: number, record: number) => {
+      if (++count > most) return -1;
+      const text = new CString(name as never).toString();
+      const value = read.u64(record as never, LINK_VALUE);
+      const type = read.u32(record as never, LINK_TYPE);
+      if (!text.includes("\ufffd")) links.set(text, { type, address: value, size: Number(value) });
+      return 0;
+    },
+    { args: ["i64", "ptr", "ptr", "ptr"], returns: "i32" },
+  );
+  try {
+    return iterate(group, 0, 0, null, visit.ptr as number, null) < 0 ? null : links;
+  } finally {
+    visit.close();
+  }
+}
+
+/** Where in the file an open object is; null when the library does not say. */
+export function addressIn(library: Hdf5Library, object: Hid): bigint | null {
+  const { H5Oget_info3, H5Oget_info1, H5Oget_info } = library.optional;
+  const record = new BigUint64Array(OBJECT_WORDS);
+  const status = H5Oget_info3?.(object, record, 1) ?? (H5Oget_info1 ?? H5Oget_info)?.(object, record) ?? -1;
+  return status < 0 ? null : (record[1] as bigint);
 }
 
 /** Offset of the text in the library's record of an error. */

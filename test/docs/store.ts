@@ -32,8 +32,14 @@ async function answer(request: Request): Promise<Response> {
     return new Response(null, { status: 204 });
   }
   const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.get("range") ?? "");
-  const part = range === null ? bytes : bytes.slice(Number(range[1]), Number(range[2] || bytes.length - 1) + 1);
-  const headers = { etag: '"1"', "content-length": String(part.length), "last-modified": new Date(0).toUTCString() };
+  const begin = Number(range?.[1] ?? 0);
+  const part = range === null ? bytes : bytes.slice(begin, Number(range[2] || bytes.length - 1) + 1);
+  const headers: Record<string, string> = {
+    etag: '"1"',
+    "content-length": String(part.length),
+    "last-modified": new Date(0).toUTCString(),
+  };
+  if (range !== null) headers["content-range"] = `bytes ${begin}-${begin + part.length - 1}/${bytes.length}`;
   if (request.method === "HEAD") return new Response(null, { headers });
   return new Response(part, { status: range === null ? 200 : 206, headers });
 }

@@ -130,6 +130,30 @@ describe.skipIf(engine === null)(`files of h5py${reason}`, () => {
     expect(thrown(() => file.read("record")).message).toContain("elements of class compound, which no tensor has");
   });
 
+  test("several paths to one group and one dataset give the same values", () => {
+    using file = fixture("links/twice.h5");
+    expect(file.keys()).toEqual(["a", "b", "c", "d"]);
+    for (const path of ["a/x", "b/x", "c/x", "d"]) expect(values(file.read(path))).toEqual(ramp(2, 3));
+    for (const path of ["a/text", "b/text", "c/text"]) expect(file.values(path).values).toEqual(["words"]);
+    expect(new Set(["a", "b", "c"].map((path) => file._identity(path))).size).toBe(1);
+  });
+
+  test("what was listed is looked at again after a change through another path or another file", () => {
+    const path = fresh();
+    cpSync(join(FIXTURES, "links", "twice.h5"), path);
+    using file = new Hdf5File(path, "r+");
+    using other = new Hdf5File(path, "r+");
+    for (const one of [file, other]) expect(one.keys("b")).toEqual(["text", "x"]);
+    file.put("a/new", arange(2));
+    other.remove("c/x");
+    for (const one of [file, other]) {
+      for (const group of ["a", "b", "c"]) expect(one.keys(group)).toEqual(["new", "text"]);
+      expect([one.kind("b/x"), one.kind("b/new"), values(one.read("d"))]).toEqual([null, "dataset", ramp(2, 3)]);
+    }
+    file.move("b/new", "a/newer");
+    expect([other.kind("c/newer"), other.kind("c/new")]).toEqual(["dataset", null]);
+  });
+
   test("links inside the file are followed, all others are not", () => {
     using file = fixture("h5py.h5");
     expect(values(file.read("links/soft"))).toEqual(ramp(2, 3));

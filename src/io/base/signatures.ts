@@ -12,7 +12,7 @@ export const PLACE = "device:any";
 export const LAYOUT = "compression:any compressionOpts:int shuffle:bool chunks:any maxShape:any";
 
 const TREE = "path:text | style:=indent,branches maxDepth:number maxLines:number";
-const NPZ = `mode:=r,r+,c verify:bool ${PLACE}`;
+const NPZ = `mode:=r,r+,c verify:bool maxBytes:number ${PLACE}`;
 const TAKE = "path!:text appState!:saved numThreads:int maxChunkBytes:number slabBytes:number fsync:bool";
 const RESTORE = "appState!:restored rank:int memoryBudgetBytes:number";
 
@@ -28,10 +28,10 @@ export const FUNCTIONS = {
   loadNpz: `path:text | ${NPZ}`,
   loadNpzAsync: `path:text | ${NPZ} ${BACKGROUND}`,
   loadSafetensors: `path:text | ${PLACE}`,
-  loadTorch: "path:text | mapLocation:any",
+  loadTorch: "path:text | mapLocation:any maxBytes:number",
   isMemmapArchive: "path:text",
   packMemmap: `prefix:text archivePath:text | ${WRITE} compression:any compressLevel:int`,
-  readDirectory: "prefix:text | subpath:any robustKey:bool maxDepth:number maxEntries:number",
+  readDirectory: "prefix:text | subpath:any robustKey:bool followLinks:bool maxDepth:number maxEntries:number",
   readPlainPickle: "bytes:bytes path:text",
   readSafetensorsHeader: "path:text",
   refreshArchiveChecksums: "archivePath:text",
@@ -43,7 +43,7 @@ export const FUNCTIONS = {
   saveSafetensorsAsync: `tensors:named path:text | ${WRITE} metadata:named ${BACKGROUND}`,
   saveTorch: `value:any path:text | ${WRITE}`,
   saveTorchAsync: `value:any path:text | ${WRITE} ${BACKGROUND}`,
-  unpackMemmap: "archivePath:text prefix:text",
+  unpackMemmap: "archivePath:text prefix:text | maxBytes:number",
   upload: `path:text url:text | ${REMOTE}`,
 };
 
@@ -52,7 +52,7 @@ export const CONSTRUCTORS = {
   GgufFile: `path:text | ${PLACE}`,
   Hdf5File: "path:text mode?:string written?:text?",
   SafetensorsFile: `path:text | ${PLACE}`,
-  Snapshot: "path:text",
+  Snapshot: "path:text | followLinks:bool",
   StateDict: "values?:dict",
 };
 

@@ -138,10 +138,12 @@ export interface MapRequest {
   nbytes: number;
   /** The path that it is about to get, when it has another one still. */
   name?: string;
+  /** A symbolic link is an error. */
+  noFollow?: boolean;
 }
 
-function mapJob({ path, nbytes, name }: MapRequest, mode: MapMode): FileJob {
-  const job = { path, nbytes, flags: mapFlags(mode) };
+function mapJob({ path, nbytes, name, noFollow }: MapRequest, mode: MapMode): FileJob {
+  const job = { path, nbytes, flags: mapFlags(mode) | (noFollow === true ? JobFlag.noFollow : 0) };
   return name === undefined ? job : { ...job, name };
 }
 

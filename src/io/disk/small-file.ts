@@ -2,7 +2,7 @@
 
 import { JOB_SIZE, JobField, JobFlag } from "../../../generated/abi.ts";
 import { addressOf, native } from "../../ffi/library.ts";
-import { readFileSync } from "../../runtime/node.ts";
+import { lstatSync, readFileSync } from "../../runtime/node.ts";
 import { FormatError, guarded, OSError } from "../base/errors.ts";
 import { jobError, resultAt } from "./file-jobs.ts";
 
@@ -14,9 +14,17 @@ const job = new Float64Array(JOB_SIZE);
 const name = new Uint8Array(MAX_PATH + 1);
 let room = new Uint8Array(FIRST_ROOM);
 
-/** The bytes of a file of at most `limit` bytes; valid until the next call. Anything but a regular file is an error. */
-export function readSmallFile(path: string, limit: number): Uint8Array {
-  if (process.platform === "win32") return guarded(path, () => readFileSync(path));
+/**
+ * The bytes of a file of at most `limit` bytes; valid until the next call. Anything but a regular file is an error,
+ * with `noFollow` also a symbolic link to one.
+ */
+export function readSmallFile(path: string, limit: number, noFollow = false): Uint8Array {
+  if (process.platform === "win32") {
+    if (noFollow && (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false)) {
+      throw new OSError(`${path} is a symbolic link`, { path, code: "symlink" });
+    }
+    return guarded(path, () => readFileSync(path));
+  }
   if (path.includes("\0")) throw new OSError("embedded null byte in a file name", { path });
   const { read, written } = UTF8.encodeInto(path, name.subarray(0, MAX_PATH));
   if (read < path.length) throw new OSError(`[Errno 36] File name too long: '${path}'`, { path, errno: 36 });
@@ -26,10 +34,11 @@ export function readSmallFile(path: string, limit: number): Uint8Array {
     job[JobField.path] = addressOf(name);
     job[JobField.data] = addressOf(room);
     job[JobField.nbytes] = room.length;
-    job[JobField.flags] = JobFlag.read;
+    const flags = JobFlag.read | (noFollow ? JobFlag.noFollow : 0);
+    job[JobField.flags] = flags;
     const failed = native.zs_io_run(addressOf(job), 1, 1);
     const result = resultAt(job, 0);
-    if (failed !== 0) throw jobError({ path, flags: JobFlag.read, nbytes: room.length }, result);
+    if (failed !== 0) throw jobError({ path, flags, nbytes: room.length }, result);
     const { fileSize, mapped } = result;
     if (mapped < room.length) {
       const bytes = room.subarray(0, mapped);

@@ -61,6 +61,8 @@ export interface Hdf5Handle {
   size(): number;
   /** What is at a path; null when there is nothing. */
   kind(path: string): "group" | "dataset" | null;
+  /** The same for all paths to one group or dataset, and for them only; null when nothing is there. */
+  identity(path: string): string | null;
   describe(path: string): Hdf5Info;
   /** Reads elements as the dataset's dtype, row-major, to an address with room for them. */
   read(path: string, info: Hdf5Info, selection: Hdf5Selection | null, address: number, nbytes: number): void;

@@ -6,6 +6,7 @@ import { KeyError } from "../../tensor/errors.ts";
 import { numelOf } from "../../tensor/size.ts";
 import { FormatError, OSError, systemError } from "../base/errors.ts";
 import type { Hdf5Attribute, Hdf5Handle, Hdf5Info, Hdf5Selection, Hdf5Storage } from "./hdf5-engine.ts";
+import { type Found, IS_DATASET, IS_GROUP, Links } from "./hdf5-links.ts";
 import { pieces } from "./hdf5-selection.ts";
 import { cText, describeType, Identifiers, opaqueType, textType, typeOf } from "./hdf5-types.ts";
 
@@ -14,15 +15,9 @@ const SPACE_NULL = 2;
 const LAYOUT_COMPACT = 0;
 const LAYOUT_CHUNKED = 2;
 const LAYOUT_VIRTUAL = 3;
-const IS_GROUP = 2;
-const IS_DATASET = 5;
-const LINK_HARD = 0;
-const LINK_SOFT = 1;
 const UTF8 = 1;
 const UNDEFINED_ADDRESS = 2n ** 64n - 1n;
 const MAX_RANK = 32;
-const MAX_LINKS = 16;
-const MAX_NAME = 64 * 1024;
 /** Texts are read in pieces of so many. */
 const TEXTS_AT_ONCE = 1024;
 /** Texts that share their bytes in the file may take so much more memory than the file has. */
@@ -52,12 +47,14 @@ const forgotten = new FinalizationRegistry<{ library: Hdf5Library; id: Hid }>(({
 /** An open file. */
 export class NativeHandle implements Hdf5Handle {
   #open = true;
+  readonly #links: Links;
   constructor(
     private readonly library: Hdf5Library,
     private readonly path: string,
     private readonly id: Hid,
   ) {
     forgotten.register(this, { library, id }, this);
+    this.#links = new Links(library, id, path, () => failureOf(library, path));
   }
 
   #ids(): Identifiers {
@@ -66,63 +63,10 @@ export class NativeHandle implements Hdf5Handle {
 
   // ---- paths
 
-  #linkType(path: string): { type: number; size: number } {
-    const { optional } = this.library;
-    const info = new BigUint64Array(8);
-    const get = optional.H5Lget_info2 ?? optional.H5Lget_info;
-    if (get === undefined) throw new OSError(`${this.library.name} lacks H5Lget_info`, { path: this.path });
-    if (get(this.id, cText(path), info, 0n) < 0) throw failureOf(this.library, this.path);
-    return { type: Number((info[0] as bigint) & 0xffffffffn), size: Number(info[3]) };
-  }
-
-  #softTarget(path: string, size: number): string {
-    if (!(size > 0 && size <= MAX_NAME)) throw new FormatError(`the link ${path} is ${size} bytes long`, this.path);
-    const bytes = new Uint8Array(size + 1);
-    if (this.library.call.H5Lget_val(this.id, cText(path), bytes, size, 0n) < 0)
-      throw failureOf(this.library, this.path);
-    return Buffer.from(bytes.subarray(0, bytes.indexOf(0))).toString("utf8");
-  }
-
-  /**
-   * The path without symbolic links; null when something on it is missing. Links into other files are refused, or
-   * counted among what is missing when `lenient`.
-   */
-  #real(path: string, lenient = false): string | null {
-    const rest = path.split("/").filter((part) => part !== "");
-    let at = "";
-    let links = 0;
-    while (rest.length > 0) {
-      const next = `${at}/${rest.shift()}`;
-      const there = this.library.call.H5Lexists(this.id, cText(next), 0n);
-      if (there < 0) throw failureOf(this.library, this.path);
-      if (there === 0) return null;
-      const { type, size } = this.#linkType(next);
-      if (type === LINK_HARD) at = next;
-      else if (type === LINK_SOFT && ++links <= MAX_LINKS) {
-        const target = this.#softTarget(next, size);
-        rest.unshift(...target.split("/").filter((part) => part !== "" && part !== "."));
-        if (target.startsWith("/")) at = "";
-      } else {
-        if (lenient) return null;
-        const problem =
-          type === LINK_SOFT ? "is a circle of links" : "is a link into another file, which is not followed";
-        throw new FormatError(`${next} ${problem}`, this.path);
-      }
-      if (rest.length > 0 && this.#typeAt(at) !== IS_GROUP) return null;
-    }
-    return at;
-  }
-
-  #typeAt(path: string): number {
-    if (path === "") return IS_GROUP;
-    using ids = this.#ids();
-    return this.library.call.H5Iget_type(ids.keep(this.library.call.H5Oopen(this.id, cText(path), 0n)));
-  }
-
-  #existing(path: string): Uint8Array {
-    const real = this.#real(path);
-    if (real === null) throw new KeyError(`'${path}' is not in ${this.path}`);
-    return cText(real === "" ? "/" : real);
+  #existing(path: string): Found {
+    const found = this.#links.find(path);
+    if (found === null) throw new KeyError(`'${path}' is not in ${this.path}`);
+    return found;
   }
 
   size(): number {
@@ -131,40 +75,30 @@ export class NativeHandle implements Hdf5Handle {
   }
 
   kind(path: string): "group" | "dataset" | null {
-    const real = this.#real(path, true);
-    if (real === null) return null;
-    const type = this.#typeAt(real);
+    const found = this.#links.find(path, true);
+    if (found === null) return null;
+    const type = this.#links.type(found);
     return type === IS_GROUP ? "group" : type === IS_DATASET ? "dataset" : null;
   }
 
+  identity(path: string): string | null {
+    const found = this.#links.find(path, true);
+    return found === null ? null : String(found.address ?? found.path);
+  }
+
   names(group: string): string[] {
-    const { call } = this.library;
-    using ids = this.#ids();
-    const id = ids.keep(call.H5Gopen2(this.id, this.#existing(group), 0n));
-    const info = new BigUint64Array(8);
-    ids.check(call.H5Gget_info(id, info));
-    const count = Number(info[1]);
-    const names: string[] = [];
-    let room = new Uint8Array(256);
-    for (let i = 0; i < count; i++) {
-      // The index of names is the order in which h5py lists them.
-      let length = Number(call.H5Lget_name_by_idx(id, cText("."), 0, 0, i, room, room.length, 0n));
-      if (length < 0) throw ids.failure();
-      if (length > MAX_NAME) throw new FormatError(`a name of ${length} bytes`, this.path);
-      if (length >= room.length) {
-        room = new Uint8Array(length + 1);
-        length = Number(call.H5Lget_name_by_idx(id, cText("."), 0, 0, i, room, room.length, 0n));
-        if (length < 0 || length >= room.length) throw ids.failure();
-      }
-      names.push(Buffer.from(room.subarray(0, length)).toString("utf8"));
-    }
+    const found = this.#existing(group);
+    if (this.#links.type(found) !== IS_GROUP) throw new KeyError(`'${group}' is no group of ${this.path}`);
+    const names = [...this.#links.names(found, this.size())];
     return names.filter((name) => this.kind(`${group}/${name}`) !== null);
   }
 
   // ---- datasets
 
   #dataset(ids: Identifiers, path: string): Hid {
-    return ids.keep(this.library.call.H5Dopen2(this.id, this.#existing(path), 0n));
+    const found = this.#existing(path);
+    if (this.#links.type(found) !== IS_DATASET) throw new KeyError(`'${path}' is no dataset of ${this.path}`);
+    return this.#links.open(ids, found);
   }
 
   #fileSize(ids: Identifiers): number {
@@ -188,7 +122,18 @@ export class NativeHandle implements Hdf5Handle {
     return { shape, maxShape: [...most].map((n) => (n === UNDEFINED_ADDRESS ? null : Number(n))) };
   }
 
+  /** The dataset that was described last: it is asked about again before it is read. */
+  #described: { path: string; generation: number; info: Hdf5Info } | null = null;
+
   describe(path: string): Hdf5Info {
+    const { generation } = this.#links;
+    if (this.#described?.path === path && this.#described.generation === generation) return this.#described.info;
+    const info = this.#describe(path);
+    this.#described = { path, generation, info };
+    return info;
+  }
+
+  #describe(path: string): Hdf5Info {
     const { call } = this.library;
     using ids = this.#ids();
     const set = this.#dataset(ids, path);
@@ -262,6 +207,7 @@ export class NativeHandle implements Hdf5Handle {
 
   #make(ids: Identifiers, path: string, type: Hid, shape: readonly number[], storage: Hdf5Storage | null): Hid {
     const { call, id } = this.library;
+    this.#links.changed();
     const space = this.#space(ids, shape, storage?.maxShape ?? null);
     let list: Hid = 0n;
     if (storage !== null && storage.chunks !== null) {
@@ -394,6 +340,7 @@ export class NativeHandle implements Hdf5Handle {
   // ---- structure
 
   createGroup(path: string): void {
+    this.#links.changed();
     using ids = this.#ids();
     ids.keep(this.library.call.H5Gcreate2(this.id, cText(path), this.#linkList(ids), 0n, 0n));
   }
@@ -401,8 +348,9 @@ export class NativeHandle implements Hdf5Handle {
   /** The entry itself, not what a link points to. */
   #linkAt(path: string): Uint8Array {
     const cut = path.lastIndexOf("/");
-    const parent = this.#real(path.slice(0, Math.max(cut, 0)));
-    return cText(`${parent ?? ""}/${path.slice(cut + 1)}`);
+    const parent = this.#links.find(path.slice(0, Math.max(cut, 0)));
+    this.#links.changed();
+    return cText(`${parent?.path ?? ""}/${path.slice(cut + 1)}`);
   }
 
   requireRemoval(): void {}
@@ -419,6 +367,7 @@ export class NativeHandle implements Hdf5Handle {
   }
 
   extend(path: string, shape: readonly number[]): void {
+    this.#links.changed();
     using ids = this.#ids();
     ids.check(this.library.call.H5Dset_extent(this.#dataset(ids, path), words(shape)));
   }

@@ -43,6 +43,7 @@ interface Entity {
   write_slice(ranges: number[][], data: NodeJS.TypedArray): void;
   value: unknown;
   resize(shape: number[]): number;
+  create_reference(): { ref_data: Uint8Array };
   create_group(name: string): Entity;
   create_dataset(options: Record<string, unknown>): Entity;
   create_attribute(name: string, data: unknown, shape: number[] | null, dtype: string): void;
@@ -62,6 +63,10 @@ const STRING = 3;
 const ENUM = 8;
 /** The package copies through its own memory. */
 const MOST_BYTES = 2 ** 30;
+/** The package takes the square of a path's length to find what is there. */
+const MAX_DEPTH = 32;
+/** Objects that are kept. */
+const MOST_KEPT = 1_000_000;
 
 /** The package's letters for dtypes, and the arrays it takes and gives. */
 const KINDS = {
@@ -93,6 +98,22 @@ function nameOf({ type, size, signed, enum_type: names }: Metadata): string | nu
   return type === ENUM && size === 1 && isBool ? "bool" : null;
 }
 
+/** Something that was found. */
+interface Node {
+  entity: Entity;
+  /** The first path that led to it. */
+  path: string;
+  /** Names in a group, when they were asked for; */
+  names: ReadonlySet<string> | null;
+  /** what was found under them, null for what is left out. */
+  below: Map<string, Node | null>;
+}
+
+/** What the package calls a reference is where in the file the object is. */
+function identityOf(entity: Entity): string {
+  return Buffer.from(entity.create_reference().ref_data).toString("hex");
+}
+
 class WasmHandle implements Hdf5Handle {
   /** Of the file itself: its path may be another's by now. */
   private readonly descriptor: number;
@@ -114,29 +135,70 @@ class WasmHandle implements Hdf5Handle {
     }
   }
 
-  /** Links are not followed: the package does not tell whether they end in this file. */
-  #find(path: string): Entity | null {
-    let at: Entity = this.file;
-    let full = "";
-    for (const part of path.split("/").filter((one) => one !== "")) {
-      full += `/${part}`;
-      if (at.type !== "Group" || !at.keys().includes(part)) return null;
-      if (this.file.get_link(full) || this.file.get_external_link(full).filename !== undefined) return null;
-      const next = at.get(part);
-      if (next === null || (next.type !== "Group" && next.type !== "Dataset")) return null;
-      at = next;
-    }
+  /** What was found so far, until something changes; a group once, however many paths lead to it. */
+  #root: Node | null = null;
+  readonly #groups = new Map<string, Node>();
+  #kept = 0;
+
+  #changed(): void {
+    this.#root = null;
+    this.#groups.clear();
+    this.#kept = 0;
+  }
+
+  #find(path: string): Node | null {
+    if (this.#kept > MOST_KEPT) this.#changed();
+    this.#root ??= this.#node(this.file, "");
+    let at: Node | null = this.#root;
+    for (const part of path.split("/")) if (part !== "" && at !== null) at = this.#below(at, part);
     return at;
+  }
+
+  #node(entity: Entity, path: string): Node {
+    const identity = entity.type === "Dataset" ? null : identityOf(entity);
+    const known = identity === null ? undefined : this.#groups.get(identity);
+    if (known !== undefined) return known;
+    const node: Node = { entity, path, names: null, below: new Map() };
+    if (identity !== null) this.#groups.set(identity, node);
+    this.#kept++;
+    return node;
+  }
+
+  /** Links are not followed: the package does not tell whether they end in this file. */
+  #below(at: Node, part: string): Node | null {
+    let node = at.below.get(part);
+    if (node !== undefined) return node;
+    if (at.entity.type === "Dataset" || !this.#names(at).has(part)) return null;
+    const full = `${at.path}/${part}`;
+    node = null;
+    if (full.split("/").length > MAX_DEPTH) {
+      throw cannot(`follow paths through more than ${MAX_DEPTH} groups, as in ${this.path}`);
+    }
+    if (!this.file.get_link(full) && this.file.get_external_link(full).filename === undefined) {
+      const entity = this.file.get(full);
+      if (entity !== null && (entity.type === "Group" || entity.type === "Dataset")) node = this.#node(entity, full);
+    }
+    at.below.set(part, node);
+    return node;
+  }
+
+  #names(at: Node): ReadonlySet<string> {
+    at.names ??= new Set(at.entity.keys());
+    return at.names;
   }
 
   #entity(path: string): Entity {
     const found = this.#guarded(() => this.#find(path));
     if (found === null) throw new KeyError(`'${path}' is not in ${this.path}`);
-    return found;
+    return found.entity;
   }
 
   names(group: string): string[] {
-    const names = this.#guarded(() => this.#entity(group).keys().sort());
+    const names = this.#guarded(() => {
+      const at = this.#find(group);
+      if (at === null || at.entity.type === "Dataset") throw new KeyError(`'${group}' is no group of ${this.path}`);
+      return [...this.#names(at)].sort();
+    });
     return names.filter((name) => this.kind(`${group}/${name}`) !== null);
   }
   size(): number {
@@ -144,7 +206,14 @@ class WasmHandle implements Hdf5Handle {
   }
   kind(path: string): "group" | "dataset" | null {
     const found = this.#guarded(() => this.#find(path));
-    return found === null ? null : found.type === "Group" ? "group" : "dataset";
+    return found === null ? null : found.entity.type === "Dataset" ? "dataset" : "group";
+  }
+
+  identity(path: string): string | null {
+    return this.#guarded(() => {
+      const found = this.#find(path);
+      return found === null ? null : identityOf(found.entity);
+    });
   }
 
   describe(path: string): Hdf5Info {
@@ -198,6 +267,7 @@ class WasmHandle implements Hdf5Handle {
 
   /** The group that is to hold a path, made where it is missing, and the last name. */
   #parent(path: string): [Entity, string] {
+    this.#changed();
     const parts = path.split("/");
     const last = parts.pop() as string;
     let at: Entity = this.file;
@@ -272,6 +342,7 @@ class WasmHandle implements Hdf5Handle {
   }
   extend(path: string, shape: readonly number[]): void {
     this.#guarded(() => this.#entity(path).resize([...shape]));
+    this.#changed();
   }
   flush(): void {
     this.#guarded(() => this.file.flush());

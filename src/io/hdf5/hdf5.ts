@@ -219,6 +219,14 @@ export class Hdf5File {
   kind(path: string): "group" | "dataset" | null {
     return this.#file.kind(path);
   }
+  /** @internal The same for all paths to one group or dataset; null when there is nothing. */
+  _identity(path: string): string | null {
+    return this.#file.identity(path);
+  }
+  /** @internal Bytes of the file. */
+  _size(): number {
+    return this.#file.size();
+  }
   /** What a dataset is; its elements are not read. */
   info(path: string): Hdf5Info {
     return this.#file.describe(path);

@@ -170,6 +170,7 @@ function requireKind(path: string, kind: "file" | "directory"): void {
  * Takes the files of an archive apart into a directory, which is made when it is missing; files of the same names are
  * replaced. Every checksum is compared before the first file is written. @torch tensordict.unpack_memmap
  *
+ * @param options `maxBytes`: most bytes of what is compressed in it; by default 1 GiB, or 200 times the archive
  * @throws FormatError when the archive is damaged
  * @example
  * ```ts
@@ -178,9 +179,14 @@ function requireKind(path: string, kind: "file" | "directory"): void {
  * loadMemmap("unpacked").get("a") // MemoryMappedTensor([0, 1, 2])
  * ```
  */
-export function unpackMemmap(archivePath: string, prefix: string): string {
-  [archivePath, prefix] = inOrder<Parameters<typeof unpackMemmap>>("unpackMemmap", FUNCTIONS.unpackMemmap, arguments);
+export function unpackMemmap(archivePath: string, prefix: string, options: { maxBytes?: number } = {}): string {
+  [archivePath, prefix, options = {}] = inOrder<Parameters<typeof unpackMemmap>>(
+    "unpackMemmap",
+    FUNCTIONS.unpackMemmap,
+    arguments,
+  );
   const zip = openArchive(archivePath);
+  zip.requireTotal(options.maxBytes);
   const root = absolutePath(prefix);
   const places = placesFor(zip, root);
   const archive = statSync(zip.path).ino;

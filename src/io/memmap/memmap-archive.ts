@@ -47,7 +47,7 @@ export class MemmapArchive implements TreeSource {
   }
 
   small(path: string): Uint8Array {
-    return this.zip.read(this.entryAt(path), MAX_META_BYTES);
+    return this.zip.readSmall(this.entryAt(path), MAX_META_BYTES);
   }
 
   exists(path: string): boolean {

@@ -1,6 +1,6 @@
 // Reads the structure of a memory-mapped directory. Nothing is skipped silently: a file, a directory or a value that
 // the metadata names and that is not there is an error.
-import { existsSync, join, lstatSync, sep, statSync } from "../../runtime/node.ts";
+import { join, sep } from "../../runtime/node.ts";
 import { inOrder } from "../../tensor/checks.ts";
 import { ValueError } from "../../tensor/errors.ts";
 import { FileNotFoundError, FormatError } from "../base/errors.ts";
@@ -8,11 +8,11 @@ import { encodeKey, isSafeRawName } from "../base/keys.ts";
 import { absolutePath } from "../base/paths.ts";
 import { FUNCTIONS } from "../base/signatures.ts";
 import { runSteps, type Steps } from "../base/steps.ts";
-import { readSmallFile } from "../disk/small-file.ts";
-import type { DirectoryMeta } from "./memmap-meta.ts";
-import { MAX_META_BYTES, readMeta } from "./memmap-meta.ts";
+import type { FolderOptions } from "../disk/folder.ts";
+import { DirectorySource } from "./directory-source.ts";
+import { type DirectoryMeta, readMeta } from "./memmap-meta.ts";
 import { readNested } from "./nested-read.ts";
-import type { LazyNode, TensorDictNode, TreeNode, TreeSource } from "./tree.ts";
+import type { LazyNode, Linked, TensorDictNode, TreeNode, TreeSource } from "./tree.ts";
 import { MAX_TREE_DEPTH } from "./tree-layout.ts";
 
 /** How to read. */
@@ -27,38 +27,47 @@ export interface ReadOptions {
   maxEntries?: number;
 }
 
-/** Files and directories on disk. */
-export const DIRECTORIES: TreeSource = {
-  small: (path) => readSmallFile(path, MAX_META_BYTES),
-  exists: existsSync,
-  isDirectory: (path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false,
-};
+/** Entries that directories may add which links lead to once more. */
+const MOST_AGAIN = 10_000;
 
 /** Where is read, how names are found, and what reading may still use up; `entries` is shared by all directories. */
 class Budget {
   constructor(
     readonly source: TreeSource,
-    private readonly total: { entries: number },
+    private readonly total: { entries: number; again: number },
     private readonly depth: number,
     readonly robust: boolean,
     /** Reads that wait. */
     private readonly waiting: (() => void)[],
+    private readonly linked: Linked | null = null,
   ) {}
+
+  /** For the directory at a path. */
+  into(path: string): Budget {
+    const linked = this.source.enter?.(path, this.linked) ?? null;
+    if (linked === this.linked) return this;
+    const inner = new Budget(this.source, this.total, this.depth, this.robust, this.waiting, linked);
+    inner.spend(1, path);
+    return inner;
+  }
 
   /** Reads the directory at a path when it is its turn, and hands it on. */
   read(path: string, put: (node: TreeNode) => void): void {
-    this.waiting.push(() => put(readNode(path, this)));
+    this.waiting.push(() => put(readNode(path, this.into(path))));
   }
 
   /** For the directories inside `path`. */
   deeper(path: string): Budget {
     if (this.depth <= 0) throw new FormatError("directories are nested too deeply", path);
-    return new Budget(this.source, this.total, this.depth - 1, this.robust, this.waiting);
+    return new Budget(this.source, this.total, this.depth - 1, this.robust, this.waiting, this.linked);
   }
 
   spend(entries: number, path: string): void {
     this.total.entries -= entries;
     if (this.total.entries < 0) throw new FormatError("too many entries", path);
+    if (this.linked?.again !== true) return;
+    this.total.again -= entries;
+    if (this.total.again < 0) throw new FormatError("links lead to the same folders again and again", path);
   }
 }
 
@@ -69,7 +78,11 @@ function subtreePath(budget: Budget, prefix: string, subpath: string | readonly 
     throw new ValueError("subpath must be a string path or a (nested) tuple of strings.");
   }
   let path = prefix;
-  for (const key of keys) path = childDirectory(budget, path, key);
+  let at = budget;
+  for (const key of keys) {
+    path = childDirectory(at, path, key);
+    at = at.into(path);
+  }
   if (keys.length > 0 && !budget.source.exists(join(path, "meta.json"))) {
     const shown = typeof subpath === "string" ? `'${subpath}'` : `(${keys.map((key) => `'${key}'`).join(", ")})`;
     throw new ValueError(`No tensordict found under subpath ${shown} (missing meta.json in ${path}).`);
@@ -85,13 +98,14 @@ function subtreePath(budget: Budget, prefix: string, subpath: string | readonly 
  * io.readDirectory("data").kind // tensordict
  * ```
  */
-export function readDirectory(prefix: string, options: ReadOptions = {}): TreeNode {
+export function readDirectory(prefix: string, options: ReadOptions & FolderOptions = {}): TreeNode {
   [prefix, options = {}] = inOrder<Parameters<typeof readDirectory>>(
     "readDirectory",
     FUNCTIONS.readDirectory,
     arguments,
   );
-  return readTree(DIRECTORIES, absolutePath(prefix), options);
+  const root = absolutePath(prefix);
+  return readTree(new DirectorySource(root, options.followLinks), root, options);
 }
 
 /** Reads the structure of a tree whose root has the absolute path `root`. */
@@ -113,7 +127,8 @@ export function* readingTree(source: TreeSource, root: string, options: ReadOpti
 
 function readRoot(source: TreeSource, root: string, options: ReadOptions, waiting: (() => void)[]): TreeNode {
   const { subpath, robustKey = true, maxEntries = 10_000_000, maxDepth = MAX_TREE_DEPTH } = options;
-  const budget = new Budget(source, { entries: maxEntries }, maxDepth, robustKey, waiting);
+  const total = { entries: maxEntries, again: MOST_AGAIN };
+  const budget = new Budget(source, total, maxDepth, robustKey, waiting);
   return readNode(subpath === undefined ? root : subtreePath(budget, root, subpath), budget);
 }
 
@@ -152,9 +167,10 @@ function readClass(
   budget: Budget,
 ): TreeNode {
   const place = join(path, "_tensordict");
+  const below = budget.deeper(path).into(place);
   const metaPath = within(place, "meta.json");
   const meta = readMeta(budget.source.small(metaPath), metaPath);
-  const inner = build(place, meta, budget.deeper(path));
+  const inner = build(place, meta, below);
   if (inner.kind !== "tensordict" && inner.kind !== "lazy") {
     throw new FormatError("_tensordict holds no TensorDict", path);
   }
@@ -232,9 +248,4 @@ function readLazy(path: string, meta: Extract<DirectoryMeta, { kind: "lazy" }>, 
   const next = join(path, String(count + 1));
   if (source.isDirectory(next)) throw new FileNotFoundError(join(path, String(count)));
   return { kind: "lazy", path, stackDim: meta.stackDim, stackDimName: meta.stackDimName, members };
-}
-
-/** True when the file or directory itself is a symbolic link. */
-export function isSymbolicLink(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 }

@@ -182,4 +182,16 @@ export interface TreeSource {
   small(path: string): Uint8Array;
   exists(path: string): boolean;
   isDirectory(path: string): boolean;
+  /** What is to be known of a directory before it is read: null where no link leads to it. */
+  enter?(path: string, above: Linked | null): Linked | null;
+}
+
+/** A directory that a symbolic link leads to, or one in such a directory. */
+export interface Linked {
+  /** Its path without links. */
+  real: string;
+  /** Whether it was read before. */
+  again: boolean;
+  /** The one around it. */
+  above: Linked | null;
 }

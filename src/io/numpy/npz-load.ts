@@ -31,6 +31,8 @@ export interface NpzLoadOptions extends NpyOptions {
    * the mode "r+", whose writes the checksums do not follow, it is always so.
    */
   verify?: boolean;
+  /** Most bytes of all arrays that are compressed; by default 1 GiB, or 200 times the file. */
+  maxBytes?: number;
 }
 
 /** Whether stored arrays are compared with their checksums. */
@@ -45,6 +47,21 @@ const SMALL_BYTES = 64 * 1024;
 interface Made {
   header: NpyHeader;
   storage: Storage;
+}
+
+/** Throws for an entry that is to be inflated for an array that is a small part of it. */
+function requireFull({ headerBytes, nbytes }: NpyHeader, entry: ZipEntry, place: string): void {
+  const more = entry.nbytes - headerBytes - nbytes;
+  if (more > LONGEST_NPY_HEADER) throw new FormatError(`it has ${more} bytes behind its ${nbytes} of elements`, place);
+}
+
+/** The header of an entry that is compressed, as far as it is in its first bytes. */
+function checkBeginning(zip: ZipFile, { entry, place }: Pick<NpzArray, "entry" | "place">): void {
+  const head = zip.beginning(entry);
+  const read = (offset: number, nbytes: number) => head.subarray(offset, offset + nbytes);
+  if (head.length >= Math.min(entry.nbytes, LONGEST_NPY_HEADER)) {
+    requireFull(readNpyHeader(read, entry.nbytes, place), entry, place);
+  }
 }
 
 /** The array of an entry, from its pieces. */
@@ -68,6 +85,7 @@ class Growing {
     if (head.length < Math.min(this.entry.nbytes, LONGEST_NPY_HEADER)) return;
     const read = (offset: number, nbytes: number) => head.subarray(offset, offset + nbytes);
     const header = readNpyHeader(read, this.entry.nbytes, this.place);
+    requireFull(header, this.entry, this.place);
     this.made = { header, storage: Storage.allocate(header.nbytes) };
     this.copy(head.subarray(header.headerBytes), this.made);
   }
@@ -92,7 +110,10 @@ function* finishing({ header, storage }: Made): Steps<Tensor> {
 /** The array of an entry that is compressed; a large one is inflated in threads of the runtime. */
 function* inflating(zip: ZipFile, { entry, place }: NpzArray, signal: AbortSignal | undefined): Steps<Tensor> {
   const array = new Growing(entry, place);
-  const now = () => array.take(zip.read(entry, entry.nbytes));
+  const now = () => {
+    if (entry.nbytes > LONGEST_NPY_HEADER) checkBeginning(zip, { entry, place });
+    array.take(zip.read(entry, entry.nbytes));
+  };
   yield* wait(now, async (slices) => {
     if (Math.max(entry.nbytes, entry.compressedBytes) <= SMALL_BYTES) return now();
     // An entry without bytes has no piece, and no header.
@@ -218,6 +239,7 @@ function* loadingOnce(
 ): Steps<Record<string, Tensor>> {
   const { signal, onProgress } = options;
   const zip = yield* readingZip(path);
+  zip.requireTotal(options.maxBytes);
   const mapped = new TensorFile(zip.path, zip.size, options.mode, { device });
   const copies = new Copies(zip.path);
   const result: Record<string, Tensor> = Object.create(null);

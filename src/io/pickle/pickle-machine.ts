@@ -5,6 +5,9 @@ import { FormatError } from "../base/errors.ts";
 export const MAX_PICKLE_BYTES = 64 * 1024 * 1024;
 /** Things that one pickle may put on the stack. */
 const MAX_ITEMS = 16 * 1024 * 1024;
+/** Lists, dicts and sets that any pickle may make, and of how many bytes each has to be beyond these. */
+const FREE_CONTAINERS = 250_000;
+const CONTAINER_BYTES = 8;
 /** Bytes of one integer: more than any that data has, few enough for numbers written in decimal. */
 const MAX_INTEGER_BYTES = 1024;
 const MAX_DECIMAL_DIGITS = 2400;
@@ -30,6 +33,7 @@ export class PickleMachine {
   private readonly marks: number[] = [];
   private readonly memo = new Map<number, unknown>();
   private items = 0;
+  private containers = 0;
   private copied = 0;
   private readonly view: DataView;
 
@@ -140,14 +144,22 @@ export class PickleMachine {
   integer(count: number): number | bigint {
     if (count > MAX_INTEGER_BYTES) this.fail(`an integer of ${count} bytes`);
     const from = this.take(count);
-    let value = 0n;
-    for (let i = this.at - 1; i >= from; i--) value = (value << 8n) | BigInt(this.bytes[i] as number);
-    return fromInteger(BigInt.asIntN(count * 8, value));
+    if (count === 0) return 0;
+    const hex = Buffer.from(this.bytes.subarray(from, this.at)).reverse().toString("hex");
+    return fromInteger(BigInt.asIntN(count * 8, BigInt(`0x${hex}`)));
   }
 
   push(value: unknown): void {
     if (++this.items > MAX_ITEMS) this.fail(`more than ${MAX_ITEMS} values`);
     this.stack.push(value);
+  }
+
+  /** Puts something on the stack that holds other values, and takes much more memory than the byte that asks for it. */
+  pushContainer(value: object): void {
+    if (++this.containers > FREE_CONTAINERS + this.bytes.length / CONTAINER_BYTES) {
+      this.fail(`more than ${this.containers - 1} lists and dicts in ${this.bytes.length} bytes`);
+    }
+    this.push(value);
   }
 
   /** Counts what a call with these arguments copies. */

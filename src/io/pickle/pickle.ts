@@ -63,6 +63,8 @@ function tuple(items: unknown[]): readonly unknown[] {
   return Object.freeze(items);
 }
 
+const EMPTY = tuple([]);
+
 function isTuple(value: unknown): value is readonly unknown[] {
   return Array.isArray(value) && Object.isFrozen(value);
 }
@@ -100,7 +102,9 @@ function apply(m: PickleMachine, use: "call" | "make", target: unknown, args: un
     throw new FormatError(`the pickle wants ${target.name} to be ${how}: it is no data`, m.path);
   }
   m.charge(args);
-  m.push(run(args));
+  const made = run(args);
+  if (typeof made === "object" && made !== null) m.pushContainer(made);
+  else m.push(made);
 }
 
 function build(m: PickleMachine): void {
@@ -181,8 +185,8 @@ on(0x8e, (m) => m.push(m.raw(m.u64())));
 on(0x96, (m) => m.push(noteByteArray(m.raw(m.u64()))));
 
 // Containers.
-on("]", (m) => m.push([]));
-on("l", (m) => m.push(m.popMark()));
+on("]", (m) => m.pushContainer([]));
+on("l", (m) => m.pushContainer(m.popMark()));
 on("a", (m) => {
   const item = m.pop();
   listTop(m).push(item);
@@ -192,23 +196,28 @@ on("e", (m) => {
   const list = listTop(m);
   for (const item of items) list.push(item);
 });
-on(")", (m) => m.push(tuple([])));
-on("t", (m) => m.push(tuple(m.popMark())));
-on(0x85, (m) => m.push(tuple([m.pop()])));
+// There is one empty tuple, as in Python.
+on(")", (m) => m.push(EMPTY));
+on("t", (m) => {
+  const items = m.popMark();
+  if (items.length === 0) m.push(EMPTY);
+  else m.pushContainer(tuple(items));
+});
+on(0x85, (m) => m.pushContainer(tuple([m.pop()])));
 on(0x86, (m) => {
   const second = m.pop();
-  m.push(tuple([m.pop(), second]));
+  m.pushContainer(tuple([m.pop(), second]));
 });
 on(0x87, (m) => {
   const third = m.pop();
   const second = m.pop();
-  m.push(tuple([m.pop(), second, third]));
+  m.pushContainer(tuple([m.pop(), second, third]));
 });
-on("}", (m) => m.push(new Map()));
+on("}", (m) => m.pushContainer(new Map()));
 on("d", (m) => {
   const pairs = new Map();
   setPairs(m, pairs, m.popMark());
-  m.push(pairs);
+  m.pushContainer(pairs);
 });
 on("s", (m) => {
   const value = m.pop();
@@ -219,14 +228,14 @@ on("u", (m) => {
   const items = m.popMark();
   setPairs(m, m.top(), items);
 });
-on(0x8f, (m) => m.push(new Set()));
+on(0x8f, (m) => m.pushContainer(new Set()));
 on(0x90, (m) => {
   const items = m.popMark();
   const set = m.top();
   if (!(set instanceof Set)) return m.fail("only sets take members");
   for (const item of items) set.add(item);
 });
-on(0x91, (m) => m.push(new Set(m.popMark())));
+on(0x91, (m) => m.pushContainer(new Set(m.popMark())));
 
 // Stack and memo.
 on("(", (m) => m.mark());

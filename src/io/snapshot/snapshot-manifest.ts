@@ -213,6 +213,8 @@ function readEntry(value: PythonJson, path: string): ManifestEntry {
       const keys = value.get("keys");
       const valid = Array.isArray(keys) && keys.every((key) => typeof key === "string" || Number.isSafeInteger(key));
       if (!valid) throw new FormatError("keys of a dict are no list", path);
+      // Under one path there is one value, which has to be read once only.
+      if (new Set(keys.map(String)).size < keys.length) throw new FormatError("a dict has a key twice", path);
       return { type, keys: keys as (string | number)[] };
     }
     case "list":
@@ -238,11 +240,21 @@ function readEntry(value: PythonJson, path: string): ManifestEntry {
   }
 }
 
-/** What YAML has, as the reader of JSON gives it. */
-function asPythonJson(value: unknown): PythonJson {
-  if (Array.isArray(value)) return value.map(asPythonJson);
+/** What YAML has, as the reader of JSON gives it; what aliases of YAML's share is still shared. */
+function asPythonJson(value: unknown, known = new Map<object, PythonJson>()): PythonJson {
   if (typeof value !== "object" || value === null) return value as PythonJson;
-  return new Map(Object.entries(value).map(([key, item]) => [key, asPythonJson(item)]));
+  const same = known.get(value);
+  if (same !== undefined) return same;
+  if (Array.isArray(value)) {
+    const list: PythonJson[] = [];
+    known.set(value, list);
+    for (const item of value) list.push(asPythonJson(item, known));
+    return list;
+  }
+  const object: PythonJsonObject = new Map();
+  known.set(value, object);
+  for (const [key, item] of Object.entries(value)) object.set(key, asPythonJson(item, known));
+  return object;
 }
 
 const BRACE = 0x7b;

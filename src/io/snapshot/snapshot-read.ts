@@ -3,7 +3,7 @@
 
 import { JobFlag } from "../../../generated/abi.ts";
 import { marks } from "../../dispatch/staging.ts";
-import { join, statSync } from "../../runtime/node.ts";
+import { statSync } from "../../runtime/node.ts";
 import { Float } from "../../tensor/complex.ts";
 import { KeyError, RuntimeError, ValueError } from "../../tensor/errors.ts";
 import { setOwn } from "../../tensor/objects.ts";
@@ -17,6 +17,7 @@ import { isPlainObject } from "../base/python-json.ts";
 import { noteDict, noteFloat } from "../base/python-origin.ts";
 import type { Slices } from "../base/slices.ts";
 import { type BackgroundOptions, FileJobs } from "../disk/file-jobs.ts";
+import type { Folder } from "../disk/folder.ts";
 import { mappedFileOf } from "../disk/mapping.ts";
 import { blockBehind, isLent } from "../disk/tensor-bytes.ts";
 import { loadTorch } from "../torch/torch-file.ts";
@@ -34,6 +35,9 @@ import {
 const READ_BYTES = 256 * 1024 * 1024;
 /** The same while the program goes on, which elements with gaps between them hold up when they are put there. */
 const LATER_BYTES = 8 * 1024 * 1024;
+/** Bytes of a file may be those of some tensors at once, but not of any number of them. */
+const MOST_SHARING = 8;
+const FREE_BYTES = 64 * 1024 * 1024;
 /** Smallest budget: a few pages. */
 const MIN_BUDGET = 64 * 1024;
 
@@ -63,13 +67,15 @@ export class SnapshotReader {
   /** Entries that other ranks hold as well, by path without the rank. */
   private readonly shared = new Map<string, ManifestEntry>();
   private readonly shards = new Map<string, Piece[]>();
+  /** Bytes that tensors take of each file. */
+  private readonly taken = new Map<string, number>();
   private readonly rank: number;
   private pieceBytes: number;
   private readonly frugal: boolean;
   private later: Generator<Read>[] | null = null;
 
   constructor(
-    private readonly root: string,
+    private readonly folder: Folder,
     private readonly metadata: SnapshotMetadata,
     options: SnapshotReadOptions = {},
   ) {
@@ -92,7 +98,7 @@ export class SnapshotReader {
     if (entry.type === "ShardedTensor" || entry.type === "DTensor") {
       const known = this.shards.get(logical);
       if (known === undefined) this.shards.set(logical, [...entry.shards]);
-      else known.push(...entry.shards);
+      else for (const shard of entry.shards) known.push(shard);
     } else if ("replicated" in entry && entry.replicated && !this.shared.has(logical)) this.shared.set(logical, entry);
   }
 
@@ -187,7 +193,7 @@ export class SnapshotReader {
 
   /** A value that was pickled into a file of its own; nothing of it is run. */
   private object(entry: ObjectEntry, target: unknown, path: string): unknown {
-    const file = join(this.root, entry.location);
+    const file = this.folder.place(entry.location);
     const refuse = (reason: string, cause?: unknown) => {
       return new FormatError(`the ${entry.what} in ${file} cannot be read: ${reason}`, path, cause);
     };
@@ -315,7 +321,7 @@ export class SnapshotReader {
   /** Where the bytes of a tensor are, after checking that the file has them. */
   private source(entry: TensorEntry): Source {
     const nbytes = boxVolume(entry.shape) * entry.dtype.itemsize;
-    const path = join(this.root, entry.location);
+    const path = this.folder.place(entry.location);
     const stat = statSync(path, { throwIfNoEntry: false });
     if (stat === undefined) throw new FileNotFoundError(path);
     if (!stat.isFile()) throw new FormatError("it is no regular file", path);
@@ -325,6 +331,11 @@ export class SnapshotReader {
         `${end - begin} bytes of ${stat.size} do not hold shape [${entry.shape.join(", ")}] of ${entry.dtype}`,
         path,
       );
+    }
+    const read = (this.taken.get(path) ?? 0) + nbytes;
+    this.taken.set(path, read);
+    if (read > FREE_BYTES + stat.size * MOST_SHARING) {
+      throw new FormatError(`${read} bytes of tensors are to be those of ${stat.size} bytes`, path);
     }
     return { path, begin };
   }

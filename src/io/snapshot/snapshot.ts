@@ -1,6 +1,5 @@
 // Snapshots: the state of several objects in one directory, in torchsnapshot's format.
 
-import { join } from "../../runtime/node.ts";
 import { inOrder } from "../../tensor/checks.ts";
 import { KeyError, warn } from "../../tensor/errors.ts";
 import { setOwn } from "../../tensor/objects.ts";
@@ -10,6 +9,7 @@ import { CONSTRUCTORS } from "../base/signatures.ts";
 import { Slices } from "../base/slices.ts";
 import { requireText } from "../base/well-formed.ts";
 import type { BackgroundOptions } from "../disk/file-jobs.ts";
+import { Folder, type FolderOptions } from "../disk/folder.ts";
 import { readSmallFile } from "../disk/small-file.ts";
 import { sweepStaged } from "../disk/staged-directory.ts";
 import { stageSnapshot, writeStaged } from "./snapshot-later.ts";
@@ -138,11 +138,14 @@ export class Snapshot {
   /** How many processes took it. */
   readonly worldSize: number;
 
-  /** Opens a snapshot that was taken before. */
-  constructor(path: string) {
-    [path] = inOrder<[string]>("Snapshot", CONSTRUCTORS.Snapshot, arguments);
+  readonly #folder: Folder;
+
+  /** Opens a snapshot that was taken before. `followLinks` lets symbolic links lead out of its folder. */
+  constructor(path: string, options: FolderOptions = {}) {
+    [path, options = {}] = inOrder<[string, FolderOptions?]>("Snapshot", CONSTRUCTORS.Snapshot, arguments);
     this.path = absolutePath(path);
-    const file = join(this.path, METADATA_FILE);
+    this.#folder = new Folder(this.path, options.followLinks);
+    const file = this.#folder.place(METADATA_FILE);
     const { manifest, worldSize } = readManifest(readSmallFile(file, MAX_MANIFEST_BYTES), file);
     this.manifest = manifest;
     this.worldSize = worldSize;
@@ -191,7 +194,7 @@ export class Snapshot {
    * @torch Snapshot.restore
    */
   restore(options: RestoreOptions): void {
-    const reader = new SnapshotReader(this.path, this, options);
+    const reader = new SnapshotReader(this.#folder, this, options);
     for (const [key, object] of Object.entries(options.appState)) {
       object.loadStateDict(reader.state(key, object.stateDict()) as never);
     }
@@ -203,7 +206,7 @@ export class Snapshot {
    */
   async restoreAsync(options: RestoreOptions & BackgroundOptions): Promise<void> {
     const slices = new Slices(options.signal);
-    const reader = new SnapshotReader(this.path, this, options);
+    const reader = new SnapshotReader(this.#folder, this, options);
     const states = Object.entries(options.appState).map(([key, object]): [Stateful, unknown] => {
       return [object, reader.plan(() => reader.state(key, object.stateDict()))];
     });
@@ -222,6 +225,6 @@ export class Snapshot {
       throw new KeyError(`the snapshot has no entry ${JSON.stringify(path)}`);
     }
     const { into, ...rest } = options;
-    return new SnapshotReader(this.path, this, { ...rest, rank: Number(rank) }).value(logical, into);
+    return new SnapshotReader(this.#folder, this, { ...rest, rank: Number(rank) }).value(logical, into);
   }
 }

@@ -8,6 +8,7 @@ import { Slices } from "../base/slices.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
 import { type Piece, pieceBytes } from "../disk/pieces.ts";
 import { gatherInSlices } from "../disk/strided-bytes.ts";
+import { changedError, fetchRange, isSameVersion, mergedVersion, type ObjectVersion, versionOf } from "./ranges.ts";
 
 /** How a remote store is reached, and how hard it is tried. */
 export interface RemoteOptions {
@@ -32,6 +33,8 @@ const PART_BYTES = 8 * 2 ** 20;
 const MOST_PARTS = 9000;
 const FIRST_DELAY_MS = 100;
 const TIMEOUT_MS = 60_000;
+/** How long an address can be used that the client makes for one request. */
+const URL_SECONDS = 3600;
 const MOST_SHORT_PAGES = 100;
 /** What will not go away by trying again. */
 const FINAL = new Set(
@@ -62,6 +65,8 @@ export class RemotePlace {
   readonly key: string;
   private readonly client: S3Client;
   private readonly retries: number;
+  /** The objects that were seen so far. */
+  private readonly versions = new Map<string, ObjectVersion>();
 
   constructor(
     readonly url: string,
@@ -123,9 +128,17 @@ export class RemotePlace {
 
   /** Bytes of an object, and what changes with its content. */
   async stat(key: string): Promise<{ size: number; etag: string }> {
-    const { size, etag } = await this.attempt(key, () => this.timely(this.file(key).stat()));
+    const { size, etag, lastModified } = await this.attempt(key, () => this.timely(this.file(key).stat()));
     if (!isSize(size)) throw new FormatError(`the store says that it has ${size} bytes`, this.name(key));
+    this.know(key, versionOf(etag, lastModified, size));
     return { size, etag };
+  }
+
+  /** Notes which object has a name: all that is read under it from here on has to be of that one. */
+  private know(key: string, version: ObjectVersion): void {
+    const known = this.versions.get(key);
+    if (known !== undefined && !isSameVersion(known, version)) throw changedError(this.name(key));
+    this.versions.set(key, known === undefined ? version : mergedVersion(known, version));
   }
 
   /** Whether there is such an object. */
@@ -133,27 +146,16 @@ export class RemotePlace {
     return await this.attempt(key, () => this.timely(this.file(key).exists()));
   }
 
-  /** Exactly the bytes [begin, end) of an object. */
+  /** Exactly the bytes [begin, end) of an object, the one that was seen under this name before. */
   async range(key: string, begin: number, end: number): Promise<Uint8Array> {
     if (end <= begin) return new Uint8Array(0);
+    const name = this.name(key);
     return await this.attempt(key, async () => {
-      const parts: Uint8Array[] = [];
-      let length = 0;
-      // No more is taken than was asked for, whatever the store sends.
-      const reader = this.file(key).slice(begin, end).stream().getReader();
-      try {
-        while (length <= end - begin) {
-          const { done, value } = await this.timely(reader.read());
-          if (done) break;
-          parts.push(value);
-          length += value.length;
-        }
-      } finally {
-        reader.cancel().catch(() => {});
-      }
-      if (length === end - begin) return parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
-      const came = length > end - begin ? "more" : length;
-      throw new FormatError(`${came} bytes came for the range ${begin} to ${end}`, this.name(key));
+      const url = this.client.presign(key, { bucket: this.bucket, method: "GET", expiresIn: URL_SECONDS });
+      const request = { url, name, begin, end, version: this.versions.get(key) ?? null };
+      const { bytes, version } = await fetchRange(request, (promise) => this.timely(promise));
+      this.know(key, version);
+      return bytes;
     });
   }
 
@@ -185,11 +187,12 @@ export class RemotePlace {
         const input = { prefix, ...(continuationToken === undefined ? {} : { continuationToken }) };
         return this.timely(this.client.list(input, { bucket: this.bucket }));
       });
-      for (const { key, size = 0 } of page.contents ?? []) {
+      for (const { key, size = 0, eTag, lastModified } of page.contents ?? []) {
         if (!isSize(size)) throw new FormatError(`the store says that it has ${size} bytes`, this.name(key));
         if (!key.startsWith(prefix)) throw new FormatError(`the store lists ${this.name(key)} as well`, this.url);
         if (keys.has(key)) throw new FormatError(`the store lists ${this.name(key)} twice`, this.url);
         keys.add(key);
+        this.versions.set(key, versionOf(eTag, lastModified, size));
         found.push({ key, size });
       }
       if (found.length > most) throw new FormatError(`more than ${most} objects`, this.url);
@@ -203,6 +206,7 @@ export class RemotePlace {
   }
 
   async delete(key: string): Promise<void> {
+    this.versions.delete(key);
     await this.attempt(key, () => this.file(key).delete());
   }
 
@@ -211,6 +215,7 @@ export class RemotePlace {
    * object appears when all of it is there: until then, and for ever when this fails, the old one stays.
    */
   async write(key: string, pieces: readonly Piece[], onBytes: (n: number) => void = () => {}): Promise<void> {
+    this.versions.delete(key);
     const ordered = [...pieces].filter((piece) => pieceBytes(piece) > 0).sort((a, b) => a.offset - b.offset);
     const total = ordered.reduce((end, piece) => Math.max(end, piece.offset + pieceBytes(piece)), 0);
     if (total <= PART_BYTES) {

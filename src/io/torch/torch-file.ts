@@ -51,11 +51,12 @@ function turned(storage: Storage, { key, dtype }: SavedStorage, path: string): S
   return swappedStorage(dtype, storage, 0, storage.nbytes);
 }
 
-function loadArchive(path: string, place: Placing): unknown {
+function loadArchive(path: string, place: Placing, maxBytes: number | undefined): unknown {
   const zip = readZip(path);
+  zip.requireTotal(maxBytes);
   const root = archiveRoot(zip);
   const order = zip.entries.get(`${root}byteorder`);
-  const endian = order === undefined ? "little" : Buffer.from(zip.read(order, 64)).toString("latin1").trim();
+  const endian = order === undefined ? "little" : Buffer.from(zip.readSmall(order, 64)).toString("latin1").trim();
   if (endian !== "little" && endian !== "big") {
     throw new FormatError(`its byte order is ${JSON.stringify(endian)}, neither little nor big`, zip.path);
   }
@@ -76,7 +77,7 @@ function loadArchive(path: string, place: Placing): unknown {
     }
     return storage;
   };
-  const pickle = zip.read(zip.entry(`${root}data.pkl`), MAX_PICKLE_BYTES);
+  const pickle = zip.readSmall(zip.entry(`${root}data.pkl`), MAX_PICKLE_BYTES);
   return inFile(zip.path, () => {
     const { value } = runPickle(pickle, zip.path, { globals: torchGlobal, persistent: savedStorage });
     return torchValue(value, zip.path, storageOf);
@@ -87,6 +88,10 @@ function loadArchive(path: string, place: Placing): unknown {
 export interface TorchLoadOptions {
   /** Where its tensors go: to a device, by the device that the file names, or as a function says. */
   mapLocation?: MapLocation | null;
+  /**
+   * Most bytes of all storages of a file that another program has compressed; by default 1 GiB, or 200 times the file.
+   */
+  maxBytes?: number;
 }
 
 /**
@@ -130,11 +135,11 @@ function loadingExactly(path: string, options: TorchLoadOptions & BackgroundOpti
 function* loadingOnce(
   path: string,
   placing: (places: StoragePlaces) => Placing,
-  options: BackgroundOptions,
+  options: TorchLoadOptions & BackgroundOptions,
 ): Steps<unknown> {
   const places = new StoragePlaces();
   try {
-    const value = loadOnce(path, placing(places));
+    const value = loadOnce(path, placing(places), options.maxBytes);
     yield* places.finishing("loadTorch", options);
     return value;
   } catch (error) {
@@ -143,13 +148,13 @@ function* loadingOnce(
   }
 }
 
-function loadOnce(path: string, place: Placing): unknown {
+function loadOnce(path: string, place: Placing, maxBytes: number | undefined): unknown {
   const { first, old, full } = FileRanges.with(path, (file) => {
     const start = file.read(0, Math.min(file.size, 512));
     const tar = Buffer.from(start.subarray(257, 262)).toString("latin1") === "ustar";
     return { first: Buffer.concat([start, new Uint8Array(4)]).readUInt32LE(0), old: tar, full: file.path };
   });
-  if (first === ZIP_START) return loadArchive(full, place);
+  if (first === ZIP_START) return loadArchive(full, place, maxBytes);
   if (old) throw new FormatError("files of torch before 0.1.10 cannot be read", full);
   if ((first & 0xff) === PICKLE_START) return loadLegacy(full, place);
   throw new FormatError("this is no file of torch.save", full);

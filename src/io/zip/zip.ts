@@ -9,6 +9,15 @@ import { zlib } from "./zlib.ts";
 /** The largest growth that deflate's coding allows: 258 bytes from two bits. */
 const DEFLATE_RATIO = 1032;
 
+/** Compressed entries of any archive may become so many bytes together, those of a large one a multiple of it. */
+const FREE_BYTES = 2 ** 30;
+const TOTAL_RATIO = 200;
+/** The same for entries that describe others. */
+const FREE_SMALL = 2 ** 20;
+const SMALL_RATIO = 100;
+/** Bytes of a compressed entry that are looked at before the rest. */
+const BEGINNING_BYTES = 2048;
+
 /** Bytes that are compared in one step. */
 const VERIFY_PART = 2 ** 18;
 
@@ -58,6 +67,36 @@ export class ZipFile {
       yield;
     }
     if (crc !== entry.crc) throw this.checksumDiffers(entry);
+  }
+
+  /** `read` for an entry that describes others: those hardly repeat themselves, and what does is a trap. */
+  readSmall(entry: ZipEntry, limit: number): Uint8Array {
+    if (entry.method !== "stored" && entry.nbytes > FREE_SMALL + entry.compressedBytes * SMALL_RATIO) {
+      throw this.bad(entry, `its ${entry.nbytes} bytes are compressed to ${entry.compressedBytes}`);
+    }
+    return this.read(entry, limit);
+  }
+
+  /** The first bytes of an entry that is compressed: all or some of them, unless it is damaged. */
+  beginning(entry: ZipEntry): Uint8Array {
+    const payload = FileRanges.with(this.path, (file) => {
+      return file.read(entry.offset, Math.min(entry.compressedBytes, BEGINNING_BYTES));
+    });
+    try {
+      const finishFlush = zlib().constants.Z_SYNC_FLUSH;
+      return zlib().inflateRawSync(payload, { finishFlush, maxOutputLength: BEGINNING_BYTES * DEFLATE_RATIO + 1 });
+    } catch (error) {
+      throw this.bad(entry, `damaged deflate data (${(error as Error).message})`);
+    }
+  }
+
+  /** Throws if compressed entries become more than `maxBytes`, by default more than an archive of this size may say. */
+  requireTotal(maxBytes: number = Math.max(FREE_BYTES, this.size * TOTAL_RATIO)): void {
+    let total = 0;
+    for (const { method, nbytes } of this.entries.values()) if (method !== "stored") total += nbytes;
+    if (total <= maxBytes) return;
+    const most = `more than ${maxBytes} are read only if maxBytes says so`;
+    throw new FormatError(`${this.size} bytes would become ${total}: ${most}`, this.path);
   }
 
   /** Throws unless deflate could make so many bytes from those that there are. */

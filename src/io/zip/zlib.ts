@@ -4,6 +4,7 @@ interface WithInfo {
     data: Uint8Array,
     options: { maxOutputLength: number; info: true },
   ): { buffer: Uint8Array; engine: { bytesWritten: number } };
+  inflateRawSync(data: Uint8Array, options: { maxOutputLength: number; finishFlush: number }): Uint8Array;
 }
 
 type Zlib = WithInfo & typeof import("node:zlib");

@@ -1,18 +1,15 @@
 // TensorDicts whose entries live in an HDF5 file: reading an entry reads the file, setting one writes it.
 import type { IndexPart } from "../../api/indexing-parse.ts";
 import { tensor as tensorOf } from "../../api/tensor-data.ts";
-import { FormatError } from "../../io/base/errors.ts";
 import { absolutePath } from "../../io/base/paths.ts";
-import { type PythonJson, toPlain } from "../../io/base/python-json.ts";
 import { pausing, runSteps, type Steps } from "../../io/base/steps.ts";
 import { discarded, inTurn, placed, temporaryBeside } from "../../io/disk/durable.ts";
-import { Hdf5File } from "../../io/hdf5/hdf5.ts";
-import type { Hdf5Layout, Hdf5Mode } from "../../io/hdf5/hdf5-engine.ts";
-import { nest } from "../../io/hdf5/hdf5-values.ts";
+import { Hdf5File, type Hdf5Values } from "../../io/hdf5/hdf5.ts";
+import type { Hdf5Mode } from "../../io/hdf5/hdf5-engine.ts";
 import { CPU } from "../../tensor/device.ts";
 import type { DType } from "../../tensor/dtype.ts";
 import { KeyError, RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
-import { Size, sameSizes } from "../../tensor/size.ts";
+import { numelOf, Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { requireFit } from "../core/batch.ts";
 import { isSource, startsWith } from "../core/convert.ts";
@@ -40,6 +37,7 @@ import type { Entry, NestedKey, Schema } from "../core/types.ts";
 import {
   type FromH5Options,
   type Hdf5Group,
+  isHdf5Key,
   layoutOf,
   noGradients,
   outlineTensor,
@@ -48,23 +46,13 @@ import {
   refuseInPlace,
   requireNoSlash,
   requireOptions,
-  rowsOf,
+  valueOf,
 } from "../disk/persistent-options.ts";
+import { Paths, type Place, Reading } from "../disk/persistent-walk.ts";
 import type { KeyOptions } from "../ops/key-ops.ts";
 import { valuesOf } from "../ops/stacking.ts";
 import { updateTd } from "../ops/writes.ts";
 import { TensorDictBase } from "./base.ts";
-
-/** Deeper files are taken for groups that hold themselves. */
-const MAX_DEPTH = 100;
-
-interface Place {
-  file: Hdf5File;
-  path: string;
-  owner: boolean;
-  layout: Hdf5Layout;
-  asStack: boolean;
-}
 
 // Tells the constructor that its argument is a level of a file that is open.
 const INNER = Symbol("inner level");
@@ -94,10 +82,12 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
     const given: Hdf5Group | null = group instanceof Hdf5File ? { file: group } : (group ?? null);
     const file = given === null ? new Hdf5File(filename as string, mode, options.written) : given.file;
     const owner = given === null;
-    this.#place = { file, path: given?.path ?? "", owner, layout: layoutOf(options), asStack: nonTensorAsStack };
+    const path = given?.path ?? "";
+    const layout = layoutOf(options);
     try {
-      if (file.kind(this.#place.path) !== "group")
-        throw new KeyError(`'${this.#place.path}' is no group of ${file.path}`);
+      if (file.kind(path) !== "group") throw new KeyError(`'${path}' is no group of ${file.path}`);
+      const paths = new Paths(file);
+      this.#place = { file, path, owner, layout, asStack: nonTensorAsStack, paths, above: paths.first(path) };
       this.#requireBatch(size);
     } catch (error) {
       if (owner) file.close();
@@ -147,22 +137,20 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
     return this.#place.path === "" ? key : `${this.#place.path}/${key}`;
   }
 
-  #isKey(key: string): boolean {
-    return key.isWellFormed() && !key.split("/").some((part) => part === "" || part === ".");
-  }
-
   #kind(key: string): "group" | "dataset" | null {
-    return this.#isKey(key) ? this.#place.file.kind(this.#at(key)) : null;
+    return isHdf5Key(key) ? this.#place.file.kind(this.#at(key)) : null;
   }
 
   #child(key: string): PersistentTensorDict {
     let child = this.#nested.get(key);
     if (child === undefined) {
       const path = this.#at(key);
-      if (path.split("/").length > MAX_DEPTH) {
-        throw new FormatError(`more than ${MAX_DEPTH} levels: does a group hold itself?`, this.filename);
-      }
-      const place: Place = { ...this.#place, path, owner: false };
+      const place: Place = {
+        ...this.#place,
+        path,
+        owner: false,
+        above: this.#place.paths.into(path, this.#place.above),
+      };
       child = new PersistentTensorDict(place as never, INNER, stateOf(this));
       this.#nested.set(key, child);
     }
@@ -170,6 +158,7 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
   }
 
   #forget(key: string): void {
+    this.#place.paths.forget();
     for (const name of [...this.#nested.keys()]) {
       if (name === key || name.startsWith(`${key}/`)) this.#nested.delete(name);
     }
@@ -198,32 +187,26 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
     return this.#entry(key, (path) => this.#moved(this.#place.file.read(path)));
   }
 
-  #entry(key: string, readTensor: (path: string, dtype: DType, shape: readonly number[]) => Tensor): Entry | undefined {
+  #entry(
+    key: string,
+    readTensor: (path: string, dtype: DType, shape: readonly number[]) => Tensor,
+    readValues = (path: string) => this.#place.file.exactValues(path),
+  ): Entry | undefined {
     const kind = this.#kind(key);
     if (kind === null) return undefined;
     if (kind === "group") return this.#child(key);
     const path = this.#at(key);
     const info = this.#place.file.info(path);
-    return info.dtype === null ? this.#values(key, path) : readTensor(path, info.dtype, info.shape);
+    return info.dtype === null ? this.#values(key, readValues(path)) : readTensor(path, info.dtype, info.shape);
   }
 
   #moved(value: Tensor): Tensor {
     return this._device === null || value.device.equals(this._device) ? value : value.to(this._device);
   }
 
-  #values(key: string, path: string): Td {
-    const { values: found, shape, stack } = this.#place.file.exactValues(path);
-    const values = found.map((value) => toPlain(value as PythonJson));
+  #values(key: string, found: Hdf5Values): Td {
     const device = this._device ?? CPU;
-    const batch = this._batchSize;
-    const rows = this.#place.asStack && batch.length > 0 && startsWith(shape, batch);
-    let made: ValueTd;
-    if (stack !== null)
-      made = make.nonTensorStack(values, { batchSize: Size.fromList([...stack]), device, names: null });
-    else if (rows) made = make.nonTensorStack(rowsOf(values, shape, batch), { batchSize: batch, device, names: null });
-    else made = make.nonTensor(nest(values, shape), { batchSize: batch, device, names: null });
-    // What the file has: 2.0 is no 2.
-    made._raw = nest(found, stack ?? shape) as PythonJson;
+    const made = valueOf(found, this._batchSize, device, this.#place.asStack);
     // Values that are changed in place go back to the file.
     made._onChange = () => this._put(key, made);
     return made;
@@ -247,9 +230,19 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
 
   /** All entries in memory. @torch TensorDict.to_tensordict */
   toTensorDict(): Td {
+    return this.#inMemory(new Reading(this.#place.file));
+  }
+
+  #inMemory(reading: Reading): Td {
+    const { file } = this.#place;
     const entries = new Map<string, Entry>();
-    for (const [key, entry] of entriesOf(this)) {
-      entries.set(key, entry instanceof PersistentTensorDict ? entry.toTensorDict() : entry);
+    const read = (path: string, dtype: DType, shape: readonly number[]) => {
+      reading.tensor(path, numelOf(shape) * dtype.itemsize);
+      return this.#moved(file.read(path));
+    };
+    for (const key of this._keys()) {
+      const entry = this.#entry(key, read, (path) => reading.values(path)) as Entry;
+      entries.set(key, entry instanceof PersistentTensorDict ? entry.#inMemory(reading) : entry);
       if (isNonTensor(entry)) entry._onChange = null;
     }
     return make.tensordict(entries, stateOf(this));
@@ -364,7 +357,7 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
       throw new KeyError(`key ${keyText(to)} already present in TensorDict.`);
     }
     if (source === target) return;
-    if (!this.#isKey(target)) throw new KeyError(`${keyText(to)} cannot be a key in an HDF5 file`);
+    if (!isHdf5Key(target)) throw new KeyError(`${keyText(to)} cannot be a key in an HDF5 file`);
     // Out of the way first: either key may lie below the other.
     const aside = this.#at(`.zensor-${Math.random().toString(36).slice(2, 10)}`);
     file.move(this.#at(source), aside);
@@ -423,10 +416,12 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
   }
 
   /** The longest leading shape that all entries share becomes the batch size, of nested levels first. */
-  #growBatch(most: number): void {
+  #growBatch(most: number, reading = new Reading(this.#place.file)): void {
     const shapes: (readonly number[])[] = [];
-    for (const [, entry] of outlinesOf(this)) {
-      if (entry instanceof PersistentTensorDict) entry.#growBatch(Number.POSITIVE_INFINITY);
+    for (const key of this._keys()) {
+      const outline = (_path: string, dtype: DType, shape: readonly number[]) => outlineTensor(dtype, shape);
+      const entry = this.#entry(key, outline, (path) => reading.values(path)) as Entry;
+      if (entry instanceof PersistentTensorDict) entry.#growBatch(Number.POSITIVE_INFINITY, reading);
       if (entry instanceof Tensor) shapes.push(entry._shape);
       else if (!isNonTensor(entry) || entry._kind === "nonTensorStack") shapes.push(entry._batchSize);
     }

@@ -4,9 +4,15 @@ import { pythonFloatRepr } from "../../io/base/python-json.ts";
 import { Complex, Float, Int } from "../../tensor/complex.ts";
 import { pythonString } from "./keys.ts";
 
+/** Values of which a text consists at most. */
+const MOST_PARTS = 1_000_000;
+let left = MOST_PARTS;
+
 /** Python's repr of a JavaScript value. */
 export function pythonRepr(value: unknown, depth = 0): string {
-  if (depth > 64) return "...";
+  // What is shared in memory may be without end as a text.
+  if (depth === 0) left = MOST_PARTS;
+  if (depth > 64 || --left < 0) return "...";
   if (value === null || value === undefined) return "None";
   switch (typeof value) {
     case "boolean":
@@ -35,7 +41,8 @@ function objectRepr(value: object, depth: number): string {
     Object.getPrototypeOf(value) === null
   ) {
     const pairs = value instanceof Map ? [...value] : Object.entries(value);
-    return `{${pairs.map(([key, item]) => `${pythonRepr(key)}: ${pythonRepr(item, depth + 1)}`).join(", ")}}`;
+    const part = (value: unknown) => pythonRepr(value, depth + 1);
+    return `{${pairs.map(([key, item]) => `${part(key)}: ${part(item)}`).join(", ")}}`;
   }
   if (value instanceof Set) return `{${[...value].map((item) => pythonRepr(item, depth + 1)).join(", ")}}`;
   if (value instanceof Uint8Array) return `b${pythonString(Buffer.from(value).toString("latin1"))}`;

@@ -2,6 +2,9 @@
 import type { NestedArray } from "../../api/values.ts";
 import { numelOf, Size } from "../../tensor/size.ts";
 
+/** Values that lists may be which occur several times. */
+const MOST_REPEATED = 2 ** 20;
+
 /** The shape and the values of nested arrays, as far as they are regular. */
 export function regularValues(data: unknown): { values: unknown[]; shape: Size } {
   const shape: number[] = [];
@@ -14,6 +17,8 @@ export function regularValues(data: unknown): { values: unknown[]; shape: Size }
     for (const item of level) seen.add(item);
     const length = (level[0] as unknown[]).length;
     if (!level.every((item) => (item as unknown[]).length === length)) break;
+    // A few lists that hold each other twice are any number of values.
+    if (level.length * length > MOST_REPEATED && new Set(level).size < level.length) break;
     shape.push(length);
     level = level.flat(1);
   }

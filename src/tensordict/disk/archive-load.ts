@@ -17,6 +17,7 @@ export interface ArchiveLoadOptions {
   mode?: MapMode;
   robustKey?: boolean;
   pickles?: PickleChoice;
+  maxBytes?: number;
   /** The path that the archive is about to get. */
   name?: string;
 }
@@ -30,6 +31,7 @@ function metaTensors(leaves: readonly LeafNode[]): Map<LeafNode, Tensor> {
 /** Loads what an archive holds, to "meta" or to the CPU; for a GPU its tensors are only to be read from there. */
 export function loadArchive(path: string, device: Device, options: ArchiveLoadOptions): Td {
   const archive = new MemmapArchive(path);
+  archive.zip.requireTotal(options.maxBytes);
   const { subpath, robustKey = true } = options;
   const node = readTree(archive, archive.zip.path, { robustKey, ...(subpath === undefined ? {} : { subpath }) });
   const leaves = leavesOf(node);

@@ -5,10 +5,12 @@ import { guarded, OSError } from "../../io/base/errors.ts";
 import { absolutePath } from "../../io/base/paths.ts";
 import { runSteps, runStepsLater, type Steps } from "../../io/base/steps.ts";
 import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
+import type { FolderOptions } from "../../io/disk/folder.ts";
 import { type MapRequest, mappingFiles } from "../../io/disk/mapping.ts";
 import { type PlaceOptions, placeOf } from "../../io/disk/placing.ts";
 import { unreplaced } from "../../io/disk/unreplaced.ts";
-import { DIRECTORIES, type ReadOptions, readingTree } from "../../io/memmap/memmap-read.ts";
+import { DirectorySource, isLinkError } from "../../io/memmap/directory-source.ts";
+import { type ReadOptions, readingTree } from "../../io/memmap/memmap-read.ts";
 import { type LeafNode, leavesOf, type TreeNode } from "../../io/memmap/tree.ts";
 import { statSync } from "../../runtime/node.ts";
 import { CPU, type Device } from "../../tensor/device.ts";
@@ -23,7 +25,7 @@ import { placingTd } from "./placing.ts";
 import { buildTree, type PickleChoice } from "./tree-load.ts";
 
 /** How a directory is loaded. */
-export interface LoadOptions extends PlaceOptions {
+export interface LoadOptions extends PlaceOptions, FolderOptions {
   /** Load only this sub-tree. */
   subpath?: string | readonly string[];
   /**
@@ -42,15 +44,17 @@ export interface LoadOptions extends PlaceOptions {
    * plain data (sets, bytes, tuples, dicts of any keys, complex numbers), which runs nothing.
    */
   pickles?: PickleChoice;
+  /** Most bytes of all tensors of an archive that is compressed; by default 1 GiB, or 200 times the archive. */
+  maxBytes?: number;
 }
 
 const EACCES = 13;
 const EROFS = 30;
 
 /** What is to be mapped: a tensor without elements has no file. */
-function requestsFor(leaves: readonly LeafNode[]): MapRequest[] {
+function requestsFor(leaves: readonly LeafNode[], noFollow: boolean): MapRequest[] {
   const filled = leaves.filter((leaf) => leaf.meta.nbytes > 0);
-  return filled.map((leaf) => ({ path: leaf.path, nbytes: leaf.meta.nbytes }));
+  return filled.map((leaf) => ({ path: leaf.path, nbytes: leaf.meta.nbytes, noFollow }));
 }
 
 /** How files are mapped that could not be mapped for writing. */
@@ -59,8 +63,22 @@ function modeAfter(error: unknown, { mode }: LoadOptions): "r" {
   throw error;
 }
 
-function* mapping(leaves: readonly LeafNode[], options: LoadOptions & BackgroundOptions): Steps<Storage[]> {
-  const requests = requestsFor(leaves);
+function* mapping(
+  leaves: readonly LeafNode[],
+  source: DirectorySource,
+  options: LoadOptions & BackgroundOptions,
+): Steps<Storage[]> {
+  if (source.followLinks) return yield* mappingRequests(requestsFor(leaves, false), options);
+  try {
+    return yield* mappingRequests(requestsFor(leaves, true), options);
+  } catch (error) {
+    if (!isLinkError(error)) throw error;
+    source.requireInside(leaves.map(({ path }) => path));
+    return yield* mappingRequests(requestsFor(leaves, false), options);
+  }
+}
+
+function* mappingRequests(requests: readonly MapRequest[], options: LoadOptions & BackgroundOptions): Steps<Storage[]> {
   const { mode = "r+", numThreads = 1 } = options;
   try {
     return yield* mappingFiles(requests, mode, numThreads, options);
@@ -104,13 +122,18 @@ function readOptions({ subpath, robustKey = true }: LoadOptions): ReadOptions {
 }
 
 function* loadingDirectory(prefix: string, device: Device, options: LoadOptions & BackgroundOptions): Steps<Td> {
-  const node = yield* readingTree(DIRECTORIES, absolutePath(prefix), readOptions(options));
+  const root = absolutePath(prefix);
+  const source = new DirectorySource(root, options.followLinks);
+  const node = yield* readingTree(source, root, readOptions(options));
   const leaves = leavesOf(node);
-  if (device.type !== "meta") return built(node, mappedTensors(leaves, yield* mapping(leaves, options)), CPU, options);
+  if (device.type !== "meta") {
+    const mapped = mappedTensors(leaves, yield* mapping(leaves, source, options));
+    return built(node, mapped, CPU, options, source);
+  }
   const tensors = new Map<LeafNode, Tensor>();
   for (const leaf of leaves)
     tensors.set(leaf, makeContiguous(Storage.meta(leaf.meta.nbytes), leaf.meta.shape, leaf.meta.dtype));
-  return built(node, tensors, device, options);
+  return built(node, tensors, device, options, source);
 }
 
 /** The tensors of all leaves; `storages` are those of the leaves that have bytes, in their order. */
@@ -125,8 +148,14 @@ function mappedTensors(leaves: readonly LeafNode[], storages: readonly Storage[]
   return tensors;
 }
 
-function built(node: TreeNode, tensors: ReadonlyMap<LeafNode, Tensor>, device: Device, options: LoadOptions): Td {
-  return buildTree(node, { tensors, device, pickles: options.pickles ?? "refuse", onDisk: true });
+function built(
+  node: TreeNode,
+  tensors: ReadonlyMap<LeafNode, Tensor>,
+  device: Device,
+  options: LoadOptions,
+  source: DirectorySource,
+): Td {
+  return buildTree(node, { tensors, device, pickles: options.pickles ?? "refuse", onDisk: true, source });
 }
 
 function given(td: Td, { out }: LoadOptions): Td {

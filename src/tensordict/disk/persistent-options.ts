@@ -1,14 +1,18 @@
 // How TensorDicts over HDF5 files are opened.
-import type { Hdf5File } from "../../io/hdf5/hdf5.ts";
+import { type PythonJson, toPlain } from "../../io/base/python-json.ts";
+import type { Hdf5File, Hdf5Values } from "../../io/hdf5/hdf5.ts";
 import type { Hdf5Layout, Hdf5Mode } from "../../io/hdf5/hdf5-engine.ts";
 import { nest } from "../../io/hdf5/hdf5-values.ts";
 import { checkOptions } from "../../tensor/checks.ts";
+import type { Device } from "../../tensor/device.ts";
 import type { DType } from "../../tensor/dtype.ts";
 import { KeyError, NotImplementedError, RuntimeError, TypeError } from "../../tensor/errors.ts";
-import { numelOf } from "../../tensor/size.ts";
+import { numelOf, Size } from "../../tensor/size.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
+import { startsWith } from "../core/convert.ts";
 import { PERSISTENT } from "../core/signatures.ts";
+import { make, type ValueTd } from "../core/state.ts";
 import type { CollectionOptions, SizeLike } from "../core/types.ts";
 
 /** A group inside an open file. */
@@ -100,8 +104,31 @@ export function refuseInPlace(name: string, options: unknown): void {
 }
 
 /** The values of a dataset for each element of a batch. */
-export function rowsOf(values: readonly unknown[], shape: readonly number[], batch: readonly number[]): unknown[] {
+function rowsOf(values: readonly unknown[], shape: readonly number[], batch: readonly number[]): unknown[] {
   const inner = shape.slice(batch.length);
   const step = numelOf(inner);
   return Array.from({ length: numelOf(batch) }, (_, i) => nest(values.slice(i * step, (i + 1) * step), inner));
+}
+
+/** Whether a file could have such a key. */
+export function isHdf5Key(key: string): boolean {
+  return key.isWellFormed() && !key.split("/").some((part) => part === "" || part === ".");
+}
+
+/** An entry of the values that a dataset holds; as a stack of a batch where `asStack` says so and the shape allows. */
+export function valueOf(
+  { values: found, shape, stack }: Hdf5Values,
+  batch: Size,
+  device: Device,
+  asStack: boolean,
+): ValueTd {
+  const values = found.map((value) => toPlain(value as PythonJson));
+  const rows = asStack && batch.length > 0 && startsWith(shape, batch);
+  let made: ValueTd;
+  if (stack !== null) made = make.nonTensorStack(values, { batchSize: Size.fromList([...stack]), device, names: null });
+  else if (rows) made = make.nonTensorStack(rowsOf(values, shape, batch), { batchSize: batch, device, names: null });
+  else made = make.nonTensor(nest(values, shape), { batchSize: batch, device, names: null });
+  // What the file has: 2.0 is no 2.
+  made._raw = nest(found, stack ?? shape) as PythonJson;
+  return made;
 }

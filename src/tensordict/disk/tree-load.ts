@@ -2,7 +2,6 @@
 
 import { FormatError } from "../../io/base/errors.ts";
 import { parsePythonJsonObject, toPlain } from "../../io/base/python-json.ts";
-import { DIRECTORIES } from "../../io/memmap/memmap-read.ts";
 import type {
   LeafNode,
   NestedNode,
@@ -73,8 +72,8 @@ export interface BuildContext {
   pickles: PickleChoice;
   /** The tree is a directory: what is built remembers its place, and values write themselves there. */
   onDisk: boolean;
-  /** Where the files are that the tree names; by default on disk. */
-  source?: TreeSource;
+  /** Where the files are that the tree names. */
+  source: TreeSource;
 }
 
 /** The collection that a tree describes. */
@@ -200,7 +199,7 @@ function savedClass(path: string, bytes: Uint8Array, source: TreeSource): Python
 
 /** The value in a pickle, which is never run; `field` is the key under which it lies there. */
 function readPickle(path: string, context: BuildContext, field: string | null): unknown {
-  const { source = DIRECTORIES } = context;
+  const { source } = context;
   const bytes = source.small(path).slice();
   const known = field === null ? undefined : savedClass(path, bytes, source);
   if (known !== undefined) return known;
