@@ -1,6 +1,6 @@
 // CSV files: papaparse takes the text apart, columns get the dtype that all of their fields have.
 import { FormatError } from "../base/errors.ts";
-import { type Column, type Columns, numbers } from "./columns.ts";
+import { type Column, type Columns, numbers } from "../columns/columns.ts";
 import { tablePackage } from "./packages.ts";
 import { textsOf } from "./table-file.ts";
 

@@ -1,10 +1,12 @@
 // Parquet files through the npm package parquet-wasm (the Arrow project's engine, in Rust), as Arrow tables.
 import { statSync } from "../../runtime/node.ts";
 import { ZensorError } from "../../tensor/errors.ts";
+import type { ArrowTable } from "../arrow/types.ts";
 import { FormatError, guarded, OSError } from "../base/errors.ts";
-import { arrowOfColumns, arrowPackage, columnsOfArrow, tableOfBytes } from "./arrow.ts";
-import type { ArrowTable } from "./arrow-read.ts";
-import type { Columns } from "./columns.ts";
+import type { Columns } from "../columns/columns.ts";
+import { Growth } from "../columns/growth.ts";
+import { tableOfBytes } from "../arrow/ipc.ts";
+import { arrowOfColumns, arrowPackage, columnsOfArrow } from "./arrow.ts";
 import { tablePackage } from "./packages.ts";
 import { piecesOf } from "./table-file.ts";
 
@@ -80,7 +82,7 @@ const unreadable = (path: string, error: unknown): FormatError =>
 
 /** The columns of what the package hands over. @throws FormatError without a column that is wanted */
 function columnsOfStream(stream: Uint8Array, columns: readonly string[] | null, path: string): Columns {
-  const found = columnsOfArrow(tableOfBytes(stream, path), { nulls: "fill", numpy: true, only: columns, path });
+  const found = columnsOfArrow(tableOfBytes(stream, path), { nulls: "fill", numpy: true, only: columns, path, growth: Growth.free() });
   const missing = (columns ?? []).filter((name) => !found.columns.has(name));
   if (missing.length > 0) throw new FormatError(`it has no column '${missing.join("', '")}'`, path);
   return found;

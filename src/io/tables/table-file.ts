@@ -98,6 +98,31 @@ export function* piecesOf(path: string, pieceBytes = BUFFER_BYTES): Generator<Ui
   }
 }
 
+/** A file whose bytes are read where they are needed; of one that is no plain file, all of them at once. */
+export function openedBytes(path: string): {
+  size: number;
+  read(at: number, length: number): Uint8Array;
+  close(): void;
+} {
+  const descriptor = guarded(path, () => openSync(path, "r"));
+  const stat = guarded(path, () => fstatSync(descriptor));
+  if (!stat.isFile()) {
+    closeSync(descriptor);
+    const all = Buffer.concat([...piecesOf(path)]);
+    return { size: all.length, read: (at, length) => all.subarray(at, at + length), close: () => {} };
+  }
+  const read = (at: number, length: number) => {
+    const bytes = new Uint8Array(length);
+    for (let done = 0; done < length; ) {
+      const count = guarded(path, () => readSync(descriptor, bytes, done, length - done, at + done));
+      if (count === 0) throw new OSError(`${path} has become shorter while it was read`, { path });
+      done += count;
+    }
+    return bytes;
+  };
+  return { size: stat.size, read, close: () => closeSync(descriptor) };
+}
+
 /** The texts of a file, piece by piece; UTF-8, without a byte order mark. */
 export function* textsOf(path: string, pieceBytes?: number): Generator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true });

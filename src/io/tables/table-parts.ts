@@ -1,15 +1,16 @@
 // Tables in parts, so that a file may be larger than memory: columns of some rows at a time.
-import { extname, promises } from "../../runtime/node.ts";
+import { extname } from "../../runtime/node.ts";
 import { ValueError } from "../../tensor/errors.ts";
-import { FormatError } from "../base/errors.ts";
+import { ArrowReader } from "../arrow/ipc.ts";
+import type { ArrowTable } from "../arrow/types.ts";
+import { Growth } from "../columns/growth.ts";
+import type { Columns } from "../columns/columns.ts";
 import { arrowOfColumns, arrowPackage } from "./arrow.ts";
-import type { ArrowTable } from "./arrow-read.ts";
-import type { Columns } from "./columns.ts";
 import { type CsvOptions, readCsv } from "./csv-read.ts";
 import { type CsvWriteOptions, csvTexts } from "./csv-write.ts";
 import { jsonTexts, readJson } from "./json-tables.ts";
 import { type ParquetOptions, type ParquetWriteOptions, parquetParts, parquetStream } from "./parquet.ts";
-import { TableFile } from "./table-file.ts";
+import { openedBytes, TableFile } from "./table-file.ts";
 
 /** A format of tables; "jsonl" is one record a line. */
 export type TableFormat = "csv" | "json" | "jsonl" | "parquet" | "arrow";
@@ -52,25 +53,17 @@ export async function* columnParts(
   else yield* readJson(path, format === "jsonl", rows);
 }
 
-/** The record batches of an Arrow file or stream. */
-export async function* arrowParts(path: string): AsyncGenerator<object> {
-  const { RecordBatchReader } = arrowPackage();
-  const handle = await promises.open(path).catch((error: Error) => {
-    throw new FormatError(`it cannot be opened: ${error.message}`, path, error);
-  });
+/** The record batches of an Arrow file or stream, each as a table. */
+export function* arrowParts(path: string): Generator<ArrowTable & { growth: Growth }> {
+  const file = openedBytes(path);
   try {
-    const reader = await (await RecordBatchReader.from(handle)).open();
-    if (reader.schema === undefined || reader.schema === null) throw new Error("it has no schema");
-    const batches = reader[Symbol.asyncIterator]();
-    for (;;) {
-      const next = await batches.next();
-      if (next.done) return;
-      yield next.value;
+    const growth = new Growth(file.size, path);
+    const reader = new ArrowReader(file, path, growth);
+    for (const batch of reader.batches()) {
+      yield { schema: { fields: reader.fields }, numRows: batch.numRows, batches: [batch], growth };
     }
-  } catch (error) {
-    throw new FormatError(`it is no Arrow file or stream: ${(error as Error).message}`, path, error);
   } finally {
-    await handle.close().catch(() => {});
+    file.close();
   }
 }
 

@@ -1,8 +1,8 @@
 // TensorDicts from tables and to them: CSV, JSON and Parquet files, Arrow tables.
 
 import { arrowOfColumns } from "../../io/tables/arrow.ts";
-import type { ArrowTable } from "../../io/tables/arrow-read.ts";
-import type { Columns } from "../../io/tables/columns.ts";
+import type { ArrowTable } from "../../io/arrow/types.ts";
+import type { Columns } from "../../io/columns/columns.ts";
 import { type CsvOptions, readCsv } from "../../io/tables/csv-read.ts";
 import { type CsvWriteOptions, csvTexts } from "../../io/tables/csv-write.ts";
 import { jsonTexts, readJson } from "../../io/tables/json-tables.ts";

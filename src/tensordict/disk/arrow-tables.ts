@@ -1,9 +1,11 @@
 // TensorDicts as Arrow tables: nested levels are structs, tensors of more dimensions columns of fixed shape.
 
+import { tableOfBytes } from "../../io/arrow/ipc.ts";
+import type { ArrowBatch, ArrowTable } from "../../io/arrow/types.ts";
 import { guarded } from "../../io/base/errors.ts";
-import { arrowPackage, columnsOfArrow, tableOfBytes } from "../../io/tables/arrow.ts";
-import type { ArrowBatch, ArrowTable } from "../../io/tables/arrow-read.ts";
-import { type Column, type Columns, numbers } from "../../io/tables/columns.ts";
+import { type Column, type Columns, numbers } from "../../io/columns/columns.ts";
+import { Growth } from "../../io/columns/growth.ts";
+import { columnsOfArrow } from "../../io/tables/arrow.ts";
 import { readFileSync } from "../../runtime/node.ts";
 import type { DeviceLike } from "../../tensor/device.ts";
 import { TypeError, ValueError } from "../../tensor/errors.ts";
@@ -34,7 +36,7 @@ export interface FromArrowOptions {
 
 const NULLS = ["raise", "fill", "mask"];
 
-function tableOf(source: ArrowSource): ArrowTable {
+function tableOf(source: ArrowSource): ArrowTable & { growth?: Growth } {
   if (typeof source === "string")
     return tableOfBytes(
       guarded(source, () => readFileSync(source)),
@@ -100,9 +102,10 @@ export function tdOfArrow(source: ArrowSource, options: FromArrowOptions): Td {
     throw new ValueError(`from_arrow got a mask_key but nulls=${pythonString(nulls)}, not 'mask'.`);
   }
   const prefix = keyPath(maskKey ?? "_mask");
-  arrowPackage();
   const path = typeof source === "string" ? { path: source } : {};
-  const { columns, rows } = columnsOfArrow(tableOf(source), { nulls, numpy: false, ...path });
+  const table = tableOf(source);
+  const growth = table.growth ?? Growth.free();
+  const { columns, rows } = columnsOfArrow(table, { nulls, numpy: false, growth, ...path });
   if (nulls === "mask" && columns.has(prefix[0] as string)) {
     throw new ValueError(
       `nulls='mask' writes the masks under the key ${pythonString(prefix[0] as string)}, which is a column of the ` +

@@ -70,7 +70,7 @@ async function* parts(path: string, format: TableFormat, rows: number, options: 
 
 async function* tdsOf(path: string, format: TableFormat, rows: number, options: ReadTableOptions): AsyncGenerator<Td> {
   if (format === "arrow") {
-    for await (const batch of arrowParts(path)) yield tdOfArrow(batch, options);
+    for (const table of arrowParts(path)) yield tdOfArrow(table, options);
     return;
   }
   for await (const columns of columnParts(path, format, rows, options)) {

@@ -1,0 +1,31 @@
+// How much of what a file claims is believed: small files that ask for all memory are refused before they have it.
+import { FormatError } from "../base/errors.ts";
+
+/** Bytes that a file of any size may ask for. */
+const ALWAYS = 2 ** 28;
+/** Bytes for each byte of a file: constant columns are far smaller in files than in memory. */
+const PER_BYTE = 256;
+
+/** Bytes that what is read from a file may take. Whoever makes something larger than what it was made of spends them. */
+export class Growth {
+  private left: number;
+
+  constructor(
+    private readonly size: number,
+    private readonly path?: string,
+  ) {
+    this.left = ALWAYS + PER_BYTE * size;
+  }
+
+  /** Memory of the program's own, which needs no bound. */
+  static free(): Growth {
+    return new Growth(Number.POSITIVE_INFINITY);
+  }
+
+  /** @throws FormatError where it is more than is left */
+  spend(bytes: number): void {
+    this.left -= bytes;
+    if (this.left >= 0) return;
+    throw new FormatError(`its ${this.size} bytes claim to hold far more than a file of this size can`, this.path);
+  }
+}
