@@ -183,3 +183,8 @@ export function tableOfBytes(bytes: Uint8Array, path?: string): ArrowTable & { g
   const numRows = batches.reduce((n, one) => n + one.numRows, 0);
   return { schema: { fields: reader.fields }, numRows, batches, growth };
 }
+
+/** The fields of a schema that stands by itself. @throws FormatError where it is none */
+export function schemaOf(message: Uint8Array, path?: string): ArrowField[] {
+  return new ArrowReader(bytesHere(message), path, Growth.free()).fields;
+}

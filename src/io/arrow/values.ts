@@ -2,6 +2,7 @@
 import { FormatError } from "../base/errors.ts";
 import type { Growth } from "../columns/growth.ts";
 import {
+  bytesAt,
   dateOf,
   dayOf,
   decimalNumber,
@@ -9,7 +10,7 @@ import {
   mapOf,
   nanoseconds,
   objectsOf,
-  textsOf,
+  Texts,
   uuidText,
   wholeNumber,
   wideNumber,
@@ -116,10 +117,11 @@ export class ArrowValues {
       this.growth.spend(to - from);
       return [from, to];
     };
-    if (type.typeId === KIND.text || type.typeId === KIND.largeText) return textsOf(bytes, length, range, this.path);
+    const texts = type.typeId === KIND.text || type.typeId === KIND.largeText ? new Texts(bytes, this.path) : null;
     return Array.from({ length }, (_, i) => {
       const found = range(i);
-      return found === null ? null : bytes.slice(...found);
+      if (found === null) return null;
+      return texts === null ? bytesAt(bytes, ...found) : texts.at(...found);
     });
   }
 
@@ -130,7 +132,7 @@ export class ArrowValues {
     const isUuid = width === 16 && extensionOf(field) === "arrow.uuid";
     return Array.from({ length }, (_, i) => {
       if (!valid(i)) return null;
-      const one = bytes.slice(i * width, (i + 1) * width);
+      const one = bytesAt(bytes, i * width, (i + 1) * width);
       return isUuid ? uuidText(one) : one;
     });
   }

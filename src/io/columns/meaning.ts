@@ -64,6 +64,9 @@ function quotient(distance: bigint | number, unit: number): number {
   return Number(exact < 0n && whole * by !== exact ? whole - 1n : whole);
 }
 
+/** What pandas has where there is no time. */
+export const NO_TIME = -(2n ** 63n);
+
 /** Midnight of a day, counted from 1970 on. */
 export function dayOf(days: number, path?: string): Date {
   const date = new Date(days * 86_400_000);
@@ -97,34 +100,36 @@ export function halfNumber(bits: number): number {
   return bits >> 15 === 0 ? size : -size;
 }
 
-/** Texts, from where each begins and ends among bytes. @throws FormatError for bytes that are no UTF-8 */
-export function textsOf(
-  bytes: Uint8Array,
-  rows: number,
-  range: (row: number) => readonly [from: number, to: number] | null,
-  path?: string,
-): (string | null)[] {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  const texts = new Array<string | null>(rows);
-  for (let i = 0; i < rows; i++) {
-    const found = range(i);
-    if (found === null) {
-      texts[i] = null;
-      continue;
-    }
-    const text = buffer.toString("utf8", found[0], found[1]);
-    // The short way puts a mark in place of what is no UTF-8, and of a mark that the text has.
+/** Texts among bytes. */
+export class Texts {
+  private readonly buffer: Buffer;
+  private readonly decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+  constructor(
+    private readonly bytes: Uint8Array,
+    private readonly path?: string,
+  ) {
+    this.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  }
+
+  /** @throws FormatError for bytes that are no UTF-8 */
+  at(from: number, to: number): string {
+    const text = this.buffer.toString("utf8", from, to);
+    // The short way puts a mark in place of what is no UTF-8, and texts may have that mark.
     if (text.includes("\ufffd")) {
       try {
-        decoder.decode(bytes.subarray(found[0], found[1]));
+        this.decoder.decode(this.bytes.subarray(from, to));
       } catch (error) {
-        throw new FormatError("it has a text that is not UTF-8", path, error);
+        throw new FormatError("it has a text that is not UTF-8", this.path, error);
       }
     }
-    texts[i] = text;
+    return text;
   }
-  return texts;
+}
+
+/** A copy of some bytes, as a plain array: what Node's buffers call a slice is none. */
+export function bytesAt(bytes: Uint8Array, from: number, to: number): Uint8Array {
+  return Uint8Array.prototype.slice.call(bytes, from, to);
 }
 
 /** Objects of named values, one a row; null where there is none. */

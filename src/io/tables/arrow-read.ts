@@ -15,7 +15,7 @@ import { ArrowValues } from "../arrow/values.ts";
 import { FormatError } from "../base/errors.ts";
 import { type Column, type NumberColumn, numbers } from "../columns/columns.ts";
 import type { Growth } from "../columns/growth.ts";
-import { nanoseconds } from "../columns/meaning.ts";
+import { NO_TIME, nanoseconds } from "../columns/meaning.ts";
 import { columnOfValues } from "../columns/value-columns.ts";
 
 /** How columns are read. */
@@ -38,9 +38,6 @@ function isTensorType(type: ArrowType): boolean {
   if (type.typeId !== KIND.fixedList) return dtypeOf(type) !== null;
   return isTensorType((type.children as ArrowField[])[0]?.type as ArrowType);
 }
-
-/** What pandas has where there is no time. */
-const NO_TIME = -(2n ** 63n);
 
 /** Bits as bytes, one for each row. */
 function bytesOfBits(bits: Uint8Array, offset: number, length: number, path?: string): Uint8Array {
@@ -185,7 +182,7 @@ export class ArrowColumns {
         if (fields.has(inner.name))
           throw bad(`two fields have the name ${JSON.stringify(inner.name)}`, this.reading.path);
         if (child.length < data.length) throw bad("a field is shorter than its column", this.reading.path);
-        fields.set(inner.name, withParent(this.column(child, inner, [...path, inner.name], depth + 1), valid));
+        fields.set(inner.name, this.within(this.column(child, inner, [...path, inner.name], depth + 1), valid));
       }
       for (const [name, inner] of fields) this.check(inner, [...path, name]);
       return { kind: "struct", fields, valid };
@@ -257,6 +254,20 @@ export class ArrowColumns {
     return numbers("int64", valid === null ? times : times.map((time, i) => (isThere(i) ? time : NO_TIME)));
   }
 
+  /** A row without a value has none in any of its fields. */
+  private within(column: Column, parent: Uint8Array | null): Column {
+    if (parent === null) return column;
+    const own = column.valid;
+    const valid = own === null ? parent : parent.map((one, i) => one & (own[i] as number));
+    if (column.kind === "numbers") return this.filled({ ...column, valid });
+    if (column.kind === "ragged") return { ...column, valid };
+    if (column.kind === "values") {
+      return { ...column, values: column.values.map((value, i) => (parent[i] === 0 ? null : value)), valid };
+    }
+    const fields = new Map([...column.fields].map(([name, inner]) => [name, this.within(inner, parent)]));
+    return { kind: "struct", fields, valid };
+  }
+
   private check(column: Column, path: readonly string[]): void {
     if (this.reading.nulls !== "raise" || this.reading.numpy || column.kind === "struct") return;
     if (column.valid?.includes(0)) throw nullError(path, count(column.valid));
@@ -279,16 +290,6 @@ function nullError(path: readonly string[], nulls: number): ValueError {
     `The Arrow column ${key} has ${nulls} null value(s). Pass nulls='fill' to fill them, or nulls='mask' to also ` +
       "get a mask entry.",
   );
-}
-
-/** A row without a value has none in any of its fields. */
-function withParent(column: Column, parent: Uint8Array | null): Column {
-  if (parent === null) return column;
-  const valid =
-    column.valid === null ? parent : parent.map((one, i) => one & ((column.valid as Uint8Array)[i] as number));
-  if (column.kind !== "struct") return { ...column, valid };
-  const fields = new Map([...column.fields].map(([name, inner]) => [name, withParent(inner, parent)]));
-  return { kind: "struct", fields, valid };
 }
 
 function emptyOf(dtype: string): NodeJS.TypedArray {

@@ -3,8 +3,8 @@ import { extname } from "../../runtime/node.ts";
 import { ValueError } from "../../tensor/errors.ts";
 import { ArrowReader } from "../arrow/ipc.ts";
 import type { ArrowTable } from "../arrow/types.ts";
-import { Growth } from "../columns/growth.ts";
 import type { Columns } from "../columns/columns.ts";
+import { Growth } from "../columns/growth.ts";
 import { arrowOfColumns, arrowPackage } from "./arrow.ts";
 import { type CsvOptions, readCsv } from "./csv-read.ts";
 import { type CsvWriteOptions, csvTexts } from "./csv-write.ts";
@@ -41,7 +41,7 @@ export function formatOf(path: string, given: string | null): TableFormat {
 /** How the parts of CSV, JSON and Parquet files are read. */
 export interface PartOptions extends CsvOptions, ParquetOptions {}
 
-/** Columns of some rows at a time: of at most so many in Parquet files, of about so many elsewhere. */
+/** Columns of some rows at a time: of about so many, or of one row group of a Parquet file. */
 export async function* columnParts(
   path: string,
   format: Exclude<TableFormat, "arrow">,
@@ -49,7 +49,7 @@ export async function* columnParts(
   options: PartOptions,
 ): AsyncGenerator<Columns> {
   if (format === "csv") yield* readCsv(path, options, rows);
-  else if (format === "parquet") yield* parquetParts(path, rows, options);
+  else if (format === "parquet") yield* parquetParts(path, options);
   else yield* readJson(path, format === "jsonl", rows);
 }
 
