@@ -11,7 +11,7 @@ export class Growth {
   private left: number;
 
   constructor(
-    private readonly size: number,
+    private size: number,
     private readonly path?: string,
   ) {
     this.left = ALWAYS + PER_BYTE * size;
@@ -22,10 +22,19 @@ export class Growth {
     return new Growth(Number.POSITIVE_INFINITY);
   }
 
-  /** @throws FormatError where it is more than is left */
-  spend(bytes: number): void {
+  /** More of the file has come. */
+  more(bytes: number): void {
+    this.size += bytes;
+    this.left += PER_BYTE * bytes;
+  }
+
+  /**
+   * @param what what they are for
+   * @throws FormatError where it is more than is left
+   */
+  spend(bytes: number, what = "more memory than a file of its size can fill"): void {
     this.left -= bytes;
     if (this.left >= 0) return;
-    throw new FormatError(`its ${this.size} bytes claim to hold far more than a file of this size can`, this.path);
+    throw new FormatError(`its ${this.size} bytes ask for too much: ${what}`, this.path);
   }
 }

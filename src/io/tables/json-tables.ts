@@ -2,9 +2,15 @@
 import { ValueError } from "../../tensor/errors.ts";
 import { FormatError } from "../base/errors.ts";
 import type { Columns } from "../columns/columns.ts";
+import { Growth } from "../columns/growth.ts";
 import { columnOfValues } from "../columns/value-columns.ts";
 import { decoded } from "./csv-read.ts";
 import { rowPieces } from "./texts.ts";
+
+/** Bytes of a value in a column. */
+const CELL = 16;
+/** Most levels of a value, fewer than what would look at them can take. */
+const MAX_DEPTH = 500;
 
 /** Longest record in a file that is read in batches. */
 const MAX_RECORD = 2 ** 28;
@@ -15,19 +21,13 @@ const isRecord = (value: unknown): value is Record_ =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Columns of records: every field that one of them has, in the order in which they come. */
-export function columnsOfRecords(records: readonly Record_[]): Columns {
+function columnsOfRecords(records: readonly Record_[], growth: Growth): Columns {
   const lists = new Map<string, unknown[]>();
-  for (let i = 0; i < records.length; i++) {
-    const record = records[i] as Record_;
-    for (const key of Object.keys(record)) {
-      let list = lists.get(key);
-      if (list === undefined) {
-        list = new Array<unknown>(records.length).fill(null);
-        lists.set(key, list);
-      }
-      list[i] = record[key];
-    }
-  }
+  for (const record of records) for (const key of Object.keys(record)) if (!lists.has(key)) lists.set(key, []);
+  // Records that have fields of their own each make a table that is far larger than they are.
+  growth.spend(CELL * lists.size * records.length, `${records.length} records with ${lists.size} fields`);
+  for (const [key, list] of lists)
+    for (const record of records) list.push(Object.hasOwn(record, key) ? record[key] : null);
   return { columns: new Map([...lists].map(([key, list]) => [key, columnOfValues(list)])), rows: records.length };
 }
 
@@ -46,8 +46,24 @@ function parsed(text: string, path: string): unknown {
     // Longer numbers cost a look at every value.
     return LONG_NUMBER.test(text) ? JSON.parse(text, exactNumbers) : JSON.parse(text);
   } catch (error) {
-    throw new FormatError(`its JSON is not valid: ${(error as Error).message}`, path, error);
+    const { name, message } = error as Error;
+    const why = name === "RangeError" ? "it is nested too deeply" : message.slice(0, 200);
+    throw new FormatError(`its JSON is not valid: ${why}`, path, error);
   }
+}
+
+/** Whether values within values go on for more levels than are read. */
+function isTooDeep(root: object): boolean {
+  let level: object[] = [root];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) return true;
+    const next: object[] = [];
+    for (const one of level) {
+      for (const value of Object.values(one)) if (typeof value === "object" && value !== null) next.push(value);
+    }
+    level = next;
+  }
+  return false;
 }
 
 function recordsIn(value: unknown, path: string): Record_[] {
@@ -58,24 +74,35 @@ function recordsIn(value: unknown, path: string): Record_[] {
   }
   const odd = value.findIndex((record) => !isRecord(record));
   if (odd >= 0) throw new FormatError(`record ${odd} is no object`, path);
+  for (const record of value as Record_[]) {
+    for (const key in record) {
+      const held = record[key];
+      if (typeof held !== "object" || held === null || !isTooDeep(held)) continue;
+      throw new FormatError(`its JSON is not valid: the field ${JSON.stringify(key)} is nested too deeply`, path);
+    }
+  }
   return value as Record_[];
 }
 
-/** Finds where records end, without reading what is in them. */
+/** Finds where records end, without reading what is in them; looks at each character once. */
 class RecordSplitter {
   private depth = 0;
   private inText = false;
   private escaped = false;
-  private at = 0;
-  private start = 0;
-  private end = 0;
-  text = "";
+  private held: string[] = [];
+  /** Characters that end no record yet. */
+  waiting = 0;
+
+  /** What of the text ends no record. */
+  get rest(): string {
+    return this.held.join("");
+  }
 
   /** What holds all records that are complete by now, as the inside of an array. */
   push(piece: string): string {
-    this.text += piece;
-    for (; this.at < this.text.length; this.at++) {
-      const unit = this.text.charCodeAt(this.at);
+    let end = 0;
+    for (let at = 0; at < piece.length; at++) {
+      const unit = piece.charCodeAt(at);
       if (this.inText) {
         if (this.escaped) this.escaped = false;
         else if (unit === 92) this.escaped = true;
@@ -86,39 +113,50 @@ class RecordSplitter {
       else if (unit === 123 || unit === 91) this.depth++;
       else if (unit === 125 || unit === 93) {
         this.depth--;
-        if (this.depth === 1 && unit === 125) this.end = this.at + 1;
+        if (this.depth === 1 && unit === 125) end = at + 1;
       }
     }
-    const ready = this.text.slice(this.start, this.end);
-    this.text = this.text.slice(this.end);
-    this.at -= this.end;
-    this.start = 0;
-    this.end = 0;
+    if (end === 0) {
+      this.held.push(piece);
+      this.waiting += piece.length;
+      return "";
+    }
+    const ready = this.rest + piece.slice(0, end);
+    this.held = [piece.slice(end)];
+    this.waiting = piece.length - end;
     return ready;
+  }
+}
+
+/** The texts of a file, and what may be made of those that were read. */
+function* counted(path: string, growth: Growth): Generator<string> {
+  for (const piece of decoded(path)) {
+    growth.more(piece.length);
+    yield piece;
   }
 }
 
 function* recordBatches(path: string, rows: number): Generator<Columns> {
   const splitter = new RecordSplitter();
+  const growth = new Growth(0, path);
   let [first, records]: [boolean, Record_[]] = [true, []];
   const add = (inside: string) => {
     if (inside === "") return;
     const separated = first ? /^\s*\[/ : /^\s*,/;
     if (!separated.test(inside)) throw recordError(inside, path, first);
-    records.push(...recordsIn(parsed(`[${inside.replace(separated, "")}]`, path), path));
+    for (const one of recordsIn(parsed(`[${inside.replace(separated, "")}]`, path), path)) records.push(one);
     first = false;
   };
-  for (const piece of decoded(path)) {
+  for (const piece of counted(path, growth)) {
     add(splitter.push(piece));
-    if (splitter.text.length > MAX_RECORD)
-      throw new FormatError(`a record of more than ${MAX_RECORD} characters`, path);
+    if (splitter.waiting > MAX_RECORD) throw new FormatError(`a record of more than ${MAX_RECORD} characters`, path);
     if (records.length < rows) continue;
-    yield columnsOfRecords(records);
+    yield columnsOfRecords(records, growth);
     records = [];
   }
-  const end = splitter.text.trim();
+  const end = splitter.rest.trim();
   if (end !== (first ? "[]" : "]")) throw recordError(end, path, first);
-  if (records.length > 0 || first) yield columnsOfRecords(records);
+  if (records.length > 0 || first) yield columnsOfRecords(records, growth);
 }
 
 function recordError(text: string, path: string, first: boolean): Error {
@@ -127,33 +165,42 @@ function recordError(text: string, path: string, first: boolean): Error {
 }
 
 function* lineBatches(path: string, rows: number): Generator<Columns> {
-  let [rest, records, some]: [string, Record_[], boolean] = ["", [], false];
+  let [held, waiting, records, some]: [string[], number, Record_[], boolean] = [[], 0, [], false];
+  const growth = new Growth(0, path);
   const add = (lines: string[]) => {
     const filled = lines.filter((line) => line.trim() !== "");
     const found = parsed(`[${filled.join(",")}]`, path) as unknown[];
     // A line that is two values would be as good in an array.
     if (found.length !== filled.length) throw new FormatError("a line holds more than one record", path);
-    records.push(...recordsIn(found, path));
+    for (const one of recordsIn(found, path)) records.push(one);
   };
-  for (const piece of decoded(path)) {
-    const lines = (rest + piece).split("\n");
-    rest = lines.pop() as string;
-    if (rest.length > MAX_RECORD) throw new FormatError(`a record of more than ${MAX_RECORD} characters`, path);
+  for (const piece of counted(path, growth)) {
+    held.push(piece);
+    waiting += piece.length;
+    if (waiting > MAX_RECORD) throw new FormatError(`a record of more than ${MAX_RECORD} characters`, path);
+    if (!piece.includes("\n")) continue;
+    const lines = held.join("").split("\n");
+    held = [lines.pop() as string];
+    waiting = held[0]?.length ?? 0;
     add(lines);
     if (records.length < rows) continue;
     some = true;
-    yield columnsOfRecords(records);
+    yield columnsOfRecords(records, growth);
     records = [];
   }
-  add([rest]);
-  if (records.length > 0 || !some) yield columnsOfRecords(records);
+  add([held.join("")]);
+  if (records.length > 0 || !some) yield columnsOfRecords(records, growth);
 }
 
 /** Records in batches of at least `rows`; all at once without it. */
 export function* readJson(path: string, lines: boolean, rows = Number.POSITIVE_INFINITY): Generator<Columns> {
   if (lines) yield* lineBatches(path, rows);
   else if (rows !== Number.POSITIVE_INFINITY) yield* recordBatches(path, rows);
-  else yield columnsOfRecords(recordsIn(parsed([...decoded(path)].join(""), path), path));
+  else {
+    const growth = new Growth(0, path);
+    const text = [...counted(path, growth)].join("");
+    yield columnsOfRecords(recordsIn(parsed(text, path), path), growth);
+  }
 }
 
 /** Not every declaration of the language has it. */
