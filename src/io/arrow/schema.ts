@@ -29,19 +29,21 @@ function intsOf(said: FlatTable, number: number): number[] | undefined {
     : Array.from({ length: count }, (_, i) => said.buffer.view.getInt32(start + 4 * i, true));
 }
 
+/** How many members types have. */
+const MEMBERS: Readonly<Record<number, number>> = {
+  [KIND.list]: 1,
+  [KIND.largeList]: 1,
+  [KIND.fixedList]: 1,
+  [KIND.listView]: 1,
+  [KIND.largeListView]: 1,
+  [KIND.map]: 1,
+  [KIND.runs]: 2,
+};
+
 /** What is not allowed of a type's numbers; null where all are. */
 function wrongType(type: ArrowType, children: readonly ArrowField[]): string | null {
   const { typeId, bitWidth = 0, unit = 0, scale = 0, precision = 0 } = type;
-  const members: Record<number, number> = {
-    [KIND.list]: 1,
-    [KIND.largeList]: 1,
-    [KIND.fixedList]: 1,
-    [KIND.listView]: 1,
-    [KIND.largeListView]: 1,
-    [KIND.map]: 1,
-    [KIND.runs]: 2,
-  };
-  const wanted = members[typeId];
+  const wanted = MEMBERS[typeId];
   if (wanted !== undefined && children.length !== wanted) return `${children.length} members`;
   if (typeId === KIND.int && ![8, 16, 32, 64].includes(bitWidth)) return `${bitWidth} bits`;
   if (typeId === KIND.float && !(precision >= 0 && precision <= 2)) return `the precision ${precision}`;

@@ -39,7 +39,7 @@ export function nanoseconds(
     const exact = BigInt(times[i] as bigint | number) * factor;
     out[i] = exact;
     if (out[i] !== exact && valid?.(i) !== false) {
-      throw new FormatError(`the time of ${times[i]} ${UNITS[unit]} is none of int64 nanoseconds`, path);
+      throw new FormatError(`the time of ${times[i]} ${UNITS[unit]} does not fit int64 nanoseconds`, path);
     }
   }
   return out;

@@ -76,7 +76,7 @@ const CHUNK: Shape = {
   1: "text",
   3: { 1: "number", 4: "number", 5: "number", 7: "number", 9: "number", 11: "number" },
   8: "present",
-  9: "bytes",
+  9: "present",
 };
 const FILE: Shape = {
   2: [ELEMENT],
@@ -93,23 +93,23 @@ const MAX_DEPTH = 3 * MAX_LEVELS;
 
 const whole = (bits: number, isSigned: boolean): Meaning => ({ kind: "whole", bits, isSigned });
 
-/** What the old way to say it, a number, means. */
+/** What numbers mean, in the old way to say it. */
+const CONVERTED: Readonly<Record<number, Meaning>> = {
+  0: { kind: "text" },
+  4: { kind: "text" },
+  6: { kind: "date" },
+  7: { kind: "time", unit: 1 },
+  8: { kind: "time", unit: 2 },
+  9: { kind: "moment", unit: 1 },
+  10: { kind: "moment", unit: 2 },
+  19: { kind: "text" },
+  20: { kind: "bytes" },
+  21: { kind: "interval" },
+};
+
 function convertedMeaning(said: number, scale: number): Meaning | null {
   if (said >= 11 && said <= 18) return whole(8 << ((said - 11) & 3), said >= 15);
-  const meanings: Readonly<Record<number, Meaning>> = {
-    0: { kind: "text" },
-    4: { kind: "text" },
-    5: { kind: "decimal", scale },
-    6: { kind: "date" },
-    7: { kind: "time", unit: 1 },
-    8: { kind: "time", unit: 2 },
-    9: { kind: "moment", unit: 1 },
-    10: { kind: "moment", unit: 2 },
-    19: { kind: "text" },
-    20: { kind: "bytes" },
-    21: { kind: "interval" },
-  };
-  return meanings[said] ?? null;
+  return said === 5 ? { kind: "decimal", scale } : (CONVERTED[said] ?? null);
 }
 
 function logicalMeaning(said: Read, scale: number, name: string): Meaning | null {

@@ -3,16 +3,7 @@ import { BadFile } from "./bad-file.ts";
 
 /** Which fields of a struct are read, and what they are in turn; all others are passed over. */
 export interface Shape {
-  readonly [field: number]:
-    | "number"
-    | "truth"
-    | "text"
-    | "bytes"
-    | "numbers"
-    | "texts"
-    | "present"
-    | Shape
-    | readonly [Shape];
+  readonly [field: number]: "number" | "truth" | "text" | "numbers" | "texts" | "present" | Shape | readonly [Shape];
 }
 /** Fields by their numbers. */
 export type Read = Record<number, unknown>;
@@ -29,10 +20,14 @@ const MAX_LEVELS = 32;
 
 /** Reads structs from bytes. */
 export class Thrift {
+  private readonly texts: Buffer;
+
   constructor(
     readonly bytes: Uint8Array,
     public at = 0,
-  ) {}
+  ) {
+    this.texts = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  }
 
   private byte(): number {
     const byte = this.bytes[this.at++];
@@ -57,16 +52,17 @@ export class Thrift {
     return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
   }
 
-  private piece(): Uint8Array {
+  /** Passes over bytes; says how many. */
+  private length(): number {
     const length = this.varint();
     if (this.at + length > this.bytes.length) throw new BadFile("its description is cut off");
     this.at += length;
-    return this.bytes.subarray(this.at - length, this.at);
+    return length;
   }
 
   private text(): string {
-    const { buffer, byteOffset, length } = this.piece();
-    return Buffer.from(buffer, byteOffset, length).toString();
+    const length = this.length();
+    return this.texts.toString("utf8", this.at - length, this.at);
   }
 
   private head(): { kind: number; count: number } {
@@ -84,7 +80,7 @@ export class Thrift {
     else if (kind >= 3 && kind <= 6) {
       if (kind === 3) this.at++;
       else this.varint();
-    } else if (kind === BINARY) this.piece();
+    } else if (kind === BINARY) this.length();
     else if (kind === LIST || kind === SET) {
       const { kind: inner, count } = this.head();
       for (let i = 0; i < count; i++) this.passElement(inner, level);
@@ -111,7 +107,6 @@ export class Thrift {
     if (what === "truth" && (kind === TRUE || kind === FALSE)) return kind === TRUE;
     if (what === "number" && isWhole) return kind === 3 ? (this.byte() << 24) >> 24 : this.signed();
     if (what === "text" && kind === BINARY) return this.text();
-    if (what === "bytes" && kind === BINARY) return this.piece();
     if (what === "present") {
       this.pass(kind, level);
       return true;

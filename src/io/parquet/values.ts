@@ -101,7 +101,7 @@ export class ValueReader {
       for (let i = 0; i < count; i++) {
         const days = BigInt(view.getInt32(12 * i + 8, true)) - JULIAN;
         const exact = days * DAY + view.getBigInt64(12 * i, true);
-        if (BigInt.asIntN(64, exact) !== exact) throw new BadFile("a time of a column is none of int64 nanoseconds");
+        if (BigInt.asIntN(64, exact) !== exact) throw new BadFile("a time of a column does not fit int64 nanoseconds");
         out[to + i] = exact;
       }
     } else {

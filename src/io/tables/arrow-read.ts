@@ -6,7 +6,6 @@ import {
   type ArrowField,
   type ArrowType,
   dtypeOf,
-  isList,
   KIND,
   MAX_DEPTH,
   MOST_EMPTY,
@@ -15,15 +14,11 @@ import { ArrowValues } from "../arrow/values.ts";
 import { FormatError } from "../base/errors.ts";
 import { type Column, type NumberColumn, numbers } from "../columns/columns.ts";
 import type { Growth } from "../columns/growth.ts";
-import { NO_TIME, nanoseconds } from "../columns/meaning.ts";
-import { columnOfValues } from "../columns/value-columns.ts";
 
 /** How columns are read. */
 export interface ArrowReading {
   /** Whether rows without a value are allowed; their columns say which. */
   nulls: "raise" | "fill" | "mask";
-  /** As pyarrow gives columns to NumPy: times are int64 nanoseconds, whole numbers with gaps float64, lists values. */
-  numpy: boolean;
   /** What may be made of a file of its size. */
   growth: Growth;
   path?: string;
@@ -172,9 +167,6 @@ export class ArrowColumns {
     const valid = this.valid(given);
     const isStruct = type.typeId === KIND.struct;
     const data = isStruct ? given : withMeaning(given, field, this.reading.growth, this.reading.path);
-    if (isStruct && this.reading.numpy) {
-      return { kind: "values", values: this.values.list(data, field), valid: null };
-    }
     if (isStruct) {
       const fields = new Map<string, Column>();
       for (const [i, inner] of (type.children as ArrowField[]).entries()) {
@@ -194,9 +186,6 @@ export class ArrowColumns {
 
   private leaf(data: ArrowData, field: ArrowField, valid: Uint8Array | null, path: readonly string[]): Column {
     const { type } = data;
-    if (this.reading.numpy) {
-      return this.forNumpy(data, field, valid, [KIND.time, KIND.duration].includes(field.type.typeId as never));
-    }
     this.check({ kind: "values", values: [], valid }, path);
     try {
       if (isTensorType(type)) return this.tensor(data, field);
@@ -221,39 +210,6 @@ export class ArrowColumns {
     return { kind: "values", values: this.values.list(data, field), valid };
   }
 
-  private forNumpy(data: ArrowData, field: ArrowField, valid: Uint8Array | null, isTime: boolean): Column {
-    const { type } = data;
-    const dtype = dtypeOf(type);
-    if (isTime || type.typeId === KIND.timestamp) return this.times(data, valid);
-    if (dtype !== null && valid === null) return this.numbers(data);
-    if (dtype !== null && dtype !== "bool") {
-      const { array } = this.numbers(data);
-      if (dtype.startsWith("float")) return this.filled({ kind: "numbers", dtype, array, inner: [], valid });
-      this.reading.growth.spend(8 * data.length);
-      const floats = Float64Array.from(array as ArrayLike<number>, Number);
-      for (let i = 0; i < floats.length; i++) if (valid?.[i] === 0) floats[i] = Number.NaN;
-      return numbers("float64", floats);
-    }
-    if (type.typeId === KIND.fixedList && isTensorType(type) && valid === null) {
-      const made = this.tensor(data, field);
-      if (made.valid === null) return made;
-    }
-    const values = this.values.list(data, field);
-    return isList(type) ? columnOfValues(values) : { kind: "values", values, valid: null };
-  }
-
-  /** Nanoseconds, of moments since 1970; the least number where there is none. */
-  private times({ values, length, type }: ArrowData, valid: Uint8Array | null): NumberColumn {
-    if (length > 0 && !(values instanceof BigInt64Array && values.length >= length)) {
-      throw bad("a column of times", this.reading.path);
-    }
-    this.reading.growth.spend(8 * length);
-    const isThere = (row: number) => valid?.[row] !== 0;
-    const unit = type.typeId === KIND.timestamp ? (type.unit as number) : 3;
-    const times = nanoseconds((values ?? []) as BigInt64Array, length, unit, this.reading.path, isThere);
-    return numbers("int64", valid === null ? times : times.map((time, i) => (isThere(i) ? time : NO_TIME)));
-  }
-
   /** A row without a value has none in any of its fields. */
   private within(column: Column, parent: Uint8Array | null): Column {
     if (parent === null) return column;
@@ -269,7 +225,7 @@ export class ArrowColumns {
   }
 
   private check(column: Column, path: readonly string[]): void {
-    if (this.reading.nulls !== "raise" || this.reading.numpy || column.kind === "struct") return;
+    if (this.reading.nulls !== "raise" || column.kind === "struct") return;
     if (column.valid?.includes(0)) throw nullError(path, count(column.valid));
   }
 }

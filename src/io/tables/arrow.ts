@@ -53,10 +53,6 @@ function joined(parts: readonly Column[], rows: readonly number[]): Column {
   const first = parts[0] as Column;
   if (parts.length === 1) return first;
   const valid = joinValid(parts, rows);
-  if (parts.some((part) => part.kind !== first.kind)) {
-    const lists = parts.map((part, i) => listOf(part, rows[i] as number));
-    return { kind: "values", values: lists.flat(1), valid };
-  }
   if (first.kind === "values")
     return { kind: "values", values: (parts as (typeof first)[]).flatMap((one) => one.values), valid };
   if (first.kind === "struct") {
@@ -80,34 +76,17 @@ function joined(parts: readonly Column[], rows: readonly number[]): Column {
     const values = { ...first.values, array: joinArrays(all.map((one) => one.values.array)) };
     return { kind: "ragged", values, offsets, valid };
   }
-  const all = parts as NumberColumn[];
-  const same = all.every((one) => one.dtype === first.dtype);
-  // One part has gaps, for which whole numbers became float64.
-  const arrays = all.map(({ array, dtype }) =>
-    same || dtype === "float64" ? array : Float64Array.from(array as never, Number),
-  );
-  return { ...first, dtype: same ? first.dtype : "float64", array: joinArrays(arrays), valid };
-}
-
-function listOf(column: Column, rows: number): unknown[] {
-  if (column.kind === "values") return column.values;
-  if (column.kind !== "numbers" || column.inner.length > 0) throw new FormatError("the parts of a column differ");
-  const isTruth = column.dtype === "bool";
-  return Array.from({ length: rows }, (_, i) => (isTruth ? column.array[i] === 1 : column.array[i]));
+  return { ...first, array: joinArrays((parts as NumberColumn[]).map((one) => one.array)), valid };
 }
 
 /** The columns of a table. A table of one part is not copied. */
-export function columnsOfArrow(
-  table: ArrowTable,
-  options: ArrowReading & { only?: readonly string[] | null },
-): Columns {
+export function columnsOfArrow(table: ArrowTable, options: ArrowReading): Columns {
   const reader = new ArrowColumns(options);
   const { fields } = table.schema;
   const batches = table.batches.filter((batch) => batch.numRows > 0);
   const rows = batches.map((batch) => batch.numRows);
   const columns = new Map<string, Column>();
   for (const [i, field] of fields.entries()) {
-    if (options.only && !options.only.includes(field.name)) continue;
     if (columns.has(field.name)) throw new FormatError(`two columns have the name '${field.name}'`, options.path);
     const parts = batches.map((batch) => {
       const data = batch.data.children[i];

@@ -28,7 +28,7 @@ export interface CsvOptions {
 const MAX_ROW = 2 ** 26;
 const MAX_COLUMNS = 2 ** 20;
 /** Bytes of a field in a column. */
-const CELL = 16;
+const CELL = 32;
 
 /** What counts as a missing value, as pandas reads it. */
 const MISSING = new Set(

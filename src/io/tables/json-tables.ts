@@ -8,7 +8,7 @@ import { decoded } from "./csv-read.ts";
 import { rowPieces } from "./texts.ts";
 
 /** Bytes of a value in a column. */
-const CELL = 16;
+const CELL = 32;
 /** Most levels of a value, fewer than what would look at them can take. */
 const MAX_DEPTH = 500;
 
@@ -41,29 +41,19 @@ function exactNumbers(_key: string, value: unknown, context?: { source?: string 
 /** Digits that a double may not hold. */
 const LONG_NUMBER = /[^\d.]\d{16,}/;
 
+function tooDeep(path: string): FormatError {
+  return new FormatError("its JSON is not valid: it is nested too deeply", path);
+}
+
 function parsed(text: string, path: string): unknown {
+  if (new Nesting().scan(text) > MAX_DEPTH) throw tooDeep(path);
   try {
     // Longer numbers cost a look at every value.
     return LONG_NUMBER.test(text) ? JSON.parse(text, exactNumbers) : JSON.parse(text);
   } catch (error) {
-    const { name, message } = error as Error;
-    const why = name === "RangeError" ? "it is nested too deeply" : message.slice(0, 200);
+    const why = (error as Error).message.slice(0, 200);
     throw new FormatError(`its JSON is not valid: ${why}`, path, error);
   }
-}
-
-/** Whether values within values go on for more levels than are read. */
-function isTooDeep(root: object): boolean {
-  let level: object[] = [root];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MAX_DEPTH) return true;
-    const next: object[] = [];
-    for (const one of level) {
-      for (const value of Object.values(one)) if (typeof value === "object" && value !== null) next.push(value);
-    }
-    level = next;
-  }
-  return false;
 }
 
 function recordsIn(value: unknown, path: string): Record_[] {
@@ -74,33 +64,21 @@ function recordsIn(value: unknown, path: string): Record_[] {
   }
   const odd = value.findIndex((record) => !isRecord(record));
   if (odd >= 0) throw new FormatError(`record ${odd} is no object`, path);
-  for (const record of value as Record_[]) {
-    for (const key in record) {
-      const held = record[key];
-      if (typeof held !== "object" || held === null || !isTooDeep(held)) continue;
-      throw new FormatError(`its JSON is not valid: the field ${JSON.stringify(key)} is nested too deeply`, path);
-    }
-  }
   return value as Record_[];
 }
 
-/** Finds where records end, without reading what is in them; looks at each character once. */
-class RecordSplitter {
+/** How deeply values lie within values, without reading them; looks at each character once. */
+class Nesting {
   private depth = 0;
   private inText = false;
   private escaped = false;
-  private held: string[] = [];
-  /** Characters that end no record yet. */
-  waiting = 0;
+  /** Where the last record of an array ends in the piece that was scanned; 0 for nowhere. */
+  end = 0;
 
-  /** What of the text ends no record. */
-  get rest(): string {
-    return this.held.join("");
-  }
-
-  /** What holds all records that are complete by now, as the inside of an array. */
-  push(piece: string): string {
-    let end = 0;
+  /** The deepest level of a piece. */
+  scan(piece: string): number {
+    let deepest = this.depth;
+    this.end = 0;
     for (let at = 0; at < piece.length; at++) {
       const unit = piece.charCodeAt(at);
       if (this.inText) {
@@ -110,12 +88,35 @@ class RecordSplitter {
         continue;
       }
       if (unit === 34) this.inText = true;
-      else if (unit === 123 || unit === 91) this.depth++;
-      else if (unit === 125 || unit === 93) {
+      else if (unit === 123 || unit === 91) {
+        if (++this.depth > deepest) deepest = this.depth;
+      } else if (unit === 125 || unit === 93) {
         this.depth--;
-        if (this.depth === 1 && unit === 125) end = at + 1;
+        if (this.depth === 1 && unit === 125) this.end = at + 1;
       }
     }
+    return deepest;
+  }
+}
+
+/** Finds where records end. */
+class RecordSplitter {
+  private readonly nesting = new Nesting();
+  private held: string[] = [];
+  /** Characters that end no record yet. */
+  waiting = 0;
+
+  constructor(private readonly path: string) {}
+
+  /** What of the text ends no record. */
+  get rest(): string {
+    return this.held.join("");
+  }
+
+  /** What holds all records that are complete by now, as the inside of an array. */
+  push(piece: string): string {
+    if (this.nesting.scan(piece) > MAX_DEPTH) throw tooDeep(this.path);
+    const { end } = this.nesting;
     if (end === 0) {
       this.held.push(piece);
       this.waiting += piece.length;
@@ -137,7 +138,7 @@ function* counted(path: string, growth: Growth): Generator<string> {
 }
 
 function* recordBatches(path: string, rows: number): Generator<Columns> {
-  const splitter = new RecordSplitter();
+  const splitter = new RecordSplitter(path);
   const growth = new Growth(0, path);
   let [first, records]: [boolean, Record_[]] = [true, []];
   const add = (inside: string) => {
@@ -160,7 +161,7 @@ function* recordBatches(path: string, rows: number): Generator<Columns> {
 }
 
 function recordError(text: string, path: string, first: boolean): Error {
-  if (first && !/^\s*\[/.test(text)) recordsIn(parsed(text, path), path);
+  if (first) recordsIn(parsed(text, path), path);
   return new FormatError("its JSON is not valid: the array of records does not end, or has something else in it", path);
 }
 
@@ -195,12 +196,7 @@ function* lineBatches(path: string, rows: number): Generator<Columns> {
 /** Records in batches of at least `rows`; all at once without it. */
 export function* readJson(path: string, lines: boolean, rows = Number.POSITIVE_INFINITY): Generator<Columns> {
   if (lines) yield* lineBatches(path, rows);
-  else if (rows !== Number.POSITIVE_INFINITY) yield* recordBatches(path, rows);
-  else {
-    const growth = new Growth(0, path);
-    const text = [...counted(path, growth)].join("");
-    yield columnsOfRecords(recordsIn(parsed(text, path), path), growth);
-  }
+  else yield* recordBatches(path, rows);
 }
 
 /** Not every declaration of the language has it. */

@@ -42,25 +42,25 @@ export function formatOf(path: string, given: string | null): TableFormat {
 export interface PartOptions extends CsvOptions, ParquetOptions {}
 
 /** Columns of some rows at a time: of about so many, or of one row group of a Parquet file. */
-export async function* columnParts(
+export function* columnParts(
   path: string,
   format: Exclude<TableFormat, "arrow">,
   rows: number,
   options: PartOptions,
-): AsyncGenerator<Columns> {
+): Generator<Columns> {
   if (format === "csv") yield* readCsv(path, options, rows);
   else if (format === "parquet") yield* parquetParts(path, options);
   else yield* readJson(path, format === "jsonl", rows);
 }
 
 /** The record batches of an Arrow file or stream, each as a table. */
-export function* arrowParts(path: string): Generator<ArrowTable & { growth: Growth }> {
+export function* arrowParts(path: string): Generator<ArrowTable & { growth: Growth; path: string }> {
   const file = openedBytes(path);
   try {
     const growth = new Growth(file.size, path);
     const reader = new ArrowReader(file, path, growth);
     for (const batch of reader.batches()) {
-      yield { schema: { fields: reader.fields }, numRows: batch.numRows, batches: [batch], growth };
+      yield { schema: { fields: reader.fields }, numRows: batch.numRows, batches: [batch], growth, path };
     }
   } finally {
     file.close();
