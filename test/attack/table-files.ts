@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliCompressSync, gzipSync, zstdCompressSync } from "node:zlib";
+import { arrowFiles } from "./arrow-files.ts";
 
 export type Format = "csv" | "json" | "jsonl" | "parquet" | "arrow";
 
@@ -17,23 +18,23 @@ export interface Good {
 const TABLES = join(import.meta.dir, "..", "fixtures", "tables");
 
 /** Good files of every format. */
-export function goodFiles(_folder: string): Good[] {
+export function goodFiles(): Good[] {
   const file = (name: string, format: Format, every: number): Good => {
     const path = join(TABLES, name);
     return { name, format, path, bytes: readFileSync(path), every };
   };
   return [
-    file("nulls.arrow", "arrow", 1),
-    file("kinds.arrow", "arrow", 1),
-    file("compressed.arrow", "arrow", 7),
-    file("kinds/all.arrows", "arrow", 23),
-    file("kinds/lz4.arrow", "arrow", 61),
-    file("nulls.parquet", "parquet", 2),
-    file("kinds.parquet", "parquet", 2),
-    file("groups.parquet", "parquet", 7),
-    file("kinds/plain.parquet", "parquet", 23),
-    file("kinds/gzip.parquet", "parquet", 41),
-    file("kinds/delta1.parquet", "parquet", 29),
+    file("nulls.arrow", "arrow", 2),
+    file("kinds.arrow", "arrow", 3),
+    file("compressed.arrow", "arrow", 11),
+    file("kinds/all.arrows", "arrow", 67),
+    file("kinds/lz4.arrow", "arrow", 151),
+    file("nulls.parquet", "parquet", 5),
+    file("kinds.parquet", "parquet", 3),
+    file("groups.parquet", "parquet", 19),
+    file("kinds/plain.parquet", "parquet", 97),
+    file("kinds/gzip.parquet", "parquet", 101),
+    file("kinds/delta1.parquet", "parquet", 97),
     file("flat.csv", "csv", 1),
     file("flat.json", "json", 1),
     file("flat.jsonl", "jsonl", 1),
@@ -202,12 +203,14 @@ const TEXT: Struct = [
 const run = (count: number, value: number) => Uint8Array.from([...varint(2 * count), value]);
 const sized = (bytes: Uint8Array) => Buffer.concat([word(bytes.length), bytes]);
 
-/** A page of one block of differences that are all the same. */
-function deltas(count: number, first: number, step: number): Uint8Array {
-  const blocks = Math.ceil((count - 1) / 128);
-  const block = [...zigzag(step), 0, 0, 0, 0];
-  const head = [...varint(128), ...varint(4), ...varint(count), ...zigzag(first)];
-  return Uint8Array.from([...head, ...Array.from({ length: blocks }, () => block).flat()]);
+/** A number, another one behind it, and then that one again and again, as differences. */
+function deltas(count: number, first: number, second = first): Uint8Array {
+  const least = Math.min(0, second - first);
+  const block = Buffer.alloc(128 * 4);
+  for (let i = 0; i < 128; i++) block.writeUInt32LE((i === 0 ? second - first : 0) - least, 4 * i);
+  const rest = Array.from({ length: Math.ceil((count - 1) / 128) - 1 }, () => [0, 0, 0, 0, 0]);
+  const head = [...varint(128), ...varint(4), ...varint(count), ...zigzag(first), ...zigzag(least), 32, 32, 32, 32];
+  return Buffer.concat([Uint8Array.from(head), block, Uint8Array.from(rest.flat())]);
 }
 
 const ROWS = 2 ** 30;
@@ -227,14 +230,21 @@ const manyLevels: Struct[] = [
   INT64,
 ];
 
+const SAME = 100_000;
+
+/** Texts of which each is all of the one before, which the first alone has. */
+function samePrefix(): Page {
+  const length = 100_000;
+  const bytes = Buffer.concat([deltas(SAME, 0, length), deltas(SAME, length, 0), Buffer.alloc(length, "a")]);
+  return { count: SAME, encoding: 7, bytes };
+}
+
+const parquetOf = (name: string, make: () => Uint8Array): Crafted => {
+  return { name: `Parquet, ${name}`, format: "parquet", make };
+};
+
 function parquets(): Crafted[] {
-  const of = (name: string, make: () => Uint8Array): Crafted => ({ name: `Parquet, ${name}`, format: "parquet", make });
-  const zeros = Buffer.alloc(2 ** 28);
-  const packed = (codec: number, bytes: Uint8Array) =>
-    parquet(
-      [{ element: INT64, rows: 2 ** 25, codec, pages: [{ count: 2 ** 25, bytes, whole: zeros.length }] }],
-      2 ** 25,
-    );
+  const of = parquetOf;
   return [
     of("a schema of 1,000 levels", () =>
       parquet([], 0, [
@@ -298,23 +308,28 @@ function parquets(): Crafted[] {
         0,
       ),
     ),
+  ];
+}
+
+/** Bytes that become many more. */
+function packedParquets(): Crafted[] {
+  const of = parquetOf;
+  const zeros = Buffer.alloc(2 ** 28);
+  const packed = (codec: number, bytes: Uint8Array) =>
+    parquet(
+      [{ element: INT64, rows: 2 ** 25, codec, pages: [{ count: 2 ** 25, bytes, whole: zeros.length }] }],
+      2 ** 25,
+    );
+  return [
     of("256 MiB of zeros in gzip", () => packed(2, gzipSync(zeros))),
     of("256 MiB of zeros in brotli", () => packed(4, brotliCompressSync(zeros, { params: { 1: 1 } }))),
     of("256 MiB of zeros in zstd", () => packed(6, zstdCompressSync(zeros))),
     of("snappy that copies without end", () =>
       packed(1, Uint8Array.from([...varint(zeros.length), 0, 0, ...new Array(1000).fill([0xfe, 1, 0]).flat()])),
     ),
-    of("texts that begin as the one before", () => {
-      const count = 100_000;
-      const text = Buffer.alloc(100_000, "a");
-      const lengths = [...deltas(count, text.length, 0)];
-      const prefixes = deltas(count, 0, 0);
-      // The first has all characters, the others all of them again.
-      const first = deltas(2, 0, text.length);
-      void first;
-      const page = Buffer.concat([prefixes, Uint8Array.from(lengths), text]);
-      return parquet([{ element: TEXT, rows: count, pages: [{ count, encoding: 7, bytes: page }] }], count);
-    }),
+    of("texts that begin as the one before", () =>
+      parquet([{ element: TEXT, rows: SAME, pages: [samePrefix()] }], SAME),
+    ),
     of("a long text in a dictionary, named a million times", () =>
       parquet(
         [
@@ -331,7 +346,10 @@ function parquets(): Crafted[] {
       ),
     ),
     of("differences of 0 bits without end", () =>
-      parquet([{ element: INT64, rows: ROWS, pages: [{ count: ROWS, encoding: 5, bytes: deltas(1000, 0, 0) }] }], ROWS),
+      parquet(
+        [{ element: INT64, rows: ROWS, pages: [{ count: ROWS, encoding: 5, bytes: deltas(ROWS >> 10, 0) }] }],
+        ROWS,
+      ),
     ),
     of("a million empty pages", () =>
       parquet(
@@ -355,12 +373,13 @@ function parquets(): Crafted[] {
 
 const MANY = 2 ** 20;
 
-function texts(): Crafted[] {
-  const of = (name: string, format: Format, make: () => Uint8Array | string): Crafted => {
-    return { name: `${format}, ${name}`, format, make };
-  };
-  const own = (i: number) => `{"k${i}":${i}}`;
-  const list = (count: number, one: (i: number) => string) => Array.from({ length: count }, (_, i) => one(i));
+const textOf = (name: string, format: Format, make: () => Uint8Array | string): Crafted => {
+  return { name: `${format}, ${name}`, format, make };
+};
+const list = (count: number, one: (i: number) => string) => Array.from({ length: count }, (_, i) => one(i));
+
+function csvs(): Crafted[] {
+  const of = textOf;
   return [
     of("30 MB of quotes", "csv", () => '"'.repeat(30 * MANY)),
     of("30 MB of quotes and one", "csv", () => `a\n${'"'.repeat(30 * MANY + 1)}`),
@@ -378,6 +397,13 @@ function texts(): Crafted[] {
     of("spaces before no number", "csv", () => `a\n${" ".repeat(MANY)}x${" ".repeat(MANY)}\n`),
     of("whole numbers with a million zeros", "csv", () => `a\n${"0".repeat(MANY)}9007199254740993\n`),
     of("names that are all the same", "csv", () => `${"a,".repeat(200_000)}a\n`),
+  ];
+}
+
+function jsons(): Crafted[] {
+  const of = textOf;
+  const own = (i: number) => `{"k${i}":${i}}`;
+  return [
     of("20,000 records with fields of their own", "json", () => `[${list(20_000, own)}]`),
     of("20,000 records with fields of their own", "jsonl", () => list(20_000, own).join("\n")),
     of("records with ever more fields", "json", () => `[${list(1000, (i) => `{${list(i + 1, (k) => `"k${k}":1`)}}`)}]`),
@@ -402,5 +428,8 @@ function texts(): Crafted[] {
 
 /** All crafted files. */
 export function crafted(): Crafted[] {
-  return [...parquets(), ...texts()];
+  const arrows = Object.entries(arrowFiles).map(
+    ([name, make]): Crafted => ({ name: `Arrow, ${name}`, format: "arrow", make }),
+  );
+  return [...arrows, ...parquets(), ...packedParquets(), ...csvs(), ...jsons()];
 }

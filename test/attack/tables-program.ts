@@ -6,7 +6,7 @@
 import "../../src/install.ts";
 import { readFileSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { errors, io, TensorDict, tensordict } from "../../src/index.ts";
+import { errors, io, NonTensorStack, Tensor, TensorDict, tensordict } from "../../src/index.ts";
 import { Choices, hostileNumbers } from "../fuzz/choices.ts";
 import { crafted, type Format, goodFiles } from "./table-files.ts";
 
@@ -47,12 +47,21 @@ async function readAll(path: string, format: Format, inParts: boolean): Promise<
   else all.push(TensorDict.fromJson(path, { lines: format === "jsonl" }) as never);
   for (const td of all) {
     if (td.numel() < 10_000 && [...td.keys()].length < 200) String(td);
-    for (const key of td.keys()) {
-      const entry = td.get(key as never) as { numel?(): number; tolist?(): unknown; typedArray?(): unknown };
-      if ((entry.numel?.() ?? 0) > 10_000) continue;
-      if (entry.typedArray === undefined) entry.tolist?.();
-      else entry.typedArray();
-    }
+    for (const key of td.keys()) lookAt(td.get(key as never));
+  }
+}
+
+/** Reads all of an entry that is not too large to be looked at. */
+function lookAt(entry: unknown): void {
+  if (entry instanceof NonTensorStack) {
+    if (entry.length < 10_000) entry.tolist();
+  } else if (entry instanceof TensorDict) {
+    for (const key of entry.keys()) lookAt(entry.get(key as never));
+  } else if (entry instanceof Tensor) {
+    if (entry.numel() < 10_000) entry.typedArray();
+  } else {
+    const rows = entry as { length: number; unbind(): unknown[] };
+    if (rows.length < 1000) for (const row of rows.unbind()) lookAt(row);
   }
 }
 
@@ -116,7 +125,7 @@ const craftedPath = (i: number, format: Format) => join(folder, `crafted-${i}.${
 if (what === "make") {
   for (const [i, { format, make }] of crafted().entries()) writeFileSync(craftedPath(i, format), make());
 } else if (what === "crafted") {
-  const good = goodFiles(folder).filter(({ format }) => format === "parquet" || format === "arrow");
+  const good = goodFiles().filter(({ name }) => name === "nulls.parquet" || name === "nulls.arrow");
   for (const [i, { name, format }] of crafted().entries()) {
     if (i < Number(from)) continue;
     const path = craftedPath(i, format);
@@ -127,7 +136,7 @@ if (what === "make") {
   }
 } else {
   const format = what as Format;
-  const files = goodFiles(folder).filter((one) => one.format === format);
+  const files = goodFiles().filter((one) => one.format === format);
   let number = 0;
   const path = join(folder, `damaged.${format}`);
   for (const { name, bytes, every } of files) {

@@ -35,7 +35,7 @@ function isMagic(bytes: Uint8Array): boolean {
 function dictionariesOf(fields: readonly ArrowField[], found = new Map<number, ArrowType>()): Map<number, ArrowType> {
   for (const { type } of fields) {
     const values = type.dictionary;
-    if (values !== undefined) found.set(type.id as number, values);
+    if (values !== undefined && !found.has(type.id as number)) found.set(type.id as number, values);
     dictionariesOf((values ?? type).children ?? [], found);
   }
   return found;
@@ -179,7 +179,8 @@ export function bytesHere(all: Uint8Array): ArrowBytes {
 export function tableOfBytes(bytes: Uint8Array, path?: string): ArrowTable & { growth: Growth } {
   const growth = new Growth(bytes.length, path);
   const reader = new ArrowReader(bytesHere(bytes), path, growth);
-  const batches = [...reader.batches()];
+  const batches: ArrowBatch[] = [];
+  for (const batch of reader.batches()) if (batch.numRows > 0) batches.push(batch);
   const numRows = batches.reduce((n, one) => n + one.numRows, 0);
   return { schema: { fields: reader.fields }, numRows, batches, growth };
 }

@@ -6,7 +6,7 @@ const ALWAYS = 2 ** 28;
 /** Bytes for each byte of a file: constant columns are far smaller in files than in memory. */
 const PER_BYTE = 256;
 
-/** Bytes that what is read from a file may take. Whoever makes something larger than what it was made of spends them. */
+/** Bytes that what a file holds may take. Whoever makes something larger than what it was made of spends them. */
 export class Growth {
   private left: number;
 

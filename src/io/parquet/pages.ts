@@ -63,7 +63,7 @@ class ChunkReader {
     const { chunk } = this;
     const thrift = new Thrift(bytes);
     while (this.entries < chunk.values) {
-      if (thrift.at >= bytes.length) {
+      if (thrift.at >= Math.min(chunk.size, bytes.length)) {
         throw new BadFile(`the column '${this.node.name}' has ${this.entries} values, not ${chunk.values}`);
       }
       const head = thrift.struct(PAGE);
@@ -88,9 +88,8 @@ class ChunkReader {
   private inflated(page: Uint8Array, size: number): Uint8Array {
     const { codec, method } = this.chunk;
     if (codec === null) {
-      throw new BadFile(
-        `the column '${this.node.name}' is compressed by ${method === 3 ? "LZO" : `the method ${method}`}, which is not read`,
-      );
+      const name = method === 3 ? "LZO" : `the method ${method}`;
+      throw new BadFile(`the column '${this.node.name}' is compressed by ${name}, which is not read`);
     }
     if (codec === "none") return page;
     this.growth.spend(size);

@@ -9,15 +9,16 @@ import { readDeltas, readHybrid } from "./hybrid.ts";
 export type Values = NodeJS.TypedArray | unknown[];
 
 const cut = () => new BadFile("the values of a page are cut off");
-const MAKERS = {
-  BOOLEAN: Uint8Array,
-  INT32: Int32Array,
-  INT64: BigInt64Array,
-  INT96: BigInt64Array,
-  FLOAT: Float32Array,
-  DOUBLE: Float64Array,
+
+/** The arrays of numbers, and the bytes that each takes in a file. */
+const KINDS = {
+  BOOLEAN: [Uint8Array, 0],
+  INT32: [Int32Array, 4],
+  INT64: [BigInt64Array, 8],
+  INT96: [BigInt64Array, 12],
+  FLOAT: [Float32Array, 4],
+  DOUBLE: [Float64Array, 8],
 } as const;
-const WIDTHS = { BOOLEAN: 0, INT32: 4, INT64: 8, INT96: 12, FLOAT: 4, DOUBLE: 8 } as const;
 
 /** Nanoseconds of a day, and the day from which INT96 counts, as days before 1970. */
 const DAY = 86_400_000_000_000n;
@@ -49,7 +50,7 @@ export class ValueReader {
 
   private made(count: number): Values {
     const { physical, meaning } = this.node;
-    if (physical !== "FIXED" && physical !== "BYTE_ARRAY") return new MAKERS[physical](count);
+    if (physical !== "FIXED" && physical !== "BYTE_ARRAY") return new KINDS[physical][0](count);
     if (meaning.kind === "half") return new Uint16Array(count);
     return meaning.kind === "decimal" ? new Float64Array(count) : new Array<unknown>(count).fill(null);
   }
@@ -88,7 +89,7 @@ export class ValueReader {
       }
       return;
     }
-    const size = physical === "FIXED" ? width : WIDTHS[physical];
+    const size = physical === "FIXED" ? width : KINDS[physical][1];
     const needed = physical === "BOOLEAN" ? Math.ceil(count / 8) : count * size;
     if (needed > bytes.length) throw cut();
     if (physical === "BOOLEAN") {
@@ -114,7 +115,7 @@ export class ValueReader {
   takeDictionary(bytes: Uint8Array, count: number): void {
     if (this.dictionary !== null) throw new BadFile("a column has two dictionaries");
     const { physical } = this.node;
-    const least = physical === "BYTE_ARRAY" ? 4 : physical === "FIXED" ? this.node.width : WIDTHS[physical];
+    const least = physical === "BYTE_ARRAY" ? 4 : physical === "FIXED" ? this.node.width : KINDS[physical][1];
     if (count < 0 || count * Math.max(least, 1) > bytes.length + 8)
       throw new BadFile(`a dictionary claims ${count} values`);
     this.dictionary = this.made(count);
@@ -139,7 +140,7 @@ export class ValueReader {
   /** Values whose first bytes come first, then their second ones, and so on. */
   private split(bytes: Uint8Array, count: number): void {
     const { physical } = this.node;
-    const size = physical === "FIXED" ? this.node.width : physical === "BYTE_ARRAY" ? 0 : WIDTHS[physical];
+    const size = physical === "FIXED" ? this.node.width : physical === "BYTE_ARRAY" ? 0 : KINDS[physical][1];
     if (size === 0 || physical === "INT96") throw new BadFile(`a page of ${physical} is written in BYTE_STREAM_SPLIT`);
     if (bytes.length < count * size) throw cut();
     const joined = new Uint8Array(count * size);

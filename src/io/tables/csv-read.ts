@@ -196,8 +196,8 @@ export class CsvReader {
 
   private begin(row: string[]): void {
     const { header = true, names, usecols = null } = this.options;
+    if (row.length > MAX_COLUMNS) throw this.bad(`more than ${MAX_COLUMNS} columns`);
     const found = header ? namesOf(row) : row.map((_, i) => String(i));
-    if (found.length > MAX_COLUMNS) throw this.bad(`more than ${MAX_COLUMNS} columns`);
     if (names !== undefined && names.length !== found.length) {
       throw this.bad(`${names.length} names for ${found.length} columns`);
     }

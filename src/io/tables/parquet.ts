@@ -1,4 +1,4 @@
-// Parquet files: read here, written by the npm package parquet-wasm (the Arrow project's engine, in Rust) from Arrow tables.
+// Parquet files: read by src/io/parquet, written by the npm package parquet-wasm (the Arrow project's engine, in Rust).
 import type { ArrowBytes } from "../arrow/ipc.ts";
 import type { ArrowTable } from "../arrow/types.ts";
 import { FormatError } from "../base/errors.ts";

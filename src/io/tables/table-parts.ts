@@ -2,7 +2,7 @@
 import { extname } from "../../runtime/node.ts";
 import { ValueError } from "../../tensor/errors.ts";
 import { ArrowReader } from "../arrow/ipc.ts";
-import type { ArrowTable } from "../arrow/types.ts";
+import type { ArrowBatch, ArrowTable } from "../arrow/types.ts";
 import type { Columns } from "../columns/columns.ts";
 import { Growth } from "../columns/growth.ts";
 import { arrowOfColumns, arrowPackage } from "./arrow.ts";
@@ -53,15 +53,22 @@ export function* columnParts(
   else yield* readJson(path, format === "jsonl", rows);
 }
 
-/** The record batches of an Arrow file or stream, each as a table. */
+/** The record batches of an Arrow file or stream that have rows, each as a table; without any, one without rows. */
 export function* arrowParts(path: string): Generator<ArrowTable & { growth: Growth; path: string }> {
   const file = openedBytes(path);
   try {
     const growth = new Growth(file.size, path);
     const reader = new ArrowReader(file, path, growth);
+    const table = (batches: readonly ArrowBatch[]) => {
+      return { schema: { fields: reader.fields }, numRows: batches[0]?.numRows ?? 0, batches, growth, path };
+    };
+    let some = false;
     for (const batch of reader.batches()) {
-      yield { schema: { fields: reader.fields }, numRows: batch.numRows, batches: [batch], growth, path };
+      if (batch.numRows === 0) continue;
+      some = true;
+      yield table([batch]);
     }
+    if (!some) yield table([]);
   } finally {
     file.close();
   }
