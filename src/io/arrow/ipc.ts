@@ -27,6 +27,12 @@ interface Message {
   end: number;
 }
 
+/** The whole number of 4 bytes. */
+function word(bytes: Uint8Array, at: number): number {
+  const [a = 0, b = 0, c = 0, d = 0] = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+  return a | (b << 8) | (c << 16) | (d << 24);
+}
+
 function isMagic(bytes: Uint8Array): boolean {
   return MAGIC.every((byte, i) => bytes[i] === byte);
 }
@@ -87,7 +93,7 @@ export class ArrowReader {
     const { size } = this.bytes;
     const tail = size >= 20 ? this.bytes.read(size - 10, 10) : null;
     if (tail === null || !isMagic(tail.subarray(4))) throw new BadBuffer("its end is missing");
-    const length = new DataView(tail.buffer, tail.byteOffset, 4).getInt32(0, true);
+    const length = word(tail, 0);
     if (!(length > 0 && length <= size - 18)) throw new BadBuffer(`its footer claims ${length} bytes`);
     const footer = new Flatbuffer(this.bytes.read(size - 10 - length, length)).root();
     const said = footer.table(1);
@@ -104,15 +110,12 @@ export class ArrowReader {
   private message(at: number): Message | null {
     const { size } = this.bytes;
     if (at + 4 > size) return null;
-    const word = (place: number) => {
-      if (place + 4 > size) throw new BadBuffer("a message is cut off");
-      const four = this.bytes.read(place, 4);
-      return new DataView(four.buffer, four.byteOffset, 4).getInt32(0, true);
-    };
+    const head = this.bytes.read(at, Math.min(8, size - at));
     let start = at + 4;
-    let length = word(at);
+    let length = word(head, 0);
     if (length === -1) {
-      length = word(start);
+      if (head.length < 8) throw new BadBuffer("a message is cut off");
+      length = word(head, 4);
       start += 4;
     }
     if (length === 0) return null;

@@ -223,10 +223,11 @@ function chunkOf(said: Read, fileSize: number): Chunk {
   if (said[1] !== undefined) throw new BadFile("a column lies in another file, which is not read");
   if (data === undefined) throw new BadFile("a column is not described");
   const method = (data[4] as number | undefined) ?? 0;
-  const [values, size, first] = [data[5], data[7], data[9]] as (number | undefined)[];
-  const dictionary = data[11] as number | undefined;
-  const start = dictionary !== undefined && dictionary > 0 && dictionary < (first ?? 0) ? dictionary : first;
-  if (values === undefined || size === undefined || start === undefined) throw new BadFile("a column is not described");
+  const [values, size, first, dictionary = 0] = [data[5], data[7], data[9], data[11]] as (number | undefined)[];
+  if (values === undefined || size === undefined || first === undefined) throw new BadFile("a column is not described");
+  // Without values there may be no place.
+  if (values === 0) return { codec: null, method, values, start: 4, size: 0 };
+  const start = dictionary > 0 && dictionary < first ? dictionary : first;
   if (!(values >= 0 && size >= 0 && start >= 4 && start + size <= fileSize - 8)) {
     throw new BadFile(`a column claims ${size} bytes at ${start}, which the file does not have`);
   }

@@ -230,7 +230,8 @@ function fixedNumbers(node: SchemaNode, field: ArrowField, parts: readonly Part[
   const { sizes, inner } = fixedSizes(field);
   let leaf = node;
   while (leaf.children.length === 1) leaf = leaf.children[0] as SchemaNode;
-  if (sizes.length === 0 || !isLeaf(leaf) || leaf.repeated !== sizes.length) return null;
+  const isNumber = isLeaf(leaf) && (inner.type.children ?? []).length === 0;
+  if (sizes.length === 0 || !isNumber || leaf.repeated !== sizes.length) return null;
   const each = sizes.reduce((n, one) => n * one, 1);
   const isRegular = (repeated: Uint8Array | null) => {
     for (let i = 0; i < (repeated?.length ?? 0); i++) {
