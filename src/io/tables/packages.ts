@@ -1,4 +1,4 @@
-// The npm packages that write tables. A program that does has to install them; they are looked for when they are needed.
+// The npm packages that write tables. A program that does has to install them; they are looked for when they are used.
 import { dirname } from "../../runtime/node.ts";
 import { OSError } from "../base/errors.ts";
 
