@@ -49,7 +49,11 @@ const FOLDERS: Record<string, Readonly<Record<string, readonly string[]>>> = {
     gguf: ["base", "disk"],
     hdf5: ["base", "disk"],
     snapshot: ["base", "disk", "store", "torch"],
-    tables: ["base", "disk"],
+    codec: ["base", "zip"],
+    columns: ["base"],
+    arrow: ["base", "codec", "columns"],
+    parquet: ["base", "codec", "columns", "arrow"],
+    tables: ["base", "disk", "columns", "arrow", "parquet"],
   },
   tensordict: {
     core: [],

@@ -29,8 +29,6 @@ function bundle(source: string, folder: string, name: string, form: string[]): v
     "--external",
     "h5wasm",
     "--external",
-    "papaparse",
-    "--external",
     "apache-arrow",
     "--external",
     "parquet-wasm",

@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { arange, ones, tensor, zeros } from "../../src/index.ts";
+import { CsvSplitter } from "../../src/io/tables/csv-split.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 import { NonTensorStack, TensorDict, type TensorDictBase, UnbatchedTensor } from "../../src/tensordict/index.ts";
 
@@ -130,6 +131,66 @@ test("a row of one missing value is one, and a blank line is none", () => {
   const path = join(folder, "gaps.csv");
   new TensorDict({ a: tensor(rows, { dtype: "float64" }) }, [rows.length]).toCsv(path);
   expect((TensorDict.fromCsv(path).get("a") as Tensor).tolist()).toEqual(rows);
+});
+
+test("quotes and line ends are where pandas sees them", () => {
+  // What pandas gives for each.
+  const rows: [string, Record<string, unknown[]>][] = [
+    ['a,b\n"x"y,2\n', { a: ["xy"], b: [2] }],
+    ['a,b\nx"y",2\n', { a: ['x"y"'], b: [2] }],
+    ['a,b\n"x" ,2\n', { a: ["x "], b: [2] }],
+    ['a,b\n"2"3"4",1\n', { a: ['23"4"'], b: [1] }],
+    ['a,b\n"a""b"c"d,2\n', { a: ['a"bc"d'], b: [2] }],
+    ['a,b\n1,""""\n', { a: [1], b: ['"'] }],
+    ["a,b\r1,2\r3,4\r", { a: [1, 3], b: [2, 4] }],
+    ["a,b\n1,2\r3,4\r\n5,6", { a: [1, 3, 5], b: [2, 4, 6] }],
+    ['a,b\n"1\r\n2",3\n', { a: ["1\r\n2"], b: [3] }],
+    ['"a","b"\n1,2\n', { a: [1], b: [2] }],
+  ];
+  for (const [content, expected] of rows) {
+    const td = TensorDict.fromCsv(written(content));
+    expect([content, Object.fromEntries(td.items().map(([key, value]) => [key, (value as Tensor).tolist()]))]).toEqual([
+      content,
+      expected as never,
+    ]);
+  }
+  expect(() => TensorDict.fromCsv(written('a,b\n1,"""\n'))).toThrow("Quoted field unterminated (line 2)");
+  expect(() => TensorDict.fromCsv(written("a\n"), { quotechar: "''" })).toThrow('"quotechar" must be a 1-character');
+  expect(() => TensorDict.fromCsv(written("a\n"), { sep: "" })).toThrow('"delimiter" must be a 1-character string');
+  expect(TensorDict.fromCsv(written("a||b\n1||2\n"), { sep: "||" }).get("b").tolist()).toEqual([2]);
+});
+
+test("a text is the same wherever the pieces of a file end", () => {
+  const splitAt = (text: string, at: number, separator: string) => {
+    const rows: unknown[] = [];
+    const splitter = new CsvSplitter(separator, '"', (fields, count, quoted) => rows.push([fields, count, quoted]), 9);
+    for (const [i, piece] of [text.slice(0, at), text.slice(at), ""].entries())
+      splitter.push(piece, i === 2, () => false);
+    return [rows, splitter.isOpen];
+  };
+  const parts = ["a", '"', '""', ",", "||", "|", "\n", "\r\n", "\r", "1", '"x,\n"', ""];
+  let seed = 1;
+  for (let round = 0; round < 400; round++) {
+    const next = () => (seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0) >>> 8;
+    const text = Array.from({ length: 12 }, () => parts[next() % parts.length]).join("");
+    const separator = round % 3 === 0 ? "||" : ",";
+    const whole = splitAt(text, 0, separator);
+    for (let at = 1; at <= text.length; at++)
+      expect([text, at, splitAt(text, at, separator)]).toEqual([text, at, whole]);
+  }
+});
+
+test("tables that are far larger than their files are refused", () => {
+  const records = Array.from({ length: 6000 }, (_, i) => `{"k${i}":${i}}`);
+  expect(() => TensorDict.fromJson(written(`[${records}]`))).toThrow("ask for too much: 6000 records with 6000 fields");
+  expect(() => TensorDict.fromJson(written(records.join("\n")), { lines: true })).toThrow("6000 records with 6000");
+  const names = Array.from({ length: 20_000 }, (_, i) => `c${i}`);
+  expect(() => TensorDict.fromCsv(written(`${names}\n${"1\n".repeat(20_000)}`))).toThrow("rows of 20000 columns");
+  const deep = `[{"a":${"[".repeat(600)}${"]".repeat(600)}}]`;
+  expect(() => TensorDict.fromJson(written(deep))).toThrow("its JSON is not valid: it is nested too deeply");
+  // Fields that most records lack are no trouble.
+  const some = Array.from({ length: 2000 }, (_, i) => `{"k${i % 1000}":${i}}`);
+  expect([...TensorDict.fromJson(written(`[${some}]`)).keys()].length).toBe(1000);
 });
 
 test("rows that begin in one piece of the file and end in the next are whole", () => {

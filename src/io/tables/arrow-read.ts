@@ -1,73 +1,31 @@
 // Arrow tables: columns over the buffers of a table, which are checked before they are used.
 import { ValueError } from "../../tensor/errors.ts";
+import { withMeaning } from "../arrow/meaning.ts";
+import {
+  type ArrowData,
+  type ArrowField,
+  type ArrowType,
+  dtypeOf,
+  KIND,
+  MAX_DEPTH,
+  MOST_EMPTY,
+} from "../arrow/types.ts";
+import { ArrowValues } from "../arrow/values.ts";
 import { FormatError } from "../base/errors.ts";
-import { type Column, type NumberColumn, numbers } from "./columns.ts";
-import { columnOfValues } from "./json-tables.ts";
-
-/** What of the package's objects is used here. */
-export interface ArrowType {
-  typeId: number;
-  bitWidth?: number;
-  isSigned?: boolean;
-  precision?: number;
-  listSize?: number;
-  unit?: number;
-  children?: ArrowField[] | null;
-  toString(): string;
-}
-export interface ArrowField {
-  name: string;
-  type: ArrowType;
-  metadata: ReadonlyMap<string, string>;
-}
-export interface ArrowData {
-  type: ArrowType;
-  length: number;
-  offset: number;
-  nullCount: number;
-  values: NodeJS.TypedArray | undefined;
-  valueOffsets: Int32Array | BigInt64Array | undefined;
-  nullBitmap: Uint8Array | undefined;
-  children: ArrowData[];
-  dictionary?: { data: readonly ArrowData[] };
-}
-export interface ArrowBatch {
-  numRows: number;
-  data: ArrowData;
-}
-export interface ArrowTable {
-  schema: { fields: ArrowField[] };
-  numRows: number;
-  batches: readonly ArrowBatch[];
-}
-
-const KIND = { int: 2, float: 3, bool: 6, timestamp: 10, list: 12, struct: 13, fixedList: 16, largeList: 21 } as const;
-/** What reads a value of a type that is none of these. */
-export type ValueReader = (data: ArrowData) => unknown[];
+import { type Column, type NumberColumn, numbers } from "../columns/columns.ts";
+import type { Growth } from "../columns/growth.ts";
 
 /** How columns are read. */
 export interface ArrowReading {
   /** Whether rows without a value are allowed; their columns say which. */
   nulls: "raise" | "fill" | "mask";
-  /** As pyarrow gives columns to NumPy: times are int64 nanoseconds, whole numbers with gaps float64, lists values. */
-  numpy: boolean;
-  values: ValueReader;
+  /** What may be made of a file of its size. */
+  growth: Growth;
   path?: string;
 }
 
-const MAX_DEPTH = 64;
-/** Rows that need no buffer. */
-const MOST_EMPTY = 2 ** 20;
-
 function bad(what: string, path?: string): FormatError {
   return new FormatError(`its Arrow data is not valid: ${what}`, path);
-}
-
-/** The dtype of numbers; null for everything else. */
-function dtypeOf({ typeId, bitWidth, isSigned, precision }: ArrowType): string | null {
-  if (typeId === KIND.int) return `${isSigned ? "int" : "uint"}${bitWidth}`;
-  if (typeId === KIND.float) return ["float16", "float32", "float64"][precision as number] ?? null;
-  return typeId === KIND.bool ? "bool" : null;
 }
 
 /** Whether rows of a type are numbers of one shape. */
@@ -89,11 +47,16 @@ function bytesOfBits(bits: Uint8Array, offset: number, length: number, path?: st
 
 /** One column, or one field of a column. */
 export class ArrowColumns {
-  constructor(private readonly reading: ArrowReading) {}
+  private readonly values: ArrowValues;
+
+  constructor(private readonly reading: ArrowReading) {
+    this.values = new ArrowValues(reading.growth, reading.path);
+  }
 
   private valid(data: ArrowData): Uint8Array | null {
     const { nullBitmap, nullCount, offset, length } = data;
     if (nullCount === 0) return null;
+    this.reading.growth.spend(length);
     if (nullBitmap === undefined || nullBitmap.length === 0) {
       return nullCount >= length && length > 0 ? new Uint8Array(length) : null;
     }
@@ -107,6 +70,7 @@ export class ArrowColumns {
       if (length > 0) throw bad("a column has no buffer", this.reading.path);
       return numbers(dtype, emptyOf(dtype));
     }
+    if (dtype === "bool") this.reading.growth.spend(length);
     if (dtype === "bool") return numbers(dtype, bytesOfBits(values as Uint8Array, offset, length, this.reading.path));
     if (values.length < length) {
       throw bad(`a buffer of ${values.length} elements holds no ${length} rows`, this.reading.path);
@@ -116,27 +80,22 @@ export class ArrowColumns {
 
   /** A file may claim any number of rows: its buffers have to hold them. */
   private checkLength(data: ArrowData, depth = 0): void {
-    const { length, values, valueOffsets, children, type, nullBitmap } = data;
+    const { length, values, valueOffsets, children, type, nullBitmap, typeIds } = data;
     if (depth > MAX_DEPTH) throw bad("it is nested too deeply", this.reading.path);
-    const held = Math.max(
+    let held = Math.max(
       values === undefined ? 0 : values.length * (type.typeId === KIND.bool ? 8 : 1),
       (valueOffsets?.length ?? 0) - 1,
       (nullBitmap?.length ?? 0) * 8,
-      ...children.map((child) => child.length),
+      typeIds?.length ?? 0,
       MOST_EMPTY,
     );
-    if (!(length >= 0 && length <= held)) throw bad(`its buffers hold no ${length} rows`, this.reading.path);
-    if (valueOffsets !== undefined && children.length === 0) {
-      let last = 0;
-      for (let i = 0; i < Math.min(valueOffsets.length, length + 1); i++) {
-        const at = Number(valueOffsets[i]);
-        if (at < last || at > (values?.length ?? 0))
-          throw bad("the offsets of a text lead outside of it", this.reading.path);
-        last = at;
-      }
-      if (length > 0 && valueOffsets.length < length + 1) throw bad("texts have no offsets", this.reading.path);
+    for (const child of children) {
+      held = Math.max(held, child.length);
+      this.checkLength(child, depth + 1);
     }
-    for (const child of children) this.checkLength(child, depth + 1);
+    // The rows of runs are spent where they are made.
+    const isHeld = length >= 0 && (length <= held || type.typeId === KIND.runs);
+    if (!isHeld) throw bad(`its buffers hold no ${length} rows`, this.reading.path);
   }
 
   /** Numbers of one shape, those of rows without a value too. */
@@ -168,6 +127,7 @@ export class ArrowColumns {
   private filled(column: NumberColumn): NumberColumn {
     const { valid, array, dtype } = column;
     if (valid === null || this.reading.nulls === "raise") return column;
+    this.reading.growth.spend(array.byteLength);
     const copy = array.slice() as NodeJS.TypedArray;
     const row = column.inner.reduce((n, one) => n * one, 1);
     const none = dtype.startsWith("float") ? (dtype === "float16" ? 0x7e00 : Number.NaN) : 0;
@@ -200,22 +160,21 @@ export class ArrowColumns {
   }
 
   /** Reads one column. */
-  column(data: ArrowData, field: ArrowField, path: readonly string[], depth = 0): Column {
+  column(given: ArrowData, field: ArrowField, path: readonly string[], depth = 0): Column {
     if (depth > MAX_DEPTH) throw bad("it is nested too deeply", this.reading.path);
-    const { type } = data;
-    const valid = this.valid(data);
-    this.checkLength(data);
-    if (type.typeId === KIND.struct && this.reading.numpy) {
-      return { kind: "values", values: this.reading.values(data), valid: null };
-    }
-    if (type.typeId === KIND.struct) {
+    if (depth === 0) this.checkLength(given);
+    const { type } = given;
+    const valid = this.valid(given);
+    const isStruct = type.typeId === KIND.struct;
+    const data = isStruct ? given : withMeaning(given, field, this.reading.growth, this.reading.path);
+    if (isStruct) {
       const fields = new Map<string, Column>();
       for (const [i, inner] of (type.children as ArrowField[]).entries()) {
         const child = data.children[i] as ArrowData;
         if (fields.has(inner.name))
           throw bad(`two fields have the name ${JSON.stringify(inner.name)}`, this.reading.path);
         if (child.length < data.length) throw bad("a field is shorter than its column", this.reading.path);
-        fields.set(inner.name, withParent(this.column(child, inner, [...path, inner.name], depth + 1), valid));
+        fields.set(inner.name, this.within(this.column(child, inner, [...path, inner.name], depth + 1), valid));
       }
       for (const [name, inner] of fields) this.check(inner, [...path, name]);
       return { kind: "struct", fields, valid };
@@ -227,12 +186,11 @@ export class ArrowColumns {
 
   private leaf(data: ArrowData, field: ArrowField, valid: Uint8Array | null, path: readonly string[]): Column {
     const { type } = data;
-    if (this.reading.numpy) return this.forNumpy(data, field, valid);
     this.check({ kind: "values", values: [], valid }, path);
     try {
       if (isTensorType(type)) return this.tensor(data, field);
-      const isList = type.typeId === KIND.list || type.typeId === KIND.largeList;
-      if (isList && isTensorType((type.children as ArrowField[])[0]?.type as ArrowType)) {
+      const isRagged = type.typeId === KIND.list || type.typeId === KIND.largeList;
+      if (isRagged && isTensorType((type.children as ArrowField[])[0]?.type as ArrowType)) {
         const { offsets, start, stop } = this.offsets(data);
         const [child] = data.children as [ArrowData];
         const items = this.tensor(child, null);
@@ -249,51 +207,25 @@ export class ArrowColumns {
       if (error instanceof InnerNulls) throw nullError(path, error.count);
       throw error;
     }
-    return { kind: "values", values: this.reading.values(data), valid };
+    return { kind: "values", values: this.values.list(data, field), valid };
   }
 
-  private forNumpy(data: ArrowData, field: ArrowField, valid: Uint8Array | null): Column {
-    const { type } = data;
-    const dtype = dtypeOf(type);
-    if (dtype !== null && valid === null) return this.numbers(data);
-    if (dtype !== null && dtype !== "bool") {
-      const { array } = this.numbers(data);
-      if (dtype.startsWith("float")) return this.filled({ kind: "numbers", dtype, array, inner: [], valid });
-      const floats = Float64Array.from(array as ArrayLike<number>, Number);
-      return numbers(
-        "float64",
-        floats.map((value, i) => (valid?.[i] === 0 ? Number.NaN : value)),
-      );
+  /** A row without a value has none in any of its fields. */
+  private within(column: Column, parent: Uint8Array | null): Column {
+    if (parent === null) return column;
+    const own = column.valid;
+    const valid = own === null ? parent : parent.map((one, i) => one & (own[i] as number));
+    if (column.kind === "numbers") return this.filled({ ...column, valid });
+    if (column.kind === "ragged") return { ...column, valid };
+    if (column.kind === "values") {
+      return { ...column, values: column.values.map((value, i) => (parent[i] === 0 ? null : value)), valid };
     }
-    if (type.typeId === KIND.timestamp) {
-      const times = this.times(data);
-      const least = -(2n ** 63n);
-      return valid === null
-        ? times
-        : numbers(
-            "int64",
-            (times.array as BigInt64Array).map((time, i) => (valid[i] === 0 ? least : time)),
-          );
-    }
-    if (type.typeId === KIND.fixedList && isTensorType(type) && valid === null) {
-      const made = this.tensor(data, field);
-      if (made.valid === null) return made;
-    }
-    const values = this.reading.values(data);
-    const isList = [KIND.list, KIND.largeList, KIND.fixedList].includes(type.typeId as never);
-    return isList ? columnOfValues(values) : { kind: "values", values, valid: null };
-  }
-
-  /** Nanoseconds since 1970. */
-  private times(data: ArrowData): NumberColumn {
-    const { values, length, type } = data;
-    if (!(values instanceof BigInt64Array) || values.length < length) throw bad("a column of times", this.reading.path);
-    const factor = 10n ** BigInt(9 - 3 * (type.unit as number));
-    return numbers("int64", factor === 1n ? values.subarray(0, length) : values.map((time) => time * factor));
+    const fields = new Map([...column.fields].map(([name, inner]) => [name, this.within(inner, parent)]));
+    return { kind: "struct", fields, valid };
   }
 
   private check(column: Column, path: readonly string[]): void {
-    if (this.reading.nulls !== "raise" || this.reading.numpy || column.kind === "struct") return;
+    if (this.reading.nulls !== "raise" || column.kind === "struct") return;
     if (column.valid?.includes(0)) throw nullError(path, count(column.valid));
   }
 }
@@ -314,16 +246,6 @@ function nullError(path: readonly string[], nulls: number): ValueError {
     `The Arrow column ${key} has ${nulls} null value(s). Pass nulls='fill' to fill them, or nulls='mask' to also ` +
       "get a mask entry.",
   );
-}
-
-/** A row without a value has none in any of its fields. */
-function withParent(column: Column, parent: Uint8Array | null): Column {
-  if (parent === null) return column;
-  const valid =
-    column.valid === null ? parent : parent.map((one, i) => one & ((column.valid as Uint8Array)[i] as number));
-  if (column.kind !== "struct") return { ...column, valid };
-  const fields = new Map([...column.fields].map(([name, inner]) => [name, withParent(inner, parent)]));
-  return { kind: "struct", fields, valid };
 }
 
 function emptyOf(dtype: string): NodeJS.TypedArray {

@@ -1,17 +1,13 @@
 // Arrow tables through the npm package apache-arrow: in memory, in files and in streams.
 import { TypeError } from "../../tensor/errors.ts";
+import { type ArrowData, type ArrowTable, emptyData } from "../arrow/types.ts";
 import { FormatError } from "../base/errors.ts";
-import { ArrowColumns, type ArrowData, type ArrowField, type ArrowReading, type ArrowTable } from "./arrow-read.ts";
-import type { Column, Columns, NumberColumn } from "./columns.ts";
+import type { Column, Columns, NumberColumn } from "../columns/columns.ts";
+import { ArrowColumns, type ArrowReading } from "./arrow-read.ts";
 import { tablePackage } from "./packages.ts";
 
 type Made = object;
 type Maker = new (...args: never[]) => Made;
-
-interface ArrowReader extends AsyncIterable<Made> {
-  readonly schema: ArrowTable["schema"] | undefined;
-  open(): Promise<ArrowReader>;
-}
 
 /** What of the package is used here. */
 export interface ArrowPackage {
@@ -19,12 +15,9 @@ export interface ArrowPackage {
   Schema: new (fields: Made[]) => Made;
   Field: new (name: string, type: Made, nullable: boolean, metadata?: Map<string, string>) => Made;
   RecordBatch: new (schema: Made, data: Made) => Made;
-  Vector: new (data: readonly ArrowData[]) => { get(i: number): unknown };
   makeData(options: object): ArrowData;
   vectorFromArray(values: readonly unknown[], type?: Made): { data: readonly ArrowData[]; type: Made };
-  tableFromIPC(bytes: Uint8Array): ArrowTable;
   tableToIPC(table: object, form: "file" | "stream"): Uint8Array;
-  RecordBatchReader: { from(source: unknown): Promise<ArrowReader> };
   RecordBatchFileWriter: new () => AsyncIterable<Uint8Array> & {
     write(batch: object): unknown;
     finish(): unknown;
@@ -35,44 +28,6 @@ export interface ArrowPackage {
 
 export function arrowPackage(): ArrowPackage {
   return tablePackage<ArrowPackage>("arrow");
-}
-
-/** A value as programs have it: lists as arrays, structs and maps as objects, times as dates. */
-function plain(value: unknown, depth = 0): unknown {
-  if (typeof value === "bigint") return BigInt.asIntN(53, value) === value ? Number(value) : value;
-  if (typeof value !== "object" || value === null || value instanceof Date) return value;
-  if (depth > 64) throw new FormatError("an Arrow value is nested too deeply");
-  if (ArrayBuffer.isView(value)) return value;
-  if (value instanceof Map)
-    return Object.fromEntries([...value].map(([key, one]) => [String(key), plain(one, depth + 1)]));
-  if (Symbol.iterator in value && !("toJSON" in value && "toArray" in value === false)) {
-    return Array.from(value as Iterable<unknown>, (one) => plain(one, depth + 1));
-  }
-  const made = (value as { toJSON?(): unknown }).toJSON?.() ?? value;
-  const pairs = Object.entries(made as object).map(([key, one]) => [key, plain(one, depth + 1)]);
-  return Object.fromEntries(pairs);
-}
-
-const TEXT = 5;
-const TIMESTAMP = 10;
-const LARGE_TEXT = 20;
-const MARK = [0xef, 0xbb, 0xbf];
-
-/** Whether a text begins with a byte order mark, which the package takes away though it belongs to the text. */
-function isMarked({ type, values, valueOffsets }: ArrowData, i: number): boolean {
-  if ((type.typeId !== TEXT && type.typeId !== LARGE_TEXT) || values === undefined) return false;
-  const at = Number(valueOffsets?.[i]);
-  return Number(valueOffsets?.[i + 1]) >= at + MARK.length && MARK.every((byte, n) => values[at + n] === byte);
-}
-
-function valuesOf(data: ArrowData): unknown[] {
-  const vector = new (arrowPackage().Vector)([data]);
-  const isTime = data.type.typeId === TIMESTAMP;
-  return Array.from({ length: data.length }, (_, i) => {
-    const value = vector.get(i);
-    if (typeof value === "string") return isMarked(data, i) ? `\ufeff${value}` : value;
-    return isTime && typeof value === "number" ? new Date(value) : plain(value);
-  });
 }
 
 function joinArrays(arrays: readonly NodeJS.TypedArray[]): NodeJS.TypedArray {
@@ -98,10 +53,6 @@ function joined(parts: readonly Column[], rows: readonly number[]): Column {
   const first = parts[0] as Column;
   if (parts.length === 1) return first;
   const valid = joinValid(parts, rows);
-  if (parts.some((part) => part.kind !== first.kind)) {
-    const lists = parts.map((part, i) => listOf(part, rows[i] as number));
-    return { kind: "values", values: lists.flat(1), valid };
-  }
   if (first.kind === "values")
     return { kind: "values", values: (parts as (typeof first)[]).flatMap((one) => one.values), valid };
   if (first.kind === "struct") {
@@ -125,34 +76,17 @@ function joined(parts: readonly Column[], rows: readonly number[]): Column {
     const values = { ...first.values, array: joinArrays(all.map((one) => one.values.array)) };
     return { kind: "ragged", values, offsets, valid };
   }
-  const all = parts as NumberColumn[];
-  const same = all.every((one) => one.dtype === first.dtype);
-  // One part has gaps, for which whole numbers became float64.
-  const arrays = all.map(({ array, dtype }) =>
-    same || dtype === "float64" ? array : Float64Array.from(array as never, Number),
-  );
-  return { ...first, dtype: same ? first.dtype : "float64", array: joinArrays(arrays), valid };
-}
-
-function listOf(column: Column, rows: number): unknown[] {
-  if (column.kind === "values") return column.values;
-  if (column.kind !== "numbers" || column.inner.length > 0) throw new FormatError("the parts of a column differ");
-  const isTruth = column.dtype === "bool";
-  return Array.from({ length: rows }, (_, i) => (isTruth ? column.array[i] === 1 : column.array[i]));
+  return { ...first, array: joinArrays((parts as NumberColumn[]).map((one) => one.array)), valid };
 }
 
 /** The columns of a table. A table of one part is not copied. */
-export function columnsOfArrow(
-  table: ArrowTable,
-  options: Omit<ArrowReading, "values"> & { only?: readonly string[] | null },
-): Columns {
-  const reader = new ArrowColumns({ ...options, values: valuesOf });
+export function columnsOfArrow(table: ArrowTable, options: ArrowReading): Columns {
+  const reader = new ArrowColumns(options);
   const { fields } = table.schema;
   const batches = table.batches.filter((batch) => batch.numRows > 0);
   const rows = batches.map((batch) => batch.numRows);
   const columns = new Map<string, Column>();
   for (const [i, field] of fields.entries()) {
-    if (options.only && !options.only.includes(field.name)) continue;
     if (columns.has(field.name)) throw new FormatError(`two columns have the name '${field.name}'`, options.path);
     const parts = batches.map((batch) => {
       const data = batch.data.children[i];
@@ -160,23 +94,10 @@ export function columnsOfArrow(
         throw new FormatError("a column is too short", options.path);
       return reader.column(data, field, [field.name]);
     });
-    columns.set(field.name, parts.length === 0 ? emptyColumn(reader, field) : joined(parts, rows));
+    const empty = () => reader.column(emptyData(field.type), field, [field.name]);
+    columns.set(field.name, parts.length === 0 ? empty() : joined(parts, rows));
   }
   return { columns, rows: rows.reduce((n, one) => n + one, 0) };
-}
-
-function emptyColumn(reader: ArrowColumns, field: ArrowField): Column {
-  return reader.column(arrowPackage().makeData({ type: field.type, length: 0, nullCount: 0 }), field, [field.name]);
-}
-
-/** Opens the bytes of an Arrow file or stream. */
-export function tableOfBytes(bytes: Uint8Array, path?: string): ArrowTable {
-  const arrow = arrowPackage();
-  try {
-    return arrow.tableFromIPC(bytes);
-  } catch (error) {
-    throw new FormatError(`it is no Arrow file or stream: ${(error as Error).message}`, path, error);
-  }
 }
 
 // ---- to Arrow

@@ -1,14 +1,16 @@
-// CSV files: papaparse takes the text apart, columns get the dtype that all of their fields have.
+// CSV files: columns get the dtype that all of their fields have.
+import { ValueError } from "../../tensor/errors.ts";
 import { FormatError } from "../base/errors.ts";
-import { type Column, type Columns, numbers } from "./columns.ts";
-import { tablePackage } from "./packages.ts";
+import { type Column, type Columns, numbers } from "../columns/columns.ts";
+import { Growth } from "../columns/growth.ts";
+import { CsvSplitter } from "./csv-split.ts";
 import { textsOf } from "./table-file.ts";
 
 /** How a CSV file is read. */
 export interface CsvOptions {
-  /** What stands between fields; "," by default. */
+  /** What stands between fields, one or more characters; "," by default. */
   sep?: string;
-  /** What stands around fields that hold separators; '"' by default. */
+  /** The character that stands around fields that hold separators; '"' by default. */
   quotechar?: string;
   /** Whether the first row has the names; true by default. */
   header?: boolean;
@@ -22,9 +24,11 @@ export interface CsvOptions {
   skiprows?: number;
 }
 
-/** Longest row. */
+/** Longest field. */
 const MAX_ROW = 2 ** 26;
 const MAX_COLUMNS = 2 ** 20;
+/** Bytes of a field in a column. */
+const CELL = 32;
 
 /** What counts as a missing value, as pandas reads it. */
 const MISSING = new Set(
@@ -39,20 +43,9 @@ const TRUTHS = new Map([
   ["false", 0],
 ]);
 const WHOLE = /^\s*[+-]?\d+\s*$/;
-const DECIMAL = /^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$/;
+// Each digit can be matched in one way only: a long field that is no number is looked at once.
+const DECIMAL = /^\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$/;
 const INFINITE = /^\s*([+-]?)inf(inity)?\s*$/i;
-
-interface Papa {
-  Parser: new (
-    config: object,
-  ) => {
-    parse(
-      text: string,
-      base: number,
-      ignoreLastRow: boolean,
-    ): { data: string[][]; errors: { message: string; row?: number }[]; meta: { cursor: number } };
-  };
-}
 
 /** The number that a field is; undefined when it is none. NaN where there is no value. */
 function numberOf(field: string): number | undefined {
@@ -132,43 +125,14 @@ function namesOf(row: readonly string[]): string[] {
   });
 }
 
-/** How the text of a file is divided. */
-interface CsvForm {
-  delimiter: string;
-  quoteChar: string;
-  newline: string;
-}
-
 function isBlank(row: readonly string[]): boolean {
-  return row.length === 1 && (row[0] === "" || row[0] === "\r");
+  return row.length === 1 && row[0] === "";
 }
 
-/** Which of the first rows are an empty text in quotes: papaparse gives for these what it gives for blank lines. */
-function quotedRows(text: string, rows: number, { delimiter, quoteChar, newline }: CsvForm): Set<number> {
-  const found = new Set<number>();
-  const empty = quoteChar + quoteChar;
-  if (!text.includes(empty)) return found;
-  let [at, mark] = [0, -1];
-  for (let i = 0; i < rows; i++) {
-    const start = at;
-    let end = -1;
-    for (;;) {
-      if (text.startsWith(quoteChar, at)) {
-        // Two of them in a field are one that belongs to it.
-        do at = text.indexOf(quoteChar, at + 1) + 1 || text.length;
-        while (text.startsWith(quoteChar, at));
-      }
-      end = text.indexOf(newline, at);
-      if (mark < at) mark = text.indexOf(delimiter, at);
-      if (mark < 0) mark = text.length;
-      if (end < 0) end = text.length;
-      if (mark >= end) break;
-      at = mark + delimiter.length;
-    }
-    if (text.slice(start, end).replace(/\r$/, "") === empty) found.add(i);
-    at = end + newline.length;
-  }
-  return found;
+/** @throws ValueError for what is not one character */
+function oneCharacter(name: string, text: string): string {
+  if (text.length === 1) return text;
+  throw new ValueError(`"${name}" must be a 1-character string`);
 }
 
 /** Rows of a CSV file, in batches. */
@@ -176,12 +140,11 @@ export class CsvReader {
   private names: string[] | null = null;
   private picked: number[] = [];
   private fields: string[][] = [];
-  private text = "";
-  private parser: InstanceType<Papa["Parser"]> | null = null;
-  private form: CsvForm | null = null;
+  private readonly splitter: CsvSplitter;
   private line = 0;
   private left: number;
   private skip: number;
+  private readonly growth: Growth;
   rows = 0;
 
   constructor(
@@ -190,6 +153,11 @@ export class CsvReader {
   ) {
     this.left = options.nrows ?? Number.POSITIVE_INFINITY;
     this.skip = options.skiprows ?? 0;
+    this.growth = new Growth(0, path);
+    const { sep = ",", quotechar = '"' } = options;
+    if (sep === "") throw new ValueError('"delimiter" must be a 1-character string');
+    const quote = oneCharacter("quotechar", quotechar);
+    this.splitter = new CsvSplitter(sep, quote, (row, count, quoted) => this.row(row, count, quoted), MAX_COLUMNS + 1);
   }
 
   /** All rows that were asked for are there. */
@@ -201,67 +169,57 @@ export class CsvReader {
     return new FormatError(what, this.path);
   }
 
-  private skipped(): boolean {
+  /** The text behind the lines that are left out; null while they go on. */
+  private behindSkipped(piece: string): string | null {
+    let at = 0;
     for (; this.skip > 0; this.skip--) {
-      const end = this.text.indexOf("\n");
-      if (end < 0) return false;
-      this.text = this.text.slice(end + 1);
+      const end = piece.indexOf("\n", at);
+      if (end < 0) return null;
+      at = end + 1;
       this.line++;
     }
-    return true;
+    return piece.slice(at);
   }
 
   /** Takes the next piece of the text. */
   push(piece: string, last: boolean): void {
-    this.text += piece;
-    if (this.text.length > MAX_ROW + 2 ** 21) throw this.bad(`a row of more than ${MAX_ROW} characters`);
-    if (!this.skipped() || this.done) return;
-    if (this.parser === null) {
-      const end = this.text.indexOf("\n");
-      if (end < 0 && !last && !this.text.endsWith("\r")) return;
-      const newline =
-        end > 0 && this.text[end - 1] === "\r" ? "\r\n" : end < 0 && this.text.includes("\r") ? "\r" : "\n";
-      const { sep: delimiter = ",", quotechar: quoteChar = '"' } = this.options;
-      this.form = { delimiter, quoteChar, newline };
-      this.parser = new (tablePackage<Papa>("papaparse").Parser)(this.form);
+    if (this.done) return;
+    this.growth.more(piece.length);
+    const text = this.skip > 0 ? this.behindSkipped(piece) : piece;
+    if (text === null) return;
+    this.splitter.push(text, last, () => this.done);
+    if (this.splitter.waiting > MAX_ROW) throw this.bad(`a field of more than ${MAX_ROW} characters`);
+    if (last && this.splitter.isOpen && !this.done) {
+      throw this.bad(`Quoted field unterminated (line ${this.line + 1})`);
     }
-    const { data, errors, meta } = this.parser.parse(this.text, 0, !last);
-    const problem = errors[0];
-    if (problem !== undefined) {
-      if (!last) return;
-      throw this.bad(`${problem.message} (line ${this.line + (problem.row ?? 0) + 1})`);
-    }
-    const texts = data.some(isBlank) ? quotedRows(this.text, data.length, this.form as CsvForm) : null;
-    for (const [i, row] of data.entries()) this.row(row, texts?.has(i) === true);
-    this.text = last ? "" : this.text.slice(meta.cursor);
   }
 
   private begin(row: string[]): void {
     const { header = true, names, usecols = null } = this.options;
+    if (row.length > MAX_COLUMNS) throw this.bad(`more than ${MAX_COLUMNS} columns`);
     const found = header ? namesOf(row) : row.map((_, i) => String(i));
-    if (found.length > MAX_COLUMNS) throw this.bad(`more than ${MAX_COLUMNS} columns`);
     if (names !== undefined && names.length !== found.length) {
       throw this.bad(`${names.length} names for ${found.length} columns`);
     }
     this.names = names === undefined ? found : [...names];
     const all = this.names;
     if (usecols !== null) {
-      const missing = usecols.filter((name) => !all.includes(name));
+      const known = new Set(all);
+      const missing = usecols.filter((name) => !known.has(name));
       if (missing.length > 0) {
         const list = missing.map((name) => `'${name}'`).join(", ");
         throw this.bad(`Usecols do not match columns, columns expected but not found: [${list}]`);
       }
     }
-    this.picked = all.map((_, i) => i).filter((i) => usecols === null || usecols.includes(all[i] as string));
+    this.splitter.most = all.length;
+    const chosen = usecols === null ? null : new Set(usecols);
+    this.picked = all.map((_, i) => i).filter((i) => chosen === null || chosen.has(all[i] as string));
     this.fields = this.picked.map(() => []);
   }
 
-  /** @param quoted its only field is a text, though one without characters */
-  private row(row: string[], quoted: boolean): void {
+  /** @param quoted a field of it has quotes, so that it is a row even without characters */
+  private row(row: string[], count: number, quoted: boolean): void {
     this.line++;
-    const end = row.length - 1;
-    const tail = row[end] as string;
-    if (tail.endsWith("\r")) row[end] = tail.slice(0, -1);
     // As pandas does, lines without anything are left out.
     if (isBlank(row) && !quoted) return;
     if (this.names === null) {
@@ -270,10 +228,11 @@ export class CsvReader {
     }
     if (this.left === 0) return;
     const width = (this.names as string[]).length;
-    if (row.length > width) {
-      throw this.bad(`Error tokenizing data. Expected ${width} fields in line ${this.line}, saw ${row.length}`);
+    if (count > width) {
+      throw this.bad(`Error tokenizing data. Expected ${width} fields in line ${this.line}, saw ${count}`);
     }
     const { picked, fields } = this;
+    this.growth.spend(CELL * picked.length, `rows of ${width} columns`);
     for (let i = 0; i < picked.length; i++) (fields[i] as string[]).push(row[picked[i] as number] ?? "");
     this.rows++;
     this.left--;

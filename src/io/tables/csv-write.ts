@@ -1,6 +1,6 @@
 // CSV files as pandas writes them: texts are quoted where they have to be, numbers have the digits that read back.
 import { ValueError } from "../../tensor/errors.ts";
-import type { Columns } from "./columns.ts";
+import type { Columns } from "../columns/columns.ts";
 import { rowPieces } from "./texts.ts";
 
 /** How a CSV file is written. */

@@ -1,9 +1,16 @@
 // JSON files of records: an array of objects, or one object a line.
 import { ValueError } from "../../tensor/errors.ts";
 import { FormatError } from "../base/errors.ts";
-import { type Column, type Columns, numbers } from "./columns.ts";
+import type { Columns } from "../columns/columns.ts";
+import { Growth } from "../columns/growth.ts";
+import { columnOfValues } from "../columns/value-columns.ts";
 import { decoded } from "./csv-read.ts";
 import { rowPieces } from "./texts.ts";
+
+/** Bytes of a value in a column. */
+const CELL = 32;
+/** Most levels of a value, fewer than what would look at them can take. */
+const MAX_DEPTH = 500;
 
 /** Longest record in a file that is read in batches. */
 const MAX_RECORD = 2 ** 28;
@@ -13,75 +20,14 @@ type Record_ = Readonly<Record<string, unknown>>;
 const isRecord = (value: unknown): value is Record_ =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Numbers of one column: int64 where all are whole, NaN where there is none. */
-function numberColumn(values: readonly unknown[], inner: readonly number[]): Column {
-  const floats = new Float64Array(values.length);
-  let whole = true;
-  let [truths, others] = [0, 0];
-  for (let i = 0; i < values.length; i++) {
-    const value = values[i];
-    if (typeof value === "boolean") truths++;
-    else others++;
-    floats[i] = value === null || value === undefined ? Number.NaN : Number(value);
-    whole &&= Number.isInteger(floats[i]);
-  }
-  if (truths > 0 && others === 0) return numbers("bool", Uint8Array.from(floats), inner);
-  const fits = values.every((value) => typeof value === "bigint" || Math.abs(Number(value ?? 0)) < 2 ** 63);
-  if (!whole || !fits) return numbers("float64", floats, inner);
-  const exact = values.map((value) => BigInt(value as number));
-  if (exact.every((n) => BigInt.asIntN(64, n) === n)) return numbers("int64", BigInt64Array.from(exact), inner);
-  if (exact.every((n) => BigInt.asUintN(64, n) === n)) return numbers("uint64", BigUint64Array.from(exact), inner);
-  return numbers("float64", floats, inner);
-}
-
-const isNumeric = (value: unknown) =>
-  value === null ||
-  value === undefined ||
-  typeof value === "number" ||
-  typeof value === "boolean" ||
-  typeof value === "bigint";
-
-/** The sizes of lists of numbers that all have the same; null for everything else. */
-function rectangle(values: readonly unknown[]): { flat: unknown[]; inner: number[] } | null {
-  const inner: number[] = [];
-  let level = values;
-  while (level.length > 0 && level.every(Array.isArray) && inner.length < 16) {
-    const size = (level[0] as unknown[]).length;
-    if (!level.every((list) => (list as unknown[]).length === size)) return null;
-    inner.push(size);
-    level = (level as unknown[][]).flat(1);
-  }
-  const present = (value: unknown) => value !== null && value !== undefined && isNumeric(value);
-  return level.length > 0 && level.every(present) ? { flat: [...level], inner } : null;
-}
-
-/** A column of what a field has in each record. */
-export function columnOfValues(values: unknown[]): Column {
-  const some = values.some((value) => value !== null && value !== undefined);
-  const truths = values.some((value) => typeof value === "boolean");
-  const gaps = values.some((value) => value === null || value === undefined);
-  if (some && values.every(isNumeric) && !(truths && gaps)) return numberColumn(values, []);
-  if (Array.isArray(values[0])) {
-    const found = rectangle(values);
-    if (found !== null) return numberColumn(found.flat, found.inner);
-  }
-  return { kind: "values", values: values.map((value) => value ?? null), valid: null };
-}
-
 /** Columns of records: every field that one of them has, in the order in which they come. */
-export function columnsOfRecords(records: readonly Record_[]): Columns {
+function columnsOfRecords(records: readonly Record_[], growth: Growth): Columns {
   const lists = new Map<string, unknown[]>();
-  for (let i = 0; i < records.length; i++) {
-    const record = records[i] as Record_;
-    for (const key of Object.keys(record)) {
-      let list = lists.get(key);
-      if (list === undefined) {
-        list = new Array<unknown>(records.length).fill(null);
-        lists.set(key, list);
-      }
-      list[i] = record[key];
-    }
-  }
+  for (const record of records) for (const key of Object.keys(record)) if (!lists.has(key)) lists.set(key, []);
+  // Records that have fields of their own each make a table that is far larger than they are.
+  growth.spend(CELL * lists.size * records.length, `${records.length} records with ${lists.size} fields`);
+  for (const [key, list] of lists)
+    for (const record of records) list.push(Object.hasOwn(record, key) ? record[key] : null);
   return { columns: new Map([...lists].map(([key, list]) => [key, columnOfValues(list)])), rows: records.length };
 }
 
@@ -95,12 +41,18 @@ function exactNumbers(_key: string, value: unknown, context?: { source?: string 
 /** Digits that a double may not hold. */
 const LONG_NUMBER = /[^\d.]\d{16,}/;
 
+function tooDeep(path: string): FormatError {
+  return new FormatError("its JSON is not valid: it is nested too deeply", path);
+}
+
 function parsed(text: string, path: string): unknown {
+  if (new Nesting().scan(text) > MAX_DEPTH) throw tooDeep(path);
   try {
     // Longer numbers cost a look at every value.
     return LONG_NUMBER.test(text) ? JSON.parse(text, exactNumbers) : JSON.parse(text);
   } catch (error) {
-    throw new FormatError(`its JSON is not valid: ${(error as Error).message}`, path, error);
+    const why = (error as Error).message.slice(0, 200);
+    throw new FormatError(`its JSON is not valid: ${why}`, path, error);
   }
 }
 
@@ -115,21 +67,20 @@ function recordsIn(value: unknown, path: string): Record_[] {
   return value as Record_[];
 }
 
-/** Finds where records end, without reading what is in them. */
-class RecordSplitter {
+/** How deeply values lie within values, without reading them; looks at each character once. */
+class Nesting {
   private depth = 0;
   private inText = false;
   private escaped = false;
-  private at = 0;
-  private start = 0;
-  private end = 0;
-  text = "";
+  /** Where the last record of an array ends in the piece that was scanned; 0 for nowhere. */
+  end = 0;
 
-  /** What holds all records that are complete by now, as the inside of an array. */
-  push(piece: string): string {
-    this.text += piece;
-    for (; this.at < this.text.length; this.at++) {
-      const unit = this.text.charCodeAt(this.at);
+  /** The deepest level of a piece. */
+  scan(piece: string): number {
+    let deepest = this.depth;
+    this.end = 0;
+    for (let at = 0; at < piece.length; at++) {
+      const unit = piece.charCodeAt(at);
       if (this.inText) {
         if (this.escaped) this.escaped = false;
         else if (unit === 92) this.escaped = true;
@@ -137,77 +88,115 @@ class RecordSplitter {
         continue;
       }
       if (unit === 34) this.inText = true;
-      else if (unit === 123 || unit === 91) this.depth++;
-      else if (unit === 125 || unit === 93) {
+      else if (unit === 123 || unit === 91) {
+        if (++this.depth > deepest) deepest = this.depth;
+      } else if (unit === 125 || unit === 93) {
         this.depth--;
-        if (this.depth === 1 && unit === 125) this.end = this.at + 1;
+        if (this.depth === 1 && unit === 125) this.end = at + 1;
       }
     }
-    const ready = this.text.slice(this.start, this.end);
-    this.text = this.text.slice(this.end);
-    this.at -= this.end;
-    this.start = 0;
-    this.end = 0;
+    return deepest;
+  }
+}
+
+/** Finds where records end. */
+class RecordSplitter {
+  private readonly nesting = new Nesting();
+  private held: string[] = [];
+  /** Characters that end no record yet. */
+  waiting = 0;
+
+  constructor(private readonly path: string) {}
+
+  /** What of the text ends no record. */
+  get rest(): string {
+    return this.held.join("");
+  }
+
+  /** What holds all records that are complete by now, as the inside of an array. */
+  push(piece: string): string {
+    if (this.nesting.scan(piece) > MAX_DEPTH) throw tooDeep(this.path);
+    const { end } = this.nesting;
+    if (end === 0) {
+      this.held.push(piece);
+      this.waiting += piece.length;
+      return "";
+    }
+    const ready = this.rest + piece.slice(0, end);
+    this.held = [piece.slice(end)];
+    this.waiting = piece.length - end;
     return ready;
   }
 }
 
+/** The texts of a file, and what may be made of those that were read. */
+function* counted(path: string, growth: Growth): Generator<string> {
+  for (const piece of decoded(path)) {
+    growth.more(piece.length);
+    yield piece;
+  }
+}
+
 function* recordBatches(path: string, rows: number): Generator<Columns> {
-  const splitter = new RecordSplitter();
+  const splitter = new RecordSplitter(path);
+  const growth = new Growth(0, path);
   let [first, records]: [boolean, Record_[]] = [true, []];
   const add = (inside: string) => {
     if (inside === "") return;
     const separated = first ? /^\s*\[/ : /^\s*,/;
     if (!separated.test(inside)) throw recordError(inside, path, first);
-    records.push(...recordsIn(parsed(`[${inside.replace(separated, "")}]`, path), path));
+    for (const one of recordsIn(parsed(`[${inside.replace(separated, "")}]`, path), path)) records.push(one);
     first = false;
   };
-  for (const piece of decoded(path)) {
+  for (const piece of counted(path, growth)) {
     add(splitter.push(piece));
-    if (splitter.text.length > MAX_RECORD)
-      throw new FormatError(`a record of more than ${MAX_RECORD} characters`, path);
+    if (splitter.waiting > MAX_RECORD) throw new FormatError(`a record of more than ${MAX_RECORD} characters`, path);
     if (records.length < rows) continue;
-    yield columnsOfRecords(records);
+    yield columnsOfRecords(records, growth);
     records = [];
   }
-  const end = splitter.text.trim();
+  const end = splitter.rest.trim();
   if (end !== (first ? "[]" : "]")) throw recordError(end, path, first);
-  if (records.length > 0 || first) yield columnsOfRecords(records);
+  if (records.length > 0 || first) yield columnsOfRecords(records, growth);
 }
 
 function recordError(text: string, path: string, first: boolean): Error {
-  if (first && !/^\s*\[/.test(text)) recordsIn(parsed(text, path), path);
+  if (first) recordsIn(parsed(text, path), path);
   return new FormatError("its JSON is not valid: the array of records does not end, or has something else in it", path);
 }
 
 function* lineBatches(path: string, rows: number): Generator<Columns> {
-  let [rest, records, some]: [string, Record_[], boolean] = ["", [], false];
+  let [held, waiting, records, some]: [string[], number, Record_[], boolean] = [[], 0, [], false];
+  const growth = new Growth(0, path);
   const add = (lines: string[]) => {
     const filled = lines.filter((line) => line.trim() !== "");
     const found = parsed(`[${filled.join(",")}]`, path) as unknown[];
     // A line that is two values would be as good in an array.
     if (found.length !== filled.length) throw new FormatError("a line holds more than one record", path);
-    records.push(...recordsIn(found, path));
+    for (const one of recordsIn(found, path)) records.push(one);
   };
-  for (const piece of decoded(path)) {
-    const lines = (rest + piece).split("\n");
-    rest = lines.pop() as string;
-    if (rest.length > MAX_RECORD) throw new FormatError(`a record of more than ${MAX_RECORD} characters`, path);
+  for (const piece of counted(path, growth)) {
+    held.push(piece);
+    waiting += piece.length;
+    if (waiting > MAX_RECORD) throw new FormatError(`a record of more than ${MAX_RECORD} characters`, path);
+    if (!piece.includes("\n")) continue;
+    const lines = held.join("").split("\n");
+    held = [lines.pop() as string];
+    waiting = held[0]?.length ?? 0;
     add(lines);
     if (records.length < rows) continue;
     some = true;
-    yield columnsOfRecords(records);
+    yield columnsOfRecords(records, growth);
     records = [];
   }
-  add([rest]);
-  if (records.length > 0 || !some) yield columnsOfRecords(records);
+  add([held.join("")]);
+  if (records.length > 0 || !some) yield columnsOfRecords(records, growth);
 }
 
 /** Records in batches of at least `rows`; all at once without it. */
 export function* readJson(path: string, lines: boolean, rows = Number.POSITIVE_INFINITY): Generator<Columns> {
   if (lines) yield* lineBatches(path, rows);
-  else if (rows !== Number.POSITIVE_INFINITY) yield* recordBatches(path, rows);
-  else yield columnsOfRecords(recordsIn(parsed([...decoded(path)].join(""), path), path));
+  else yield* recordBatches(path, rows);
 }
 
 /** Not every declaration of the language has it. */

@@ -1,11 +1,10 @@
-// The npm packages that read tables. A program that does has to install them; they are looked for when they are needed.
+// The npm packages that write tables. A program that does has to install them; they are looked for when they are used.
 import { dirname } from "../../runtime/node.ts";
 import { OSError } from "../base/errors.ts";
 
 const PACKAGES = {
-  papaparse: ["papaparse", "CSV files"],
   arrow: ["apache-arrow", "Arrow tables"],
-  parquet: ["parquet-wasm/node", "Parquet files"],
+  parquet: ["parquet-wasm/node", "Parquet files that are written"],
 } as const;
 
 type Name = keyof typeof PACKAGES;
@@ -37,10 +36,9 @@ export function tablePackage<T extends object>(name: Name): T {
       continue;
     }
     // As the program would import it, so that both have the same classes.
-    const made = require(path) as { default?: object };
-    const found = name === "papaparse" ? (made.default ?? made) : made;
+    const found = require(path) as T;
     loaded.set(name, found);
-    return found as T;
+    return found;
   }
   const npm = specifier.split("/")[0];
   throw new OSError(`${what} need the npm package ${npm}, which was not found: npm install ${npm}`, {

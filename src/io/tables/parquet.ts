@@ -1,25 +1,18 @@
-// Parquet files through the npm package parquet-wasm (the Arrow project's engine, in Rust), as Arrow tables.
-import { statSync } from "../../runtime/node.ts";
-import { ZensorError } from "../../tensor/errors.ts";
-import { FormatError, guarded, OSError } from "../base/errors.ts";
-import { arrowOfColumns, arrowPackage, columnsOfArrow, tableOfBytes } from "./arrow.ts";
-import type { ArrowTable } from "./arrow-read.ts";
-import type { Columns } from "./columns.ts";
+// Parquet files: read by src/io/parquet, written by the npm package parquet-wasm (the Arrow project's engine, in Rust).
+import type { ArrowBytes } from "../arrow/ipc.ts";
+import type { ArrowTable } from "../arrow/types.ts";
+import { FormatError } from "../base/errors.ts";
+import type { Columns } from "../columns/columns.ts";
+import { ParquetFile } from "../parquet/file.ts";
+import { arrowOfColumns, arrowPackage } from "./arrow.ts";
 import { tablePackage } from "./packages.ts";
-import { piecesOf } from "./table-file.ts";
+import { openedBytes } from "./table-file.ts";
 
 interface WasmTable {
-  intoIPCStream(): Uint8Array;
   recordBatches(): object[];
 }
-interface WasmFile {
-  stream(options: object): Promise<ReadableStream<WasmTable>>;
-  free(): void;
-}
 interface ParquetPackage {
-  readParquet(bytes: Uint8Array, options?: object): WasmTable;
   writeParquet(table: WasmTable, properties?: unknown): Uint8Array;
-  ParquetFile: { fromFile(file: Blob): Promise<WasmFile> };
   transformParquetStream(batches: ReadableStream, properties?: unknown): Promise<ReadableStream<Uint8Array>>;
   Table: { fromIPCStream(bytes: Uint8Array): WasmTable };
   WriterPropertiesBuilder: new () => {
@@ -29,11 +22,6 @@ interface ParquetPackage {
   };
   Compression: Readonly<Record<string, number>>;
 }
-
-/** The package works in 4 GiB of its own, which hold the file and what is in it. */
-const MOST_BYTES = 2 ** 30;
-/** Rows of a part that the package hands over. */
-const BATCH_ROWS = 2 ** 20;
 
 /** How a Parquet file is read. */
 export interface ParquetOptions {
@@ -58,60 +46,25 @@ export interface ParquetWriteOptions {
   rowGroupSize?: number;
 }
 
-/** The columns of a Parquet file. */
-export function readParquetFile(path: string, { columns = null }: ParquetOptions): Columns {
-  const size = guarded(path, () => statSync(path)).size;
-  if (size > MOST_BYTES) throw new OSError(`${path}: ${size} bytes are more than parquet-wasm takes (${MOST_BYTES})`);
-  const bytes = Buffer.concat([...piecesOf(path, Math.max(1, Math.min(size + 1, MOST_BYTES)))]);
-  const parquet = tablePackage<ParquetPackage>("parquet");
-  arrowPackage();
-  let stream: Uint8Array;
+/** Runs with a file that is open. */
+function* opened<T>(path: string, run: (file: ArrowBytes) => Iterable<T>): Generator<T> {
+  const file = openedBytes(path);
   try {
-    const wanted = columns === null ? {} : { columns: [...columns] };
-    stream = parquet.readParquet(bytes, { batchSize: BATCH_ROWS, ...wanted }).intoIPCStream();
-  } catch (error) {
-    throw unreadable(path, error);
-  }
-  return columnsOfStream(stream, columns, path);
-}
-
-const unreadable = (path: string, error: unknown): FormatError =>
-  new FormatError(`it is no Parquet file that can be read: ${(error as Error).message ?? error}`, path, error);
-
-/** The columns of what the package hands over. @throws FormatError without a column that is wanted */
-function columnsOfStream(stream: Uint8Array, columns: readonly string[] | null, path: string): Columns {
-  const found = columnsOfArrow(tableOfBytes(stream, path), { nulls: "fill", numpy: true, only: columns, path });
-  const missing = (columns ?? []).filter((name) => !found.columns.has(name));
-  if (missing.length > 0) throw new FormatError(`it has no column '${missing.join("', '")}'`, path);
-  return found;
-}
-
-/** The columns of a Parquet file, of at most so many rows at a time; only these rows are in memory. */
-export async function* parquetParts(
-  path: string,
-  rows: number,
-  { columns = null }: ParquetOptions,
-): AsyncGenerator<Columns> {
-  guarded(path, () => statSync(path));
-  const { ParquetFile } = tablePackage<ParquetPackage>("parquet");
-  arrowPackage();
-  const wanted = columns === null ? {} : { columns: [...columns] };
-  let file: WasmFile | null = null;
-  let batches: ReturnType<ReadableStream<WasmTable>["getReader"]> | null = null;
-  try {
-    file = await ParquetFile.fromFile(Bun.file(path));
-    batches = (await file.stream({ batchSize: rows, ...wanted })).getReader();
-    for (;;) {
-      const { done, value } = await batches.read();
-      if (done) return;
-      yield columnsOfStream(value.intoIPCStream(), columns, path);
-    }
-  } catch (error) {
-    throw error instanceof ZensorError ? error : unreadable(path, error);
+    yield* run(file);
   } finally {
-    await batches?.cancel().catch(() => {});
-    file?.free();
+    file.close();
   }
+}
+
+/** The columns of a Parquet file. @throws FormatError for one that is none, or without a column that is wanted */
+export function readParquetFile(path: string, { columns = null }: ParquetOptions): Columns {
+  const [all] = opened(path, (file) => [new ParquetFile(file, path, columns).all()]);
+  return all as Columns;
+}
+
+/** The columns of a Parquet file, one row group after the other; only one of them is in memory. */
+export function parquetParts(path: string, { columns = null }: ParquetOptions): Generator<Columns> {
+  return opened(path, (file) => new ParquetFile(file, path, columns).parts());
 }
 
 function propertiesOf(parquet: ParquetPackage, options: ParquetWriteOptions): unknown {

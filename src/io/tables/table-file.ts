@@ -1,5 +1,5 @@
 // Files that are written bit by bit: beside the target, which they replace when they are complete.
-import { closeSync, fstatSync, openSync, readSync, resolve, writeSync } from "../../runtime/node.ts";
+import { closeSync, fstatSync, openSync, readSync, resolve, statSync, writeSync } from "../../runtime/node.ts";
 import { guarded, OSError } from "../base/errors.ts";
 import { runSteps } from "../base/steps.ts";
 import { discardPath, placed, realTarget, syncPath, temporaryBeside } from "../disk/durable.ts";
@@ -96,6 +96,46 @@ export function* piecesOf(path: string, pieceBytes = BUFFER_BYTES): Generator<Ui
   } finally {
     closeSync(descriptor);
   }
+}
+
+/** Files of so many bytes are read by one call. */
+const AT_ONCE = 2 ** 24;
+
+/** A file whose bytes are read where they are needed; of one that is no plain file, all of them at once. */
+export function openedBytes(path: string): {
+  size: number;
+  read(at: number, length: number): Uint8Array;
+  close(): void;
+} {
+  const here = (all: Uint8Array) => {
+    return { size: all.length, read: (at: number, length: number) => all.subarray(at, at + length), close: () => {} };
+  };
+  const { size, isPlain } = guarded(path, () => {
+    const stat = statSync(path);
+    return { size: stat.size, isPlain: stat.isFile() };
+  });
+  if (!isPlain || size <= AT_ONCE) return here(joined([...piecesOf(path)]));
+  const descriptor = guarded(path, () => openSync(path, "r"));
+  const read = (at: number, length: number) => {
+    const bytes = new Uint8Array(length);
+    for (let done = 0; done < length; ) {
+      const count = guarded(path, () => readSync(descriptor, bytes, done, length - done, at + done));
+      if (count === 0) throw new OSError(`${path} has become shorter while it was read`, { path });
+      done += count;
+    }
+    return bytes;
+  };
+  return { size, read, close: () => closeSync(descriptor) };
+}
+
+function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(pieces.reduce((n, piece) => n + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
 }
 
 /** The texts of a file, piece by piece; UTF-8, without a byte order mark. */

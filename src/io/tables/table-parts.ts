@@ -1,15 +1,16 @@
 // Tables in parts, so that a file may be larger than memory: columns of some rows at a time.
-import { extname, promises } from "../../runtime/node.ts";
+import { extname } from "../../runtime/node.ts";
 import { ValueError } from "../../tensor/errors.ts";
-import { FormatError } from "../base/errors.ts";
+import { ArrowReader } from "../arrow/ipc.ts";
+import type { ArrowBatch, ArrowTable } from "../arrow/types.ts";
+import type { Columns } from "../columns/columns.ts";
+import { Growth } from "../columns/growth.ts";
 import { arrowOfColumns, arrowPackage } from "./arrow.ts";
-import type { ArrowTable } from "./arrow-read.ts";
-import type { Columns } from "./columns.ts";
 import { type CsvOptions, readCsv } from "./csv-read.ts";
 import { type CsvWriteOptions, csvTexts } from "./csv-write.ts";
 import { jsonTexts, readJson } from "./json-tables.ts";
 import { type ParquetOptions, type ParquetWriteOptions, parquetParts, parquetStream } from "./parquet.ts";
-import { TableFile } from "./table-file.ts";
+import { openedBytes, TableFile } from "./table-file.ts";
 
 /** A format of tables; "jsonl" is one record a line. */
 export type TableFormat = "csv" | "json" | "jsonl" | "parquet" | "arrow";
@@ -40,37 +41,36 @@ export function formatOf(path: string, given: string | null): TableFormat {
 /** How the parts of CSV, JSON and Parquet files are read. */
 export interface PartOptions extends CsvOptions, ParquetOptions {}
 
-/** Columns of some rows at a time: of at most so many in Parquet files, of about so many elsewhere. */
-export async function* columnParts(
+/** Columns of some rows at a time: of about so many, or of one row group of a Parquet file. */
+export function* columnParts(
   path: string,
   format: Exclude<TableFormat, "arrow">,
   rows: number,
   options: PartOptions,
-): AsyncGenerator<Columns> {
+): Generator<Columns> {
   if (format === "csv") yield* readCsv(path, options, rows);
-  else if (format === "parquet") yield* parquetParts(path, rows, options);
+  else if (format === "parquet") yield* parquetParts(path, options);
   else yield* readJson(path, format === "jsonl", rows);
 }
 
-/** The record batches of an Arrow file or stream. */
-export async function* arrowParts(path: string): AsyncGenerator<object> {
-  const { RecordBatchReader } = arrowPackage();
-  const handle = await promises.open(path).catch((error: Error) => {
-    throw new FormatError(`it cannot be opened: ${error.message}`, path, error);
-  });
+/** The record batches of an Arrow file or stream that have rows, each as a table; without any, one without rows. */
+export function* arrowParts(path: string): Generator<ArrowTable & { growth: Growth; path: string }> {
+  const file = openedBytes(path);
   try {
-    const reader = await (await RecordBatchReader.from(handle)).open();
-    if (reader.schema === undefined || reader.schema === null) throw new Error("it has no schema");
-    const batches = reader[Symbol.asyncIterator]();
-    for (;;) {
-      const next = await batches.next();
-      if (next.done) return;
-      yield next.value;
+    const growth = new Growth(file.size, path);
+    const reader = new ArrowReader(file, path, growth);
+    const table = (batches: readonly ArrowBatch[]) => {
+      return { schema: { fields: reader.fields }, numRows: batches[0]?.numRows ?? 0, batches, growth, path };
+    };
+    let some = false;
+    for (const batch of reader.batches()) {
+      if (batch.numRows === 0) continue;
+      some = true;
+      yield table([batch]);
     }
-  } catch (error) {
-    throw new FormatError(`it is no Arrow file or stream: ${(error as Error).message}`, path, error);
+    if (!some) yield table([]);
   } finally {
-    await handle.close().catch(() => {});
+    file.close();
   }
 }
 

@@ -1,7 +1,7 @@
 // Numbers and values as CSV and JSON files have them.
 import { TypeError } from "../../tensor/errors.ts";
 import { pythonFloatRepr } from "../base/python-json.ts";
-import type { Column, Columns } from "./columns.ts";
+import type { Column, Columns } from "../columns/columns.ts";
 
 /** A number that may have digits behind the point, as Python writes it. */
 function floatText(value: number): string {

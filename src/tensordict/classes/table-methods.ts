@@ -1,8 +1,8 @@
 // TensorDicts from tables and to them: CSV, JSON and Parquet files, Arrow tables.
 
+import type { ArrowTable } from "../../io/arrow/types.ts";
+import type { Columns } from "../../io/columns/columns.ts";
 import { arrowOfColumns } from "../../io/tables/arrow.ts";
-import type { ArrowTable } from "../../io/tables/arrow-read.ts";
-import type { Columns } from "../../io/tables/columns.ts";
 import { type CsvOptions, readCsv } from "../../io/tables/csv-read.ts";
 import { type CsvWriteOptions, csvTexts } from "../../io/tables/csv-write.ts";
 import { jsonTexts, readJson } from "../../io/tables/json-tables.ts";
@@ -48,9 +48,10 @@ const first = (batches: Iterable<Columns>): Columns => [...batches][0] as Column
 export abstract class TableMethods<in out S = Schema> extends ElementMethods<S> {
   /**
    * Reads a CSV file with one entry for each column: int64 where all fields are whole numbers, float64 with NaN where
-   * some are missing, bool, and texts with null where one is missing, one for each row. The npm package papaparse has
-   * to be installed.
-   * @throws FormatError for rows of too many fields, open quotes, and bytes that are no UTF-8
+   * some are missing, bool, and texts with null where one is missing, one for each row. Lines end as pandas ends them,
+   * and what comes behind a closing quote belongs to the field.
+   * @throws FormatError for rows of too many fields, open quotes, bytes that are no UTF-8, and a table that is far
+   * larger than its file
    * @example
    * ```ts
    * await Bun.write("data.csv", "obs.x,done\n0.5,True\n1.5,False\n");
@@ -66,7 +67,8 @@ export abstract class TableMethods<in out S = Schema> extends ElementMethods<S> 
    * Reads a JSON file: an array of records, or one record a line. Each field that a record has becomes an entry: int64
    * where all numbers are whole, float64 with NaN where some are missing, bool, tensors of more dimensions where all
    * records have lists of the same sizes, and values, one for each row, everywhere else.
-   * @throws ValueError for a file that is no array of records
+   * @throws ValueError for a file that is no array of records, FormatError for one that is no JSON, is nested more than
+   * 500 levels, or whose records have so many fields of their own that the table is far larger than the file
    * @example
    * ```ts
    * await Bun.write("data.json", '[{"a": 1, "b": 0.5}, {"a": 2}]');
@@ -80,9 +82,12 @@ export abstract class TableMethods<in out S = Schema> extends ElementMethods<S> 
   }
   /**
    * Reads a Parquet file with one entry for each column: numbers with their dtypes, float64 with NaN where whole
-   * numbers are missing, times as int64 nanoseconds, lists of one size as tensors of more dimensions, and values,
-   * one for each row, for everything else. The npm packages parquet-wasm and apache-arrow have to be installed.
-   * @throws FormatError for a file that is none
+   * numbers are missing, lists of one size as tensors of more dimensions, and values, one for each row, for everything
+   * else. Numbers are what they mean: decimals are the nearest float64; moments (since 1970), times of day (since
+   * midnight) and durations are int64 nanoseconds, the least int64 where one is missing. Days are dates, UUIDs texts,
+   * structs objects, maps objects by their keys; within lists and structs moments are dates as well.
+   * @throws FormatError for a file that is none, whose footer and row groups disagree, that is encrypted, or that has a
+   * type (VARIANT), a codec (LZO) or an encoding that is not read, by its name
    * @example
    * ```ts
    * new TensorDict({ obs: arange(3), done: ones(3).bool() }, [3]).toParquet("data.parquet");
@@ -97,11 +102,12 @@ export abstract class TableMethods<in out S = Schema> extends ElementMethods<S> 
     return tdOfColumns(readParquetFile(path, options), options, "from_parquet") as Classes<T>["tensordict"];
   }
   /**
-   * An Arrow table with one entry for each column: a table or a record batch of apache-arrow, which has to be
-   * installed, the bytes of an Arrow file or stream, or the path of one. Numbers of a table of one part are tensors
-   * over its memory; lists of one size have more dimensions, other lists of numbers are nested tensors, structs nested
-   * TensorDicts, and everything else values, one for each row. What buffers have to hold is checked, but apache-arrow
-   * itself verifies no file: read only those that you trust.
+   * An Arrow table with one entry for each column: a table or a record batch of apache-arrow, the bytes of an Arrow
+   * file or stream, or the path of one. Numbers of a table of one part are tensors over its memory; lists of one size
+   * have more dimensions, other lists of numbers are nested tensors, structs nested TensorDicts, and everything else
+   * values, one for each row. Decimals are the nearest float64, times of day (since midnight) and durations int64
+   * nanoseconds; moments and days are dates, of whole milliseconds, UUIDs texts, maps objects by their keys.
+   * @throws FormatError for a file that is none or is not whole: all offsets, sizes and counts in it are checked
    * @throws ValueError for rows without a value; `nulls: "fill"` gives them NaN, 0 or null, `nulls: "mask"` marks them
    * @example
    * ```ts

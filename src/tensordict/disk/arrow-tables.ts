@@ -1,9 +1,11 @@
 // TensorDicts as Arrow tables: nested levels are structs, tensors of more dimensions columns of fixed shape.
 
+import { tableOfBytes } from "../../io/arrow/ipc.ts";
+import type { ArrowBatch, ArrowTable } from "../../io/arrow/types.ts";
 import { guarded } from "../../io/base/errors.ts";
-import { arrowPackage, columnsOfArrow, tableOfBytes } from "../../io/tables/arrow.ts";
-import type { ArrowBatch, ArrowTable } from "../../io/tables/arrow-read.ts";
-import { type Column, type Columns, numbers } from "../../io/tables/columns.ts";
+import { type Column, type Columns, inParts, numbers } from "../../io/columns/columns.ts";
+import { Growth } from "../../io/columns/growth.ts";
+import { columnsOfArrow } from "../../io/tables/arrow.ts";
 import { readFileSync } from "../../runtime/node.ts";
 import type { DeviceLike } from "../../tensor/device.ts";
 import { TypeError, ValueError } from "../../tensor/errors.ts";
@@ -34,7 +36,7 @@ export interface FromArrowOptions {
 
 const NULLS = ["raise", "fill", "mask"];
 
-function tableOf(source: ArrowSource): ArrowTable {
+function tableOf(source: ArrowSource): ArrowTable & { growth?: Growth; path?: string } {
   if (typeof source === "string")
     return tableOfBytes(
       guarded(source, () => readFileSync(source)),
@@ -92,29 +94,39 @@ export function requireNulls(nulls: string): void {
   throw new ValueError(`nulls must be one of ('raise', 'fill', 'mask'), got ${pythonString(nulls)}.`);
 }
 
-/** @torch tensordict.from_arrow */
-export function tdOfArrow(source: ArrowSource, options: FromArrowOptions): Td {
+/** A table as TensorDicts of at most so many rows. */
+export function* tdsOfArrow(source: ArrowSource, options: FromArrowOptions, most: number): Generator<Td> {
   const { nulls = "raise", maskKey = null, copy = null, device = null } = options;
   requireNulls(nulls);
   if (maskKey !== null && nulls !== "mask") {
     throw new ValueError(`from_arrow got a mask_key but nulls=${pythonString(nulls)}, not 'mask'.`);
   }
   const prefix = keyPath(maskKey ?? "_mask");
-  arrowPackage();
-  const path = typeof source === "string" ? { path: source } : {};
-  const { columns, rows } = columnsOfArrow(tableOf(source), { nulls, numpy: false, ...path });
-  if (nulls === "mask" && columns.has(prefix[0] as string)) {
+  const table = tableOf(source);
+  const path = typeof source === "string" ? source : table.path;
+  const growth = table.growth ?? Growth.free();
+  const all = columnsOfArrow(table, { nulls, growth, ...(path === undefined ? {} : { path }) });
+  if (nulls === "mask" && all.columns.has(prefix[0] as string)) {
     throw new ValueError(
       `nulls='mask' writes the masks under the key ${pythonString(prefix[0] as string)}, which is a column of the ` +
         "table.",
     );
   }
-  const builder = new Builder(rows, copy === true);
-  const td = builder.level(columns);
-  if (nulls === "mask") {
-    for (const [key, valid] of builder.masks) setEntry(td, [...prefix, ...key], tensorOf(numbers("bool", valid), rows));
+  for (const { columns, rows } of inParts(all, most)) {
+    const builder = new Builder(rows, copy === true);
+    const td = builder.level(columns);
+    if (nulls === "mask") {
+      for (const [key, valid] of builder.masks)
+        setEntry(td, [...prefix, ...key], tensorOf(numbers("bool", valid), rows));
+    }
+    yield device === null ? td : (td.to(device) as Td);
   }
-  return device === null ? td : (td.to(device) as Td);
+}
+
+/** @torch tensordict.from_arrow */
+export function tdOfArrow(source: ArrowSource, options: FromArrowOptions): Td {
+  const [td] = tdsOfArrow(source, options, Number.POSITIVE_INFINITY);
+  return td as Td;
 }
 
 function raggedOf(nested: NestedTensor, key: string): Column {

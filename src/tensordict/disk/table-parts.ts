@@ -1,4 +1,5 @@
 // Tables that are read and written as TensorDicts of some rows at a time.
+import { inParts } from "../../io/columns/columns.ts";
 import type { CsvOptions } from "../../io/tables/csv-read.ts";
 import type { ParquetOptions } from "../../io/tables/parquet.ts";
 import {
@@ -14,8 +15,7 @@ import { toDType } from "../../tensor/dtype.ts";
 import { TypeError, ValueError } from "../../tensor/errors.ts";
 import { FUNCTIONS } from "../core/signatures.ts";
 import { isTensorCollection, type Td } from "../core/state.ts";
-import { splitTd } from "../ops/splitting.ts";
-import { columnsOfBatch, type FromArrowOptions, requireNulls, tdOfArrow } from "./arrow-tables.ts";
+import { columnsOfBatch, type FromArrowOptions, requireNulls, tdsOfArrow } from "./arrow-tables.ts";
 import { columnsOfTd, type FromTableOptions, type ToTableOptions, tdOfColumns } from "./tables.ts";
 
 /** How a table is read in parts: what its format takes, and these. */
@@ -62,19 +62,13 @@ export function readTable(path: string, options: ReadTableOptions = {}): AsyncGe
 }
 
 async function* parts(path: string, format: TableFormat, rows: number, options: ReadTableOptions): AsyncGenerator<Td> {
-  for await (const td of tdsOf(path, format, rows, options)) {
-    if (td.batchSize[0] === undefined || td.batchSize[0] <= rows) yield td;
-    else yield* splitTd(td, rows, 0);
-  }
-}
-
-async function* tdsOf(path: string, format: TableFormat, rows: number, options: ReadTableOptions): AsyncGenerator<Td> {
   if (format === "arrow") {
-    for await (const batch of arrowParts(path)) yield tdOfArrow(batch, options);
+    for (const table of arrowParts(path)) yield* tdsOfArrow(table, options, rows);
     return;
   }
-  for await (const columns of columnParts(path, format, rows, options)) {
-    yield tdOfColumns(columns, options, `from_${format === "jsonl" ? "json" : format}`);
+  for (const all of columnParts(path, format, rows, options)) {
+    const op = `from_${format === "jsonl" ? "json" : format}`;
+    for (const columns of inParts(all, rows)) yield tdOfColumns(columns, options, op);
   }
 }
 

@@ -1,6 +1,6 @@
 // TensorDicts as tables: one column for each entry, one row for each element of the batch.
 import { fromTypedArray } from "../../api/tensor-data.ts";
-import { arrayClass, type Column, type Columns } from "../../io/tables/columns.ts";
+import { arrayClass, type Column, type Columns } from "../../io/columns/columns.ts";
 import { type DeviceLike, toDevice } from "../../tensor/device.ts";
 import { type DTypeLike, toDType } from "../../tensor/dtype.ts";
 import { TypeError, ValueError } from "../../tensor/errors.ts";

@@ -189,15 +189,27 @@ function block(name: string, fields: readonly (readonly [string, string])[]): st
   return `${name}={\n${lines.join(",\n")}}`;
 }
 
+/** Characters of a list of values that are shown. */
+const SHOWN = 50;
+
 /** The beginning of a long text. */
-function shortened(text: string, length = 50): string {
-  const characters = [...text];
+function shortened(text: string, length = SHOWN): string {
+  // A character has two units at most.
+  const characters = [...text.slice(0, 2 * length + 2)];
   return characters.length <= length ? text : `${characters.slice(0, length).join("")}...`;
+}
+
+/** A text that is shown as a long one is, up to where that is cut: both have the same quotes around them. */
+function beginning(value: unknown): unknown {
+  if (typeof value !== "string" || value.length < 4 * SHOWN) return value;
+  return value.slice(0, 2 * SHOWN) + ["'", '"'].filter((quote) => value.includes(quote)).join("");
 }
 
 function nonTensorText(td: ValueTd): string {
   if (td._kind === "nonTensorStack") {
-    const list = shortened(pythonRepr(nestedValues(valuesOf(td), td._batchSize)));
+    const values = nestedValues(valuesOf(td), td._batchSize);
+    // Each value takes a character at least: what comes behind so many is not shown.
+    const list = shortened(pythonRepr(Array.isArray(values) ? values.slice(0, SHOWN + 1).map(beginning) : values));
     return `NonTensorStack(\n    ${list},\n    batch_size=${td._batchSize},\n    device=${deviceText(td._device)})`;
   }
   const text = typeof td.value_ === "string" ? td.value_ : pythonRepr(td.value_);

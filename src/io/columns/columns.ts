@@ -69,3 +69,44 @@ export function arrayClass(dtype: string): (typeof ARRAYS)[keyof typeof ARRAYS] 
 export function numbers(dtype: string, array: NodeJS.TypedArray, inner: readonly number[] = []): NumberColumn {
   return { kind: "numbers", dtype, array, inner, valid: null };
 }
+
+const cut = (array: NodeJS.TypedArray, from: number, to: number) => array.subarray(from, to) as NodeJS.TypedArray;
+
+function columnRows(column: Column, from: number, to: number): Column {
+  const valid = column.valid?.subarray(from, to) ?? null;
+  if (column.kind === "values") return { kind: "values", values: column.values.slice(from, to), valid };
+  if (column.kind === "struct") {
+    const fields = new Map([...column.fields].map(([name, inner]) => [name, columnRows(inner, from, to)]));
+    return { kind: "struct", fields, valid };
+  }
+  const each = (numbers: NumberColumn) => numbers.inner.reduce((n, one) => n * one, 1);
+  if (column.kind === "numbers") {
+    const row = each(column);
+    return { ...column, array: cut(column.array, from * row, to * row), valid };
+  }
+  const { values, offsets } = column;
+  const [start, stop] = [offsets[from] as number, offsets[to] as number];
+  const row = each(values);
+  const array = cut(values.array, start * row, stop * row);
+  return {
+    kind: "ragged",
+    values: { ...values, array },
+    offsets: offsets.slice(from, to + 1).map((at) => at - start),
+    valid,
+  };
+}
+
+/** The same columns, of at most so many rows at a time. Numbers stay where they are. */
+export function* inParts({ columns, rows }: Columns, most: number): Generator<Columns> {
+  if (rows <= most) {
+    yield { columns, rows };
+    return;
+  }
+  for (let from = 0; from < rows; from += most) {
+    const to = Math.min(rows, from + most);
+    yield {
+      columns: new Map([...columns].map(([name, column]) => [name, columnRows(column, from, to)])),
+      rows: to - from,
+    };
+  }
+}

@@ -1,0 +1,2 @@
+/** What is wrong with a Parquet file; who opened it says which one. */
+export class BadFile extends Error {}
