@@ -2,10 +2,11 @@
 import type { IndexPart } from "../../api/indexing-parse.ts";
 import { tensor as tensorOf } from "../../api/tensor-data.ts";
 import { FormatError } from "../../io/base/errors.ts";
-import { absolutePath } from "../../io/base/paths.ts";
+import { absoluteFile } from "../../io/base/places.ts";
 import { type PythonJson, toPlain } from "../../io/base/python-json.ts";
 import { pausing, runSteps, type Steps } from "../../io/base/steps.ts";
-import { discarded, inTurn, placed, temporaryBeside } from "../../io/disk/durable.ts";
+import { inTurn } from "../../io/disk/durable.ts";
+import { UnfinishedFile } from "../../io/disk/unfinished-file.ts";
 import { Hdf5File } from "../../io/hdf5/hdf5.ts";
 import type { Hdf5Layout, Hdf5Mode } from "../../io/hdf5/hdf5-engine.ts";
 import { nest } from "../../io/hdf5/hdf5-values.ts";
@@ -456,13 +457,15 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
     const tree = isTensorCollection(source) ? source : null;
     if (tree === null && !isSource(source)) throw new TypeError("fromDict() takes an object or a TensorDict");
     if (tree !== null) requireFit(tree, "saved");
-    const full = absolutePath(filename);
-    const temporary = temporaryBeside(full);
+    const file = new UnfinishedFile(absoluteFile(filename));
+    const { target, path: temporary } = file;
     const given: PersistentOptions = { ...options, batchSize: options.batchSize ?? [...(tree?._batchSize ?? [])] };
     let opened: PersistentTensorDict | null = null;
     try {
+      file.requireFile();
       {
         using made = new PersistentTensorDict({ ...given, filename: temporary, mode: "x" });
+        file.adopt();
         if (tree === null) updateTd(made, source);
         else yield* made.#filling(tree, onTensor);
         // What was written without a pause can be given up still.
@@ -470,14 +473,15 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
       }
       // Before it has the name: another one may take that right after.
       opened = new PersistentTensorDict({ ...given, filename, written: temporary, mode: "r+" });
-      yield* inTurn(full, () => placed(temporary, filename));
+      yield* inTurn(target, () => file.placing(null));
       if (tree !== null) opened.#adopt(tree);
       else if (options.batchSize === undefined) opened.#growBatch(Number.POSITIVE_INFINITY);
       return opened;
     } catch (error) {
       opened?.close();
-      yield* discarded(temporary);
-      throw error;
+      const cause = file.cause(error);
+      yield* file.discarding();
+      throw cause;
     }
   }
 
