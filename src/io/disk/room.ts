@@ -1,7 +1,7 @@
 // Whether a disk has room for what is to be written: told before the first byte, since work without end would come
 // before the last.
 import { dirname, lstatSync, statfsSync } from "../../runtime/node.ts";
-import { guarded, OSError } from "../base/errors.ts";
+import { OSError } from "../base/errors.ts";
 
 const ENOSPC = 28;
 /** What systems count the blocks of a file in. */
@@ -9,10 +9,18 @@ const BLOCK_BYTES = 512;
 /** Of btrfs, XFS and bcachefs: copies of files share blocks there, and take no room. */
 const SHARING = [0x9123683e, 0x58465342, 0xca451a4e];
 
+/** Deflate makes nothing smaller than this: two bits for 258 bytes. */
+export const MOST_DEFLATED = 1032;
+
 /** Bytes of a disk that a file has. */
 export function takenBy(path: string): number {
-  const stat = guarded(path, () => lstatSync(path, { throwIfNoEntry: false }));
-  return stat?.isFile() ? stat.blocks * BLOCK_BYTES : 0;
+  try {
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    return stat?.isFile() ? stat.blocks * BLOCK_BYTES : 0;
+  } catch {
+    // What is in the way is found when it is written.
+    return 0;
+  }
 }
 
 /** The first directory above a path that is there. */
@@ -37,7 +45,7 @@ export function requireRoom(path: string, nbytes: number, copied = 0): void {
   if (found === null || Number(found.blocks) === 0) return;
   // Of an ext4 disk a part is the superuser's.
   const free = Number(process.getuid?.() === 0 ? found.bfree : found.bavail) * Number(found.bsize);
-  const needed = SHARING.includes(Number(found.type)) ? nbytes - copied : nbytes;
+  const needed = Math.ceil(SHARING.includes(Number(found.type)) ? nbytes - copied : nbytes);
   if (needed <= free) return;
   throw new OSError(`[Errno 28] No space left on device: '${path}' takes ${needed} bytes, and ${free} are free`, {
     path,

@@ -84,6 +84,9 @@ export class DirectoryWriter {
   private readonly stage: StagedDirectory | null;
   /** The files that are written aside. */
   private readonly staged = new StagedFiles();
+  /** Bytes that the disk has to have room for, and how many of them are copied from files. */
+  private needed = 0;
+  private copied = 0;
   /** What was not there before the save. */
   private readonly made: string[] = [];
   /** The outermost directory that was made for it to lie in. */
@@ -113,7 +116,7 @@ export class DirectoryWriter {
 
   private *writeAside(options: BackgroundOptions): Steps<void> {
     const threads = this.options.numThreads ?? 1;
-    this.requireRoom(false);
+    requireRoom(this.target, this.needed, this.copied);
     try {
       yield* this.prepareAside();
       this.staged.begin();
@@ -134,15 +137,14 @@ export class DirectoryWriter {
     }
   }
 
-  /** The disk has room for all tensors before the first is written; files that are written over have theirs. */
-  private requireRoom(inPlace: boolean): void {
-    let [nbytes, copied] = [0, 0];
-    for (const { leaf, place, nbytes: size } of this.leaves) {
-      if (leaf.bytes === null) continue;
-      nbytes += inPlace ? Math.max(0, size - takenBy(place)) : size;
-      if ("file" in leaf.bytes && leaf.bytes.file) copied += size;
-    }
-    requireRoom(this.target, nbytes, copied);
+  /** Counts a tensor; a large one has to find room at once: its jobs would be without end. */
+  private count({ bytes }: LeafWrite, place: string, nbytes: number): void {
+    if (bytes === null) return;
+    // Files that are written over have their blocks.
+    const needed = this.root === this.target ? Math.max(0, nbytes - takenBy(place)) : nbytes;
+    this.needed += needed;
+    if ("file" in bytes && bytes.file) this.copied += needed;
+    if (nbytes > PART_BYTES) requireRoom(this.target, this.needed, this.copied);
   }
 
   private aside(): AtomicDirectory | StagedDirectory {
@@ -151,7 +153,7 @@ export class DirectoryWriter {
 
   private writeInPlace(): void {
     requireDescriptor(this.root);
-    this.requireRoom(true);
+    requireRoom(this.target, this.needed, this.copied);
     makeRoomFor(this.leaves);
     using _ = this.enter();
     try {
@@ -328,6 +330,7 @@ export class DirectoryWriter {
         return;
       }
     }
+    this.count(leaf, place, nbytes);
     this.files.push({ path, exclusive });
     this.leaves.push({ leaf, place, path, nbytes, job: this.leafJobs(leaf, path, nbytes, exclusive) });
   }

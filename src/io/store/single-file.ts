@@ -11,7 +11,7 @@ import { inTurn, synced } from "../disk/durable.ts";
 import { type BackgroundOptions, FileJobs, PART_BYTES, writing } from "../disk/file-jobs.ts";
 import type { TensorBytes } from "../disk/pieces.ts";
 import { type Piece, pieceBytes } from "../disk/pieces.ts";
-import { requireRoom } from "../disk/room.ts";
+import { MOST_DEFLATED, requireRoom } from "../disk/room.ts";
 import { UnfinishedFile } from "../disk/unfinished-file.ts";
 import { layingOutZip, type ZipWriteEntry, type ZipWriteOptions } from "../zip/zip-write.ts";
 import { isRemote, type RemoteOptions, RemotePlace } from "./s3.ts";
@@ -182,9 +182,6 @@ export class FileWrite {
     onProgress?.(total, total);
   }
 }
-
-/** Deflate makes nothing smaller than this: two bits for 258 bytes. */
-const MOST_DEFLATED = 1032;
 
 /** Before the checksums, which would take as long as to write it all. */
 function requireZipRoom(path: string, entries: readonly ZipWriteEntry[]): void {

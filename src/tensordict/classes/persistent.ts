@@ -42,6 +42,7 @@ import {
   type FromH5Options,
   type Hdf5Group,
   layoutOf,
+  moveOver,
   noGradients,
   outlineTensor,
   type PersistentOptions,
@@ -49,6 +50,7 @@ import {
   refuseInPlace,
   requireNoSlash,
   requireOptions,
+  requireRoomFor,
   rowsOf,
 } from "../disk/persistent-options.ts";
 import type { KeyOptions } from "../ops/key-ops.ts";
@@ -366,16 +368,8 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
     }
     if (source === target) return;
     if (!this.#isKey(target)) throw new KeyError(`${keyText(to)} cannot be a key in an HDF5 file`);
-    // Out of the way first: either key may lie below the other.
     const aside = this.#at(`.zensor-${Math.random().toString(36).slice(2, 10)}`);
-    file.move(this.#at(source), aside);
-    try {
-      if (this.#kind(target) !== null) file.remove(this.#at(target));
-      file.move(aside, this.#at(target));
-    } catch (error) {
-      file.move(aside, this.#at(source));
-      throw error;
-    }
+    moveOver(file, this.#at(source), this.#at(target), aside);
     for (const path of [from, to]) this.#forgetPath(path);
   }
 
@@ -463,6 +457,7 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
     let opened: PersistentTensorDict | null = null;
     try {
       file.requireFile();
+      if (tree !== null) requireRoomFor(tree, target, options);
       {
         using made = new PersistentTensorDict({ ...given, filename: temporary, mode: "x" });
         file.adopt();
