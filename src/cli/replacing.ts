@@ -4,23 +4,9 @@ import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { FormatError } from "../io/base/errors.ts";
 import { isUnfinished } from "../io/base/leftovers.ts";
-import { parsePythonJsonObject } from "../io/base/python-json.ts";
-import { listedNow, strangeIn } from "../io/disk/directory-contents.ts";
-import { readSmallFile } from "../io/disk/small-file.ts";
-import { MAX_META_BYTES } from "../io/memmap/memmap-meta.ts";
+import { listedNow, metadataOf, strangeIn } from "../io/disk/directory-contents.ts";
 import { Snapshot } from "../io/snapshot/snapshot.ts";
 import { type ManifestEntry, METADATA_FILE } from "../io/snapshot/snapshot-manifest.ts";
-
-/** Whether the metadata of a directory is that of a collection. */
-function isCollection(path: string): boolean {
-  try {
-    const bytes = readSmallFile(join(path, "meta.json"), MAX_META_BYTES);
-    return typeof parsePythonJsonObject(bytes, { maxLength: MAX_META_BYTES }).get("_type") === "string";
-  } catch (error) {
-    if (error instanceof FormatError) return false;
-    throw error;
-  }
-}
 
 function locationsOf(entry: ManifestEntry): string[] {
   switch (entry.type) {
@@ -72,6 +58,6 @@ export function problemOfReplacing(path: string): string | null {
   if (names.length === 0) return null;
   if (names.includes(METADATA_FILE)) return problemOfSnapshot(path, names);
   if (!names.includes("meta.json")) return "is no memory-mapped directory (it has no meta.json)";
-  if (!isCollection(path)) return "has a meta.json that is not one of a memory-mapped directory";
+  if (metadataOf(path) !== "own") return "has a meta.json that is not one of a memory-mapped directory";
   return strangeText(strangeIn(path, names));
 }

@@ -7,7 +7,7 @@ import { swept, temporaryBeside } from "../base/leftovers.ts";
 import { asSaid, rememberPath } from "../base/paths.ts";
 import { realTarget } from "../base/places.ts";
 import type { Steps } from "../base/steps.ts";
-import { listedNow, strangeIn } from "./directory-contents.ts";
+import { listedNow, metadataOf, strangeIn } from "./directory-contents.ts";
 import { DirectoryLock } from "./directory-lock.ts";
 import { discarded, requireDescriptor, syncDirectories, syncUpward, tradeBack, tradePlaces } from "./durable.ts";
 import { takeName } from "./naming.ts";
@@ -120,7 +120,7 @@ export class AtomicDirectory {
     if (this.options.existsok === false) {
       throw new OSError(`${target} is not empty and existsok=False.`, { path: target, errno: 17, code: "EEXIST" });
     }
-    if (!names.includes("meta.json")) {
+    if (!names.includes("meta.json") || metadataOf(at) === "other") {
       throw new RuntimeError(
         asSaid(
           `Refusing to replace ${target} with atomic=True: it is not empty and holds no saved tensordict ` +

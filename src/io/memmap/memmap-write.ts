@@ -83,7 +83,7 @@ export class DirectoryWriter {
   private readonly atomic: AtomicDirectory | null;
   private readonly stage: StagedDirectory | null;
   /** The files that are written aside. */
-  private readonly staged = new StagedFiles();
+  private readonly staged = new StagedFiles(this.jobs);
   /** Bytes that the disk has to have room for, and how many of them are copied from files. */
   private needed = 0;
   private copied = 0;
@@ -134,6 +134,8 @@ export class DirectoryWriter {
     } catch (error) {
       yield* this.aside().abandon();
       throw error;
+    } finally {
+      this.staged.close();
     }
   }
 
@@ -342,7 +344,7 @@ export class DirectoryWriter {
     const once = aside ? 0 : (exclusive ? JobFlag.exclusive : 0) | (bytes === null ? 0 : JobFlag.replace);
     const fsync = this.syncs() ? JobFlag.fsync : 0;
     const most = aside && bytes !== null ? PART_BYTES : nbytes;
-    const create = aside ? this.staged.add(path, nbytes, nbytes > most) : JobFlag.create;
+    const create = aside ? this.staged.next(path, nbytes, nbytes > most) : JobFlag.create;
     const open = create | JobFlag.noFollow | (mapNow ? mapFlags("r+") : JobFlag.writable);
     const flags = open | once | fsync;
     let last = 0;
@@ -359,7 +361,7 @@ export class DirectoryWriter {
 
   private small(path: string, bytes: Uint8Array): void {
     const fsync = this.syncs() ? JobFlag.fsync : 0;
-    const create = this.root !== this.target ? this.staged.add(path, bytes.length) : JobFlag.create | JobFlag.replace;
+    const create = this.root !== this.target ? this.staged.next(path, bytes.length) : JobFlag.create | JobFlag.replace;
     const flags = create | JobFlag.noFollow | JobFlag.writable | fsync;
     this.files.push({ path, exclusive: false });
     const part = writing(bytes, 0, bytes.length);

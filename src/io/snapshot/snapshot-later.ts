@@ -65,8 +65,12 @@ async function released(rooms: readonly CopyRoom[]): Promise<void> {
   for (const room of rooms) await room.releaseInSlices(slices);
 }
 
-function jobsFor({ tensors }: StagedContent, root: string, fsync: boolean, staged: StagedFiles): FileJobs {
-  const jobs = new FileJobs();
+function addJobs(
+  { tensors }: StagedContent,
+  root: string,
+  fsync: boolean,
+  { jobs, staged }: { jobs: FileJobs; staged: StagedFiles },
+): void {
   const flags = JobFlag.writable | JobFlag.noFollow | (fsync ? JobFlag.fsync : 0);
   const sizes = new Map<string, number>();
   for (const { location, offset, tensor } of tensors) {
@@ -82,8 +86,7 @@ function jobsFor({ tensors }: StagedContent, root: string, fsync: boolean, stage
     for (let at = 0; at < bytes.nbytes; at += PART_BYTES) add(bytes, at, Math.min(PART_BYTES, bytes.nbytes - at));
   }
   // Several tensors may share a file.
-  for (const [path, nbytes] of sizes) staged.add(path, nbytes, true);
-  return jobs;
+  for (const [path, nbytes] of sizes) staged.next(path, nbytes, true);
 }
 
 /** Writes what was staged. A signal or an error leaves no file of it. */
@@ -95,6 +98,8 @@ export async function writeStaged(
   const fsync = options.fsync === true;
   const slices = new Slices(options.signal);
   const stage = new StagedDirectory(root);
+  const jobs = new FileJobs();
+  const staged = new StagedFiles(jobs);
   try {
     stage.begin();
     const made = new Set<string>();
@@ -102,18 +107,17 @@ export async function writeStaged(
       makeParents(stage.path, location.split("/").slice(0, -1), made);
       if (slices.over) await slices.pause();
     }
-    const staged = new StagedFiles();
     for (const { location, value } of content.objects) {
       const { signal } = options;
-      staged.add(join(stage.path, location), null);
+      staged.add(join(stage.path, location));
       await saveTorchAsync(value, join(stage.path, location), { fsync, ...(signal === undefined ? {} : { signal }) });
     }
-    const jobs = jobsFor(content, stage.path, fsync, staged);
+    addJobs(content, stage.path, fsync, { jobs, staged });
     staged.begin();
     if ((await jobs.runInBackground(options.numThreads ?? 1, options)) !== 0) jobs.throwFirstFailure();
     replaceText(join(stage.path, METADATA_FILE), content.manifest, { sync: fsync });
     options.signal?.throwIfAborted();
-    staged.add(join(stage.path, METADATA_FILE), null);
+    staged.add(join(stage.path, METADATA_FILE));
     await runStepsLater(staged.requireWhole((path) => stage.place(path)));
     const files = [...content.locations, METADATA_FILE].map((location) => join(stage.path, location));
     const check = () => requireNoSnapshot(root);
@@ -128,6 +132,7 @@ export async function writeStaged(
     await runStepsLater(stage.abandon());
     throw error;
   } finally {
+    staged.close();
     await released(rooms);
   }
 }

@@ -66,10 +66,19 @@ fn identityOf(fd: c_int) mappings.File {
     };
 }
 
+/// The number of a file as it is told, 0 where it is not known.
+fn inodeOf(fd: c_int) f64 {
+    if (builtin.os.tag != .linux) return 0;
+    const linux = std.os.linux;
+    var found: linux.Statx = undefined;
+    if (linux.errno(linux.statx(fd, "", linux.AT.EMPTY_PATH, .{ .INO = true }, &found)) != .SUCCESS) return 0;
+    return if (found.ino < 1 << 53) @floatFromInt(found.ino) else 0;
+}
+
 fn mapDescriptor(job: *Job, fd: c_int, length: usize, flags: u32, offset: usize) Failure!bool {
     if (length == 0) return false;
     const identity: mappings.File = if (fd >= 0 and job.path != 0) identityOf(fd) else .{};
-    job.inode = if (identity.inode < 1 << 53) @floatFromInt(identity.inode) else 0;
+    if (identity.inode < 1 << 53) job.inode = @floatFromInt(identity.inode);
     const file: mappings.File = if (flags == plain_map and offset == 0) identity else .{};
     const moves = flags & (Flag.write | Flag.read | Flag.copy) != 0;
     const path = whole(if (moves or job.data == 0) job.path else job.data) orelse 0;
@@ -126,6 +135,8 @@ fn openForJob(job: *Job, path: [*:0]const u8, flags: u32, wanted: ?usize) Failur
         size = 0;
     }
     job.file_size = @floatFromInt(size);
+    // Whoever writes aside has to know the file again.
+    if (flags & Flag.create != 0) job.inode = inodeOf(fd);
     return fd;
 }
 
