@@ -6,6 +6,8 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 let controller: AbortController | null = null;
 let folder: string | null = null;
+/** Removes what is unfinished elsewhere. */
+let undo: (() => void) | null = null;
 /** What the temporary files stand for. */
 const places = new Map<string, string>();
 
@@ -13,6 +15,8 @@ function removeFiles(): void {
   if (folder !== null) rmSync(folder, { recursive: true, force: true });
   folder = null;
   places.clear();
+  undo?.();
+  undo = null;
 }
 
 function interrupt(): void {
@@ -52,6 +56,10 @@ export const temporaries = {
   use(path: string): void {
     folder = path;
     process.once("exit", removeFiles);
+  },
+  /** What to do if the command is ended in the middle of a step. */
+  undoBy(work: (() => void) | null): void {
+    undo = work;
   },
   /** Errors tell the place for which a file stands. */
   add(path: string, place: string): void {

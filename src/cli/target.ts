@@ -3,6 +3,7 @@
 import { lstatSync, statSync } from "node:fs";
 import { styleText } from "node:util";
 import { OSError } from "../io/base/errors.ts";
+import { ownUnfinished } from "../io/base/leftovers.ts";
 import { isInside } from "../io/base/paths.ts";
 import { absoluteFile, absolutePath, realPlace, realTarget } from "../io/base/places.ts";
 import { discardPath, replaceDurably, temporaryBeside } from "../io/disk/durable.ts";
@@ -14,7 +15,7 @@ import type { Opened } from "./collections.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { FORMATS, type FormatName, formatNamed, hasDirectWay, isDirectoryFormat, targetFormat } from "./formats.ts";
 import { listingOf } from "./inspect.ts";
-import { interruption } from "./lifetime.ts";
+import { interruption, temporaries } from "./lifetime.ts";
 import { fitTo } from "./losses.ts";
 import { say } from "./output.ts";
 import { progressBar } from "./progress.ts";
@@ -154,6 +155,8 @@ export async function place(
   const signal = interruption();
   const bar = progressBar(isRemote(path) && format === "memmap" ? "MiB" : "files", options.quiet);
   const made = whereMade(target);
+  // Whoever interrupts twice does not wait until the writers have tidied up.
+  if (!isRemote(path)) temporaries.undoBy(() => ownUnfinished(target.place).forEach(discardPath));
   try {
     await write(made, { signal, onProgress: bar.update });
     signal.throwIfAborted();
@@ -165,6 +168,7 @@ export async function place(
     if (made !== path) discardPath(made);
     throw error;
   } finally {
+    temporaries.undoBy(null);
     bar.stop();
   }
 }

@@ -163,7 +163,7 @@ const LATER: Record<string, Later> = {
 
 /** Every unfinished file below a folder, and the unfinished folders themselves. */
 function unfinished(folder: string): string[] {
-  return Object.keys(everythingIn(folder))
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter(isUnfinished)
     .map((name) => join(folder, name));
 }
@@ -215,5 +215,43 @@ describe("unfinished files that others remove or replace", () => {
         }
       }, 60_000);
     }
+  }
+});
+
+/** A file of several parts of which a later one would begin the file anew, in which the earlier ones are missing. */
+describe("a large unfinished file that is removed", () => {
+  const NBYTES = 150 * 2 ** 20;
+  const big = () => ({ a: full([NBYTES], 2, { dtype: "uint8" }) });
+  const all = Number(ZENSOR_ATTACK_RUNS) >= 500;
+  const ways: Record<string, (path: string, onProgress: () => void) => Promise<unknown>> = {
+    "a.safetensors": (path, onProgress) => io.saveSafetensorsAsync(big(), path, { onProgress }),
+    folder: (path, onProgress) => new TensorDict(big()).memmapAsync(path, { onProgress }),
+    "a.consolidated": (path, onProgress) => new TensorDict(big()).consolidateAsync({ filename: path, onProgress }),
+    "a.npz": (path, onProgress) => io.saveNpzAsync(path, big(), { onProgress }),
+    "a.npy": (path, onProgress) => io.saveNpyAsync(path, big().a, { onProgress }),
+    "a.pt": (path, onProgress) => io.saveTorchAsync(big(), path, { onProgress }),
+    "a.tdz": (path, onProgress) => new TensorDict(big()).memmapAsync(path, { onProgress }),
+    snapshot: async (path, onProgress) => {
+      const state = new io.StateDict(big());
+      await (await io.Snapshot.asyncTake({ path, appState: { state }, onProgress })).wait();
+    },
+  };
+
+  for (const [name, save] of Object.entries(ways).slice(0, all ? undefined : 3)) {
+    test(name, async () => {
+      const path = join(room.fresh(), name);
+      mkdirSync(dirname(path), { recursive: true });
+      let removed = 0;
+      const saving = save(path, () => {
+        if (removed > 0) return;
+        for (const each of unfinished(dirname(path))) {
+          if (!existsSync(each) || !statSync(each).isFile()) continue;
+          rmSync(each);
+          removed++;
+        }
+      });
+      await expect(saving).rejects.toThrow(/removed|No such file/);
+      expect([existsSync(path), unfinished(dirname(path))]).toEqual([false, []]);
+    }, 60_000);
   }
 });

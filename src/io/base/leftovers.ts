@@ -168,6 +168,19 @@ export function leftoversIn(directory: string, names: ReadonlySet<string>): stri
   return leftIn(directory, (name) => names.has(name));
 }
 
+/** What this thread itself has not finished beside a target. */
+export function ownUnfinished(path: string): string[] {
+  const target = resolve(path);
+  const mine = `-${hostMark()}-${writerMark()}-`;
+  const begin = stem(target);
+  return namesIn(dirname(target))
+    .filter((name) => {
+      const [ending = ""] = ENDING.exec(name) ?? [];
+      return ending !== "" && ending.includes(mine) && name === begin + ending;
+    })
+    .map((name) => join(dirname(target), name));
+}
+
 /** Whether a name is that of unfinished work. */
 export function isUnfinished(name: string): boolean {
   return ENDING.test(name);

@@ -63,7 +63,7 @@ export class StagedFiles {
   }
 
   /** Throws unless every file is there as it was written; `place` gives the name that errors tell. */
-  *requireWhole(place: (path: string) => string): Steps<void> {
+  *requireStaged(place: (path: string) => string): Steps<void> {
     for (const { file, job } of this.makers) file.inode = this.jobs.result(job).inode;
     for (const [i, { path, nbytes, inode }] of this.files.entries()) {
       if (i % CHECKED_AT_ONCE === 0) yield;

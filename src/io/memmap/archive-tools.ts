@@ -3,9 +3,7 @@
 import { JobFlag } from "../../../generated/abi.ts";
 import { addressOf } from "../../ffi/library.ts";
 import {
-  basename,
   closeSync,
-  dirname,
   existsSync,
   join,
   lstatSync,

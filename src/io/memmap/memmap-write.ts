@@ -128,7 +128,7 @@ export class DirectoryWriter {
       options.signal?.throwIfAborted();
       // Before it has the name: another save may take that right after.
       const storages = yield* mappingFiles(this.requests(), "r+", threads);
-      yield* this.staged.requireWhole((path) => this.place(path));
+      yield* this.staged.requireStaged((path) => this.place(path));
       yield* inTurn(this.target, () => this.commit(options.signal));
       this.handOut(storages);
     } catch (error) {

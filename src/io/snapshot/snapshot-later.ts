@@ -118,7 +118,7 @@ export async function writeStaged(
     replaceText(join(stage.path, METADATA_FILE), content.manifest, { sync: fsync });
     options.signal?.throwIfAborted();
     staged.add(join(stage.path, METADATA_FILE));
-    await runStepsLater(staged.requireWhole((path) => stage.place(path)));
+    await runStepsLater(staged.requireStaged((path) => stage.place(path)));
     const files = [...content.locations, METADATA_FILE].map((location) => join(stage.path, location));
     const check = () => requireNoSnapshot(root);
     const commit = {

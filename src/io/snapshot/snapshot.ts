@@ -11,7 +11,6 @@ import { Slices } from "../base/slices.ts";
 import { requireText } from "../base/well-formed.ts";
 import type { BackgroundOptions } from "../disk/file-jobs.ts";
 import { readSmallFile } from "../disk/small-file.ts";
-import { sweepStaged } from "../disk/staged-directory.ts";
 import { stageSnapshot, writeStaged } from "./snapshot-later.ts";
 import { escapeComponent, type Manifest, METADATA_FILE, readManifest } from "./snapshot-manifest.ts";
 import { SnapshotReader, type SnapshotReadOptions } from "./snapshot-read.ts";

@@ -22,6 +22,8 @@ const whole = jb.whole;
 const badJob = jb.badJob;
 const openFile = transfer.openFile;
 const sizeOf = transfer.sizeOf;
+const identityOf = transfer.identityOf;
+const inodeOf = transfer.inodeOf;
 
 fn openStatus(flags: u32) f64 {
     const code = lastError();
@@ -51,29 +53,6 @@ fn resize(job: *Job, fd: c_int, size: usize) Failure!void {
 
 /// What maps a whole file that was there already, for reading and writing through.
 const plain_map = Flag.map | Flag.shared | Flag.writable;
-
-fn identityOf(fd: c_int) mappings.File {
-    if (builtin.os.tag != .linux) return .{};
-    const linux = std.os.linux;
-    var found: linux.Statx = undefined;
-    const mask: linux.STATX = .{ .INO = true, .BTIME = true };
-    if (linux.errno(linux.statx(fd, "", linux.AT.EMPTY_PATH, mask, &found)) != .SUCCESS) return .{};
-    if (!found.mask.INO or !found.mask.BTIME) return .{};
-    return .{
-        .device = @as(u64, found.dev_major) << 32 | found.dev_minor,
-        .inode = found.ino,
-        .born = @as(i128, found.btime.sec) * 1_000_000_000 + found.btime.nsec,
-    };
-}
-
-/// The number of a file as it is told, 0 where it is not known.
-fn inodeOf(fd: c_int) f64 {
-    if (builtin.os.tag != .linux) return 0;
-    const linux = std.os.linux;
-    var found: linux.Statx = undefined;
-    if (linux.errno(linux.statx(fd, "", linux.AT.EMPTY_PATH, .{ .INO = true }, &found)) != .SUCCESS) return 0;
-    return if (found.ino < 1 << 53) @floatFromInt(found.ino) else 0;
-}
 
 fn mapDescriptor(job: *Job, fd: c_int, length: usize, flags: u32, offset: usize) Failure!bool {
     if (length == 0) return false;

@@ -25,7 +25,8 @@ pub fn zs_io_rename(from: f64, to: f64, how: f64) callconv(.c) i32 {
             const linux = std.os.linux;
             const here: usize = @bitCast(@as(isize, linux.AT.FDCWD));
             // By its number: C libraries had no function of this name before glibc 2.28 and musl 1.2.6.
-            const result = linux.syscall5(.renameat2, here, @intFromPtr(old), here, @intFromPtr(new), if (trades) 2 else 1);
+            const flags: usize = if (trades) 2 else 1;
+            const result = linux.syscall5(.renameat2, here, @intFromPtr(old), here, @intFromPtr(new), flags);
             return -@as(i32, @intFromEnum(linux.errno(result)));
         },
         .macos => {
