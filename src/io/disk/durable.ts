@@ -271,8 +271,9 @@ export function replaceDurably(made: string, path: string, mayReplace: ((at: str
   sweepLeftovers(target);
 }
 
-/** The error for unfinished work that another program removed or replaced. */
+/** The error for unfinished work that another program removed or replaced, or that went with its folder. */
 export function lostError(path: string): OSError {
+  if (!existsSync(dirname(path))) return systemError(2, path);
   return new OSError(
     `${path}: another program removed or replaced it, or what was written of it, before it was complete`,
     {

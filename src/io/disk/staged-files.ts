@@ -16,7 +16,7 @@ interface Staged {
 }
 
 /** Files that are open until they are checked: no other can get the number of one that is removed. */
-const MOST_OPEN = 64;
+const MOST_OPEN = 16;
 /** Files that are checked between two pauses. */
 const CHECKED_AT_ONCE = 64;
 
@@ -49,11 +49,21 @@ export class StagedFiles {
 
   /** Makes files, before any job runs. */
   begin(): void {
-    for (const file of this.begun) {
-      const descriptor = guarded(file.path, () => openSync(file.path, "wx", 0o644));
+    for (const [i, file] of this.begun.entries()) {
+      const descriptor = this.made(file.path);
       file.inode = fstatSync(descriptor).ino;
-      if (this.descriptors.length < MOST_OPEN) this.descriptors.push(descriptor);
+      if (i < MOST_OPEN) this.descriptors.push(descriptor);
       else closeSync(descriptor);
+    }
+  }
+
+  private made(path: string): number {
+    try {
+      return openSync(path, "wx", 0o644);
+    } catch {
+      // Those that are kept open may be one too many.
+      this.close();
+      return guarded(path, () => openSync(path, "wx", 0o644));
     }
   }
 
