@@ -6,7 +6,7 @@ import { OSError } from "../io/base/errors.ts";
 import { ownUnfinished } from "../io/base/leftovers.ts";
 import { isInside } from "../io/base/paths.ts";
 import { absoluteFile, absolutePath, realPlace, realTarget } from "../io/base/places.ts";
-import { discardPath, replaceDurably, temporaryBeside } from "../io/disk/durable.ts";
+import { discardPath, replaceDurably, requirePlain, temporaryBeside } from "../io/disk/durable.ts";
 import type { BackgroundOptions } from "../io/disk/file-jobs.ts";
 import { copyMappedFiles } from "../io/disk/tensor-bytes.ts";
 import { isRemote } from "../io/store/s3.ts";
@@ -88,6 +88,7 @@ export async function openTarget(path: string, sources: readonly string[], optio
   if (isRemote(path)) await (await import("./remote.ts")).refuseRemote(path, format, options.force === true);
   else if (lstatSync(place, { throwIfNoEntry: false }) !== undefined) {
     if (!options.force) throw exists(path);
+    requirePlain(place);
     requireReplaceable(path, place);
   }
   // Nothing here changes a tensor, so that the bytes of mapped files may be copied from the files.

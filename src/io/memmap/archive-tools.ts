@@ -29,6 +29,7 @@ import { DirectoryLock } from "../disk/directory-lock.ts";
 import { FileJobs } from "../disk/file-jobs.ts";
 import { mapFile } from "../disk/mapping.ts";
 import type { TensorBytes } from "../disk/pieces.ts";
+import { requireRoom } from "../disk/room.ts";
 import { blockBehind, nativeBytes } from "../disk/tensor-bytes.ts";
 import { TensorFile } from "../disk/tensor-file.ts";
 import { FileWrite, type FileWriteOptions } from "../store/single-file.ts";
@@ -196,6 +197,10 @@ export function unpackMemmap(archivePath: string, prefix: string): string {
       keep: data,
     });
   }
+  requireRoom(
+    root,
+    [...zip.entries.values()].reduce((sum, { nbytes }) => sum + nbytes, 0),
+  );
   const made = guarded(root, () => mkdirSync(root, { recursive: true }));
   using _ = DirectoryLock.take(root);
   const isNew = made !== undefined && readdirSync(root).length === 0;

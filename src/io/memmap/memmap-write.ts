@@ -169,8 +169,6 @@ export class DirectoryWriter {
       for (const [place, path] of aside) replaceFile(path, place);
       runSteps(this.removeStale());
       sweepStaged(this.target);
-      for (const [directory, names] of filesByDirectory(this.files))
-        sweepLeftovers(directory, leftoversIn(directory, names));
       this.handOut(storages);
     } catch (error) {
       for (const path of this.made.reverse()) discardPath(path);
@@ -290,8 +288,14 @@ export class DirectoryWriter {
     yield* (this.stage as StagedDirectory).commit(this.directories, files, options);
   }
 
+  /** Removes what earlier saves left: members of longer stacks, and unfinished files. */
   private *removeStale(): Steps<void> {
     for (const path of this.staleMembers()) yield* removed(path);
+    const places = this.files.map(({ path }) => this.place(path));
+    for (const [directory, names] of filesByDirectory(places)) {
+      yield;
+      sweepLeftovers(directory, leftoversIn(directory, names));
+    }
   }
 
   /** Where a file will be. */
@@ -370,9 +374,9 @@ export class DirectoryWriter {
 }
 
 /** The names of files by the directory that they lie in. */
-function filesByDirectory(files: readonly { path: string }[]): Map<string, Set<string>> {
+function filesByDirectory(paths: readonly string[]): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>();
-  for (const { path } of files) {
+  for (const path of paths) {
     const directory = dirname(path);
     const names = found.get(directory) ?? new Set();
     found.set(directory, names.add(basename(path)));
