@@ -92,6 +92,8 @@ export const SYMBOLS = {
   zs_io_lock: { args: ["f64"], returns: "i32" },
   /** Gives such a lock back. */
   zs_io_unlock: { args: ["f64"], returns: "void" },
+  /** Takes a name that nothing has (0), or exchanges two (2); 0, or -errno. */
+  zs_io_rename: { args: ["f64","f64","f64"], returns: "i32" },
   /** Address of the path of a mapped file that shrank, once; else 0. */
   zs_io_fault: { args: [], returns: "f64" },
   /** Writes a mapping's changes to its file. */

@@ -315,6 +315,12 @@ export const natives = [
   { name: "zs_io_lock", args: ["f64"], returns: "i32", doc: "Locks the directory at a path; a descriptor, or -errno." },
   { name: "zs_io_unlock", args: ["f64"], returns: "void", doc: "Gives such a lock back." },
   {
+    name: "zs_io_rename",
+    args: ["f64", "f64", "f64"],
+    returns: "i32",
+    doc: "Takes a name that nothing has (0), or exchanges two (2); 0, or -errno.",
+  },
+  {
     name: "zs_io_fault",
     args: [],
     returns: "f64",

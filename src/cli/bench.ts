@@ -2,8 +2,9 @@
 import "../install.ts";
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
 import { totalmem } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { guarded } from "../io/base/errors.ts";
+import { systemPath } from "../io/base/places.ts";
 import { saveNpz } from "../io/numpy/npz.ts";
 import { loadNpz } from "../io/numpy/npz-load.ts";
 import { SafetensorsFile, saveSafetensors } from "../io/safetensors/safetensors.ts";
@@ -15,6 +16,7 @@ import { TensorDict } from "../tensordict/index.ts";
 import { CliError } from "./errors.ts";
 import { say } from "./output.ts";
 import { progressBar } from "./progress.ts";
+import { folderBeside } from "./scratch.ts";
 import { bytesText, sizeOption } from "./text.ts";
 
 /** Options of the command. */
@@ -190,12 +192,12 @@ function requireRoom(folder: string, nbytes: number): void {
 /** Measures and prints; whatever was written is removed. */
 export async function bench(place: string | undefined, options: BenchOptions): Promise<void> {
   const nbytes = Math.floor(sizeOption("size", options.size, DEFAULT_BYTES, LEAST_BYTES) / 4) * 4;
-  const where = resolve(place ?? ".");
+  const where = systemPath(place ?? ".");
   requireRoom(where, nbytes);
   const controller = new AbortController();
   const interrupt = () => controller.abort();
   process.once("SIGINT", interrupt);
-  const folder = guarded(where, () => mkdtempSync(join(where, "zensor-bench-")));
+  const folder = guarded(where, () => folderBeside(join(where, "zensor-bench")));
   try {
     const all = subjects(tensorsOf(nbytes), nbytes);
     const rows = rowsOf(all, await measure(all, folder, controller.signal), nbytes);

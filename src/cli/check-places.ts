@@ -1,8 +1,9 @@
 // Checks of formats that consist of files: whether every file is there, has the bytes it should have, and belongs.
 import { lstatSync, readdirSync, statSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { join, relative } from "node:path";
 import { boxVolume, fillExactly } from "../io/base/boxes.ts";
 import { FormatError, guarded } from "../io/base/errors.ts";
+import { systemPath } from "../io/base/places.ts";
 import { MemmapArchive } from "../io/memmap/memmap-archive.ts";
 import { readDirectory, readTree } from "../io/memmap/memmap-read.ts";
 import { sizesPath } from "../io/memmap/nested-read.ts";
@@ -96,7 +97,7 @@ function filesBelow(root: string, path: string, report: Report, depth = 0, found
 
 /** Compares the files of a memory-mapped directory with what its metadata says. */
 export function checkDirectory(path: string, report: Report): void {
-  const root = resolve(path);
+  const root = systemPath(path);
   compareFiles(root, expectedFiles(readDirectory(root)), filesBelow(root, root, report), report);
 }
 

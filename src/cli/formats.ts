@@ -45,6 +45,11 @@ export function formatNamed(name: string): FormatName {
   throw new CliError(`unknown format ${JSON.stringify(name)}: one of ${Object.keys(FORMATS).join(", ")}`, 2);
 }
 
+/** Formats that are directories. */
+export function isDirectoryFormat(format: FormatName): boolean {
+  return format === "memmap" || format === "torchsnapshot";
+}
+
 /** Formats of which parts are read from S3 stores, and which are written there piece by piece. */
 export function hasDirectWay(format: FormatName): boolean {
   return format === "memmap" || format === "safetensors";

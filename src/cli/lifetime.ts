@@ -1,14 +1,13 @@
 // The life of one command: what interrupts it, and its temporary files, which go when it ends, however it ends.
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { EXIT } from "./errors.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-const LONGEST_NAME = 100;
 
 let controller: AbortController | null = null;
 let folder: string | null = null;
+/** Removes what is unfinished elsewhere. */
+let undo: (() => void) | null = null;
 /** What the temporary files stand for. */
 const places = new Map<string, string>();
 
@@ -16,6 +15,8 @@ function removeFiles(): void {
   if (folder !== null) rmSync(folder, { recursive: true, force: true });
   folder = null;
   places.clear();
+  undo?.();
+  undo = null;
 }
 
 function interrupt(): void {
@@ -43,25 +44,28 @@ export async function pause(): Promise<void> {
   controller?.signal.throwIfAborted();
 }
 
-/**
- * A path in the system's folder for temporary files where nothing is. It ends like the place that it stands for, and is
- * removed with everything there when the command ends.
- */
-export function temporaryFor(place: string): string {
-  interruption();
-  if (folder === null) {
-    folder = mkdtempSync(join(tmpdir(), "zensor-"));
+/** The temporary files of this command. */
+export const temporaries = {
+  get folder(): string | null {
+    return folder;
+  },
+  get count(): number {
+    return places.size;
+  },
+  /** Where they are; the folder is removed when the command ends. */
+  use(path: string): void {
+    folder = path;
     process.once("exit", removeFiles);
-  }
-  const inner = join(folder, String(places.size));
-  mkdirSync(inner);
-  // Of a key in a store only letters, digits and dots inside of the name are taken.
-  const [, last = ""] = /([^/]*)\/*$/.exec(place) as RegExpExecArray;
-  const name = last.replace(/[^\w.-]/g, "_").slice(-LONGEST_NAME);
-  const path = join(inner, /^\.*$/.test(name) ? "object" : name);
-  places.set(path, place);
-  return path;
-}
+  },
+  /** What to do if the command is ended in the middle of a step. */
+  undoBy(work: (() => void) | null): void {
+    undo = work;
+  },
+  /** Errors tell the place for which a file stands. */
+  add(path: string, place: string): void {
+    places.set(path, place);
+  },
+};
 
 /** A text in which temporary files have the names of what they stand for. */
 export function withPlaces(text: string): string {

@@ -86,6 +86,7 @@ function commandLine(version: string, ended: (exitCode: number) => void = () => 
     .option("--from <format>", "the format, where it cannot be seen")
     .option("--sums <file>", "compare with the checksums of this file")
     .option("--write-sums <file>", "write the checksum of every tensor")
+    .option("--force", "replace an existing file of checksums")
     .option("--json", "machine-readable output")
     .option("--quiet", "problems only")
     .action(async (path, options) => {

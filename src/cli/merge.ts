@@ -1,9 +1,10 @@
 // `zensor merge`: several sources into one: their entries together, or the same entries stacked or one after the other.
 import { rmSync } from "node:fs";
+import { temporaryBeside } from "../io/disk/durable.ts";
 import { isRemote } from "../io/store/s3.ts";
 import { combine, union } from "./combine.ts";
 import { CliError, EXIT } from "./errors.ts";
-import { temporaryFor } from "./lifetime.ts";
+import { temporaryFor } from "./scratch.ts";
 import { openSource } from "./source.ts";
 import { openTarget, place, prepare, type TargetOptions, tellWritten, writeTarget } from "./target.ts";
 import { writeCollection } from "./writing.ts";
@@ -40,7 +41,7 @@ export async function merge(paths: readonly string[], options: MergeOptions): Pr
   await place(target, async (made, background) => {
     // Files are filled piece by piece, so that nothing has to fit into memory.
     const direct = format === "memmap" && !isRemote(to);
-    const scratch = direct ? made : isRemote(made) ? temporaryFor(to) : `${made}.parts`;
+    const scratch = direct ? made : isRemote(made) ? temporaryFor(to) : temporaryBeside(made);
     try {
       const filled = prepared.td.memmapLike(scratch);
       await combined.fill(filled, background);

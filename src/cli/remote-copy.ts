@@ -7,8 +7,9 @@ import { METADATA_FILE } from "../io/snapshot/snapshot-manifest.ts";
 import { download, requireRoom, upload } from "../io/store/remote-file.ts";
 import { RemotePlace, together } from "../io/store/s3.ts";
 import { type FormatName, formatByEnding, formatNamed, formatOf, hasDirectWay } from "./formats.ts";
-import { interruption, temporaryFor } from "./lifetime.ts";
+import { interruption } from "./lifetime.ts";
 import { inMebibytes, progressBar } from "./progress.ts";
+import { temporaryFor } from "./scratch.ts";
 import type { Reached } from "./source.ts";
 
 /** Files at the same time; each is a request of up to 8 MiB. */

@@ -1,6 +1,9 @@
 // Checksums of tensors by name, whatever format they are in: SHA-256 of their elements, row by row, little-endian.
 
+import { lstatSync } from "node:fs";
 import { FormatError } from "../io/base/errors.ts";
+import { isInside } from "../io/base/paths.ts";
+import { absoluteFile, realPlace, realTarget } from "../io/base/places.ts";
 import { parsePythonJsonObject } from "../io/base/python-json.ts";
 import { replaceText } from "../io/disk/durable.ts";
 import { FileRanges } from "../io/disk/file-ranges.ts";
@@ -9,6 +12,7 @@ import { nativeBytes } from "../io/disk/tensor-bytes.ts";
 import type { Hdf5File } from "../io/hdf5/hdf5.ts";
 import { arrayIn } from "../io/numpy/npy.ts";
 import { type NpyHeader, readNpyHeader } from "../io/numpy/npy-header.ts";
+import { isRemote } from "../io/store/s3.ts";
 import { readZip } from "../io/zip/zip.ts";
 import type { ZipEntry } from "../io/zip/zip-directory.ts";
 import { windows } from "../io/zip/zip-write.ts";
@@ -18,6 +22,7 @@ import { entriesOf, isLazy, isNested, type Td } from "../tensordict/core/state.t
 import { zeros } from "../tensordict/core/tensor-ops.ts";
 import { isNonTensor } from "../tensordict/index.ts";
 import { isHeaderArray } from "./collections.ts";
+import { CliError } from "./errors.ts";
 import { pause } from "./lifetime.ts";
 import { METADATA, SEPARATOR, standsBeside } from "./losses.ts";
 import type { Report } from "./report.ts";
@@ -177,10 +182,21 @@ export async function sumsOf(tensors: Iterable<Parts>, report: Report): Promise<
   return sums;
 }
 
-/** Writes checksums, all or nothing. */
-export function writeSums(path: string, sums: ReadonlyMap<string, Sum>): void {
+/** Where checksums of a source are written. Throws `CliError` for what is there, unless it may be replaced. */
+export function sumsPlace(path: string, source: string, force: boolean): string {
+  const place = realTarget(absoluteFile(path));
+  const taken = lstatSync(place, { throwIfNoEntry: false }) !== undefined;
+  if (taken && !force) throw new CliError(`${path} exists already. Pass --force to replace it.`);
+  if (!isRemote(source) && isInside(place, realPlace(source))) {
+    throw new CliError(`${path} is a part of ${source}: choose another file for the checksums.`);
+  }
+  return place;
+}
+
+/** Writes checksums, all or nothing. What came into being meanwhile is replaced only by force. */
+export function writeSums(place: string, sums: ReadonlyMap<string, Sum>, force: boolean): void {
   const tensors = Object.fromEntries(sums);
-  replaceText(path, `${JSON.stringify({ kind: KIND, tensors }, null, 2)}\n`);
+  replaceText(place, `${JSON.stringify({ kind: KIND, tensors }, null, 2)}\n`, { exclusive: !force });
 }
 
 /** Reads such a file. */

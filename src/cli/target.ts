@@ -1,24 +1,28 @@
 // Where a command writes: what would be lost is refused first, then everything is written beside the target, which
 // changes only when all of it is there.
-import { existsSync, readdirSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { lstatSync, statSync } from "node:fs";
 import { styleText } from "node:util";
-import { isInside, realPlace } from "../io/base/paths.ts";
-import { discardPath, replaceDurably, temporaryBeside } from "../io/disk/durable.ts";
+import { OSError } from "../io/base/errors.ts";
+import { ownUnfinished } from "../io/base/leftovers.ts";
+import { isInside } from "../io/base/paths.ts";
+import { absoluteFile, absolutePath, realPlace, realTarget } from "../io/base/places.ts";
+import { discardPath, replaceDurably, requirePlain, temporaryBeside } from "../io/disk/durable.ts";
 import type { BackgroundOptions } from "../io/disk/file-jobs.ts";
 import { copyMappedFiles } from "../io/disk/tensor-bytes.ts";
 import { isRemote } from "../io/store/s3.ts";
 import type { Td } from "../tensordict/core/state.ts";
 import type { Opened } from "./collections.ts";
 import { CliError, EXIT } from "./errors.ts";
-import { FORMATS, type FormatName, formatNamed, hasDirectWay, targetFormat } from "./formats.ts";
+import { FORMATS, type FormatName, formatNamed, hasDirectWay, isDirectoryFormat, targetFormat } from "./formats.ts";
 import { listingOf } from "./inspect.ts";
-import { interruption, temporaryFor } from "./lifetime.ts";
+import { interruption, temporaries } from "./lifetime.ts";
 import { fitTo } from "./losses.ts";
 import { say } from "./output.ts";
 import { progressBar } from "./progress.ts";
 import { isFlat } from "./python-tree.ts";
 import type { PythonNode } from "./python-values.ts";
+import { problemOfReplacing } from "./replacing.ts";
+import { temporaryFor } from "./scratch.ts";
 import { withStructure } from "./structure.ts";
 import { bytesText, countOption } from "./text.ts";
 import { writeCollection } from "./writing.ts";
@@ -35,50 +39,61 @@ export interface TargetOptions {
 
 /** A target that may be written. */
 export interface Target {
+  /** As it was named. */
   path: string;
+  /** What the name led to when the command began: links and the working directory do not matter any more. */
+  place: string;
   format: FormatName;
   numThreads: number;
   options: TargetOptions;
 }
 
-const DIRECTORY_MARKS = ["meta.json", ".snapshot_metadata"];
+function exists(path: string): CliError {
+  return new CliError(`${path} exists already. Choose another target, or pass --force to replace it.`);
+}
 
-function refuseExisting(path: string, options: TargetOptions): void {
-  if (!existsSync(path)) return;
-  if (!options.force) {
-    throw new CliError(`${path} exists already. Choose another target, or pass --force to replace it.`);
-  }
-  // Replacing removes what is there: only what such a command makes.
-  if (!statSync(path).isDirectory() || readdirSync(path).length === 0) return;
-  if (DIRECTORY_MARKS.some((name) => existsSync(join(path, name)))) return;
-  throw new CliError(
-    `${path} is no memory-mapped directory (it has no meta.json): it is not replaced, even with --force.`,
-  );
+/** Replacing removes what is there: only what such a command makes. */
+function requireReplaceable(path: string, at: string): void {
+  if (lstatSync(at, { throwIfNoEntry: false })?.isDirectory() !== true) return;
+  const problem = problemOfReplacing(at);
+  if (problem !== null) throw new CliError(`${path} ${problem}: it is not replaced, even with --force.`);
+}
+
+/** Where the system would write what is written to a target, and nowhere else. */
+function placeOf(path: string, format: FormatName): string {
+  if (isRemote(path)) return path;
+  if (path === "") throw new CliError("the target is an empty text, which names nothing.", EXIT.usage);
+  return realTarget(isDirectoryFormat(format) ? absolutePath(path) : absoluteFile(path));
 }
 
 /** Checks everything about a target that can be checked before a source is opened. */
 export async function openTarget(path: string, sources: readonly string[], options: TargetOptions): Promise<Target> {
   const format = options.to === undefined ? targetFormat(path) : formatNamed(options.to);
   if (!FORMATS[format].written) throw new CliError(`a ${FORMATS[format].title} can only be read.`, EXIT.usage);
+  const place = placeOf(path, format);
   for (const source of sources) {
-    if (resolve(source) === resolve(path) || isSame(source, path)) {
+    if (isRemote(path) || isRemote(source) ? source === path : realPlace(source) === place || isSame(source, place)) {
       throw new CliError(`${source} cannot be converted onto itself: choose another target.`);
     }
     if (isRemote(path) || isRemote(source)) continue;
     // Replacing a directory would remove what is in it.
-    if (isInside(realPlace(source), realPlace(path))) {
+    if (isInside(realPlace(source), place)) {
       throw new CliError(`${source} lies in ${path}, which would be replaced: choose another target.`);
     }
     // An entry may have the target's name, or it may be read as one.
-    if (isInside(realPlace(path), realPlace(source))) {
+    if (isInside(place, realPlace(source))) {
       throw new CliError(`${path} lies in ${source}, which would not be what it was: choose another target.`);
     }
   }
   if (isRemote(path)) await (await import("./remote.ts")).refuseRemote(path, format, options.force === true);
-  else refuseExisting(path, options);
+  else if (lstatSync(place, { throwIfNoEntry: false }) !== undefined) {
+    if (!options.force) throw exists(path);
+    requirePlain(place);
+    requireReplaceable(path, place);
+  }
   // Nothing here changes a tensor, so that the bytes of mapped files may be copied from the files.
   copyMappedFiles(true);
-  return { path, format, numThreads: countOption("threads", options.threads, 1), options };
+  return { path, place, format, numThreads: countOption("threads", options.threads, 1), options };
 }
 
 /** One file or directory under two names, by links of either kind. */
@@ -118,30 +133,43 @@ export function prepare({ td, lost, tree }: Opened, target: Target): Prepared {
 }
 
 /** In a store nothing can be renamed: what has a direct way there takes care of itself, all else is made here first. */
-function whereMade(path: string, format: FormatName): string {
-  if (!isRemote(path)) return temporaryBeside(path, "new");
+function whereMade({ path, place, format }: Target): string {
+  if (!isRemote(path)) return temporaryBeside(place, "new");
   return hasDirectWay(format) ? path : temporaryFor(path);
+}
+
+/** What came into being while the command ran is not replaced either. */
+function takePlace(made: string, { path, place, options }: Target): void {
+  try {
+    replaceDurably(made, place, options.force === true ? (at) => requireReplaceable(path, at) : null);
+  } catch (error) {
+    throw error instanceof OSError && error.code === "EEXIST" ? exists(path) : error;
+  }
 }
 
 /** Lets something be written beside the target, and puts it in place when it is complete. */
 export async function place(
-  { path, format, options }: Target,
+  target: Target,
   write: (made: string, background: Required<BackgroundOptions>) => Promise<void>,
 ): Promise<void> {
+  const { path, format, options } = target;
   const signal = interruption();
   const bar = progressBar(isRemote(path) && format === "memmap" ? "MiB" : "files", options.quiet);
-  const made = whereMade(path, format);
+  const made = whereMade(target);
+  // Whoever interrupts twice does not wait until the writers have tidied up.
+  if (!isRemote(path)) temporaries.undoBy(() => ownUnfinished(target.place).forEach(discardPath));
   try {
     await write(made, { signal, onProgress: bar.update });
     signal.throwIfAborted();
     bar.stop();
     if (made === path) return;
     if (isRemote(path)) await (await import("./remote-copy.ts")).sendRemote(made, path, format, options.quiet);
-    else replaceDurably(made, path);
+    else takePlace(made, target);
   } catch (error) {
     if (made !== path) discardPath(made);
     throw error;
   } finally {
+    temporaries.undoBy(null);
     bar.stop();
   }
 }

@@ -1,7 +1,8 @@
 // `zensor verify`: whether a file or a directory is whole: its structure, its checksums where the format has some, and
 // those of a file that was written before. Nothing larger than a part is in memory, except what is compressed.
-import { isAbsolute, relative, resolve } from "node:path";
+import { isAbsolute, relative } from "node:path";
 import { FormatError } from "../io/base/errors.ts";
+import { systemPath } from "../io/base/places.ts";
 import { copyMappedFiles } from "../io/disk/tensor-bytes.ts";
 import { isRemote } from "../io/store/s3.ts";
 import type { Td } from "../tensordict/core/state.ts";
@@ -23,6 +24,7 @@ import {
   npzTensors,
   type Parts,
   sumsOf,
+  sumsPlace,
   tensorsOf,
   writeSums,
 } from "./sums.ts";
@@ -33,6 +35,7 @@ export interface VerifyOptions {
   from?: string;
   sums?: string;
   writeSums?: string;
+  force?: boolean;
   json?: boolean;
   quiet?: boolean;
 }
@@ -43,7 +46,7 @@ async function attempt(path: string, report: Report, check: () => unknown): Prom
     await check();
   } catch (error) {
     if (error instanceof CliError || (error as Error).name === "AbortError") throw error;
-    const what = (error as Error).message.replace(`${resolve(path)}: `, "");
+    const what = (error as Error).message.replace(`${systemPath(path)}: `, "");
     if (!report.problems.some((known) => what.includes(known.what))) report.problem("", what);
   }
 }
@@ -96,7 +99,7 @@ async function useSums(path: string, tensors: Iterable<Parts>, options: VerifyOp
   if (options.sums !== undefined) compareSums(options.sums, sums, report);
   if (options.writeSums === undefined) return;
   if (report.problems.length > 0) throw new CliError(`${path} is damaged: no checksums were written.`);
-  writeSums(options.writeSums, sums);
+  writeSums(options.writeSums, sums, options.force === true);
 }
 
 /** What is in a store: its header or its metadata, the sizes of its objects, and its tensors for checksums only. */
@@ -163,8 +166,11 @@ async function reachFor(path: string, options: VerifyOptions, report: Report): P
 }
 
 /** Prints what is wrong with a file or a directory; gives whether nothing is. */
-export async function verify(path: string, options: VerifyOptions): Promise<boolean> {
+export async function verify(path: string, given: VerifyOptions): Promise<boolean> {
   copyMappedFiles(true);
+  const { writeSums: sumsFile } = given;
+  const place = sumsFile === undefined ? {} : { writeSums: sumsPlace(sumsFile, path, given.force === true) };
+  const options = { ...given, ...place };
   const report = new Report(options.quiet === true);
   const reached = await reachFor(path, options, report);
   const { at, format } = reached ?? { at: path, format: null };

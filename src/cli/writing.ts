@@ -1,5 +1,5 @@
 // Writes collections in any format that can be written.
-import { mkdirSync, renameSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { fromTypedArray } from "../api/tensor-data.ts";
 import { guarded } from "../io/base/errors.ts";
@@ -11,7 +11,7 @@ import { entriesOf, type Td, type ValueTd } from "../tensordict/core/state.ts";
 import { isNonTensor, NonTensorData } from "../tensordict/index.ts";
 import { openAnyClass } from "./any-class.ts";
 import { CliError } from "./errors.ts";
-import type { FormatName } from "./formats.ts";
+import { type FormatName, isDirectoryFormat } from "./formats.ts";
 import { isStructured, METADATA, SEPARATOR } from "./losses.ts";
 import { decodePython } from "./python-tree.ts";
 import type { PythonNode } from "./python-values.ts";
@@ -77,20 +77,17 @@ async function writeTorch({ td, tree }: Written, path: string, options: WriteOpt
 }
 
 async function writeNpz(td: Td, path: string, options: WriteOptions): Promise<void> {
-  const { saveNpzAsync } = await import("../io/numpy/npz.ts");
+  const { writeNpzAsync } = await import("../io/numpy/npz.ts");
   const { tensors, metadata } = flat(td);
   const text = metadataText(metadata);
   if (text !== null) tensors.set(METADATA, fromTypedArray(new TextEncoder().encode(text)));
-  // NumPy adds the ending to a name without it.
-  await saveNpzAsync(`${path}.npz`, tensors, { ...options });
-  renameSync(`${path}.npz`, path);
+  await writeNpzAsync(path, tensors, { ...options });
 }
 
 async function writeNpy(td: Td, path: string, options: WriteOptions): Promise<void> {
-  const { saveNpyAsync } = await import("../io/numpy/npy.ts");
+  const { writeNpyAsync } = await import("../io/numpy/npy.ts");
   const [tensor] = flat(td).tensors.values();
-  await saveNpyAsync(`${path}.npy`, tensor as Tensor, { ...options });
-  renameSync(`${path}.npy`, path);
+  await writeNpyAsync(path, tensor as Tensor, { ...options });
 }
 
 async function writeHdf5(td: Td, path: string, { onProgress, signal }: WriteOptions): Promise<void> {
@@ -126,8 +123,7 @@ export async function writeCollection(
   }
   // An archive that was written is opened.
   using _ = openAnyClass();
-  const isDirectory = format === "memmap" || format === "torchsnapshot";
-  if (isDirectory) guarded(path, () => mkdirSync(dirname(path), { recursive: true }));
+  if (isDirectoryFormat(format)) guarded(path, () => mkdirSync(dirname(path), { recursive: true }));
   switch (format) {
     case "memmap":
     case "tdz":

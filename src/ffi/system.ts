@@ -1,14 +1,8 @@
 /** Calls of the C library that the runtime does not have. Where the system lacks one, nothing happens. */
 import { dlopen, ptr } from "bun:ffi";
 
-const AT_FDCWD = -100;
-/** The number of the system call `renameat2`. */
-const RENAMEAT2 = process.arch === "arm64" ? 276 : 316;
-const RENAME_EXCHANGE = 2;
-const RENAME_SWAP = 2;
 const MADV_DONTNEED = 4;
 
-type Exchange = (a: string, b: string) => boolean;
 type Forget = (address: number, nbytes: number) => void;
 type Read = (file: string, bytes: Uint8Array, offset: number) => number;
 
@@ -36,21 +30,6 @@ function terminated(path: string): Uint8Array {
   return new TextEncoder().encode(`${path}\0`);
 }
 
-function exchangeOf(library: string): Exchange {
-  if (process.platform === "darwin") {
-    const args = ["ptr", "ptr", "u32"] as const;
-    const { renamex_np } = dlopen(library, { renamex_np: { args, returns: "i32" } }).symbols;
-    return (a, b) => renamex_np(ptr(terminated(a)), ptr(terminated(b)), RENAME_SWAP) === 0;
-  }
-  // By its number: musl had no function of this name before 2024.
-  const args = ["i64", "i64", "ptr", "i64", "ptr", "i64"] as const;
-  const { syscall } = dlopen(library, { syscall: { args, returns: "i64" } }).symbols;
-  return (a, b) => {
-    const [from, to] = [ptr(terminated(a)), ptr(terminated(b))];
-    return Number(syscall(RENAMEAT2, AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE)) === 0;
-  };
-}
-
 function forgetOf(library: string): Forget {
   const { madvise } = dlopen(library, { madvise: { args: ["usize", "usize", "i32"], returns: "i32" } }).symbols;
   return (address, nbytes) => {
@@ -73,19 +52,8 @@ function readOf(library: string): Read {
   };
 }
 
-let exchange: Exchange | null | undefined;
 let forget: Forget | null | undefined;
 let read: Read | null | undefined;
-
-/**
- * Gives two files or directories each other's names; whoever looks finds both at any moment. False when the system or
- * the file system cannot do that, or when one of them is missing; then nothing has changed.
- */
-export function exchangeNames(a: string, b: string): boolean {
-  if (a.includes("\0") || b.includes("\0")) return false;
-  if (exchange === undefined) exchange = find(exchangeOf);
-  return exchange?.(a, b) ?? false;
-}
 
 /**
  * Takes the pages of a shared mapping of a file out of this process; they are read again when they are used. With any

@@ -1,5 +1,5 @@
 /** A profile in the trace format of Chrome, as torch writes it. */
-import { absolutePath } from "../io/base/paths.ts";
+import { absoluteFile } from "../io/base/places.ts";
 import { replaceText } from "../io/disk/durable.ts";
 import type { ProfilerEvent } from "./recorder.ts";
 
@@ -21,5 +21,5 @@ export function writeTrace(path: string, events: readonly ProfilerEvent[]): void
     traceEvents: events.map((event, at) => traceEvent(event, at, threadId)),
     traceName: path,
   };
-  replaceText(absolutePath(path), JSON.stringify(trace));
+  replaceText(absoluteFile(path), JSON.stringify(trace));
 }

@@ -25,6 +25,7 @@ export const closeSync = later("fs", "closeSync");
 export const existsSync = later("fs", "existsSync");
 export const fstatSync = later("fs", "fstatSync");
 export const fsyncSync = later("fs", "fsyncSync");
+export const linkSync = later("fs", "linkSync");
 export const lstatSync = later("fs", "lstatSync");
 export const mkdirSync = later("fs", "mkdirSync");
 export const openSync = later("fs", "openSync");
@@ -32,7 +33,6 @@ export const readFileSync = later("fs", "readFileSync");
 export const readSync = later("fs", "readSync");
 export const readdirSync = later("fs", "readdirSync");
 export const readlinkSync = later("fs", "readlinkSync");
-export const realpathSync = later("fs", "realpathSync");
 export const renameSync = later("fs", "renameSync");
 export const rmSync = later("fs", "rmSync");
 export const rmdirSync = later("fs", "rmdirSync");
@@ -50,6 +50,11 @@ export const promises = {
   rm: later("fs/promises", "rm"),
   statfs: later("fs/promises", "statfs"),
 };
+
+/** The system's own realpath: the module's other one takes ".." away before it looks. */
+export function realpathNative(path: string): string {
+  return process.getBuiltinModule("node:fs").realpathSync.native(path);
+}
 
 /** Flags for opening a file that must not wait, as a pipe without a writer would. */
 export function readWithoutWaiting(): number {

@@ -69,8 +69,6 @@ describe("a save that was killed", () => {
         await save(target);
         const whole = entriesBelow(dirname(target));
         expect(await killMidway(target, way)).not.toEqual([]);
-        // Names are listed again after a second.
-        await Bun.sleep(1050);
         await save(target);
         const now = entriesBelow(dirname(target));
         expect(now.filter((entry) => !/^one.b\.memmap$/.test(entry))).toEqual(whole);
@@ -133,6 +131,31 @@ describe("what is removed", () => {
     expect(left.filter((path) => existsSync(path))).toEqual([]);
     expect(existsSync(join(stays, "inner"))).toBe(true);
     expect(entriesBelow(dirname(place)).filter((name) => !name.includes(".zensor"))).toEqual(whole);
+  });
+
+  test("of files that were to be replaced one by one, now and later", async () => {
+    for (const save of [(path: string) => small().save(path), (path: string) => small().saveAsync(path)]) {
+      const target = join(fresh(), "one");
+      small().save(target);
+      const whole = entriesBelow(target);
+      for (const name of ["a.memmap", "meta.json"]) writeFileSync(unfinished(join(target, name)), "bytes");
+      await save(target);
+      expect(entriesBelow(target)).toEqual(whole);
+    }
+  });
+
+  test("what is written beside unfinished work is its target's", () => {
+    const target = join(fresh(), "one.npz");
+    const made = temporaryBeside(target, "new");
+    const inner = temporaryBeside(made);
+    expect(inner.startsWith(`${target}.tmp-`)).toBe(true);
+    expect(basename(inner).split(/tmp-|new-/)).toHaveLength(2);
+    // A process of the same number that began at another time has ended.
+    const again = inner.replace(/s[a-z0-9]+(?=t\d+-[a-z0-9]+$)/, "s1");
+    for (const path of [made, inner, again]) writeFileSync(path, "bytes");
+    expect(leftoversOf(target)).toEqual(process.platform === "linux" ? [again] : []);
+    // Nobody's work but the target's own.
+    expect(leftoversOf(made)).toEqual([]);
   });
 
   test("nothing when the save fails", async () => {

@@ -28,5 +28,6 @@ comptime {
     _ = @import("core/lifetimes.zig");
     _ = @import("io/files.zig");
     _ = @import("io/locks.zig");
+    _ = @import("io/names.zig");
     _ = @import("io/mappings_test.zig");
 }

@@ -1,19 +1,10 @@
-// Paths are made absolute where they come in, since the working directory may change. Errors tell them as they came.
-import { basename, dirname, join, realpathSync, resolve, sep } from "../../runtime/node.ts";
-import { requireText } from "./well-formed.ts";
+// Errors tell paths as they came from the caller, whatever the library made of them.
+import { sep } from "../../runtime/node.ts";
 
 /** How many paths are remembered. */
 const MOST = 256;
 /** Absolute paths and what the caller said, the latest last. */
 const said = new Map<string, string>();
-
-/** The absolute path of one that the caller gave. Errors that name it, or what lies in it, name it as it was given. */
-export function absolutePath(path: string): string {
-  requireText(path, () => `the path ${JSON.stringify(path)}`);
-  const full = resolve(path);
-  rememberPath(full, path);
-  return full;
-}
 
 /** For a path by which something is known that the caller named in another way. */
 export function rememberPath(full: string, path: string): void {
@@ -30,17 +21,6 @@ export function asSaid(message: string): string {
     if (full.length > found.length && message.includes(full)) [found, path] = [full, given];
   }
   return found === path ? message : message.replaceAll(found, () => path);
-}
-
-/** The path of a place without links, as far as it is there already. */
-export function realPlace(path: string): string {
-  const full = resolve(path);
-  try {
-    return realpathSync(full);
-  } catch {
-    const parent = dirname(full);
-    return parent === full ? full : join(realPlace(parent), basename(full));
-  }
 }
 
 /** Whether a path is a directory, or lies in it. */

@@ -1,42 +1,16 @@
 // Directories written whole: beside the target under another name, with which they trade places when every byte is on
 // the disk. Whoever opens the target finds the old directory or the new one.
-import { basename, chmodSync, dirname, join, lstatSync, mkdirSync, readdirSync, statSync } from "../../runtime/node.ts";
+import { chmodSync, dirname, join, lstatSync, mkdirSync, statSync } from "../../runtime/node.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { guarded, OSError } from "../base/errors.ts";
-import { hasEnded, hostMark, leftoversOf, namesIn, shortHash, swept, WRITER, writerMark } from "../base/leftovers.ts";
+import { swept, temporaryBeside } from "../base/leftovers.ts";
 import { asSaid, rememberPath } from "../base/paths.ts";
+import { realTarget } from "../base/places.ts";
 import type { Steps } from "../base/steps.ts";
+import { listedNow, metadataOf, strangeIn } from "./directory-contents.ts";
 import { DirectoryLock } from "./directory-lock.ts";
-import {
-  discarded,
-  realTarget,
-  requireDescriptor,
-  syncDirectories,
-  syncUpward,
-  tookName,
-  tradePlaces,
-} from "./durable.ts";
-
-const MARK = ".tdtmp-";
-const WORK = new RegExp(`^(${WRITER})-[a-z0-9]+$`);
-
-/** What the working directories for one target begin with, when they were made on this machine. */
-function workPrefix(target: string): string {
-  return `${MARK}${shortHash(basename(target))}-${hostMark()}-`;
-}
-
-/** Working directories that processes left behind beside a target when they ended in the middle of a save. */
-export function abandonedSaves(target: string): string[] {
-  const path = realTarget(target);
-  const prefix = workPrefix(path);
-  return namesIn(dirname(path))
-    .filter((name) => {
-      if (!name.startsWith(prefix)) return false;
-      const writer = WORK.exec(name.slice(prefix.length))?.[1];
-      return writer !== undefined && hasEnded(writer);
-    })
-    .map((name) => join(dirname(path), name));
-}
+import { discarded, requireDescriptor, syncDirectories, syncUpward, tradeBack, tradePlaces } from "./durable.ts";
+import { takeName } from "./naming.ts";
 
 /** How a directory is replaced. */
 export interface ReplaceOptions {
@@ -44,16 +18,6 @@ export interface ReplaceOptions {
   existsok?: boolean;
   /** Lets two directories trade names; false where that cannot be done. */
   exchange?: (a: string, b: string) => boolean;
-}
-
-/** The names in a directory; none once another writer took it away. */
-function listedNow(directory: string): string[] {
-  try {
-    return guarded(directory, () => readdirSync(directory));
-  } catch (error) {
-    if ((error as OSError).code === "ENOENT") return [];
-    throw error;
-  }
 }
 
 /** A directory that takes the place of another one in one step. */
@@ -71,8 +35,7 @@ export class AtomicDirectory {
     private readonly options: ReplaceOptions = {},
   ) {
     this.target = realTarget(target);
-    const name = `${workPrefix(this.target)}${writerMark()}-${Math.random().toString(36).slice(2, 12)}`;
-    this.work = join(dirname(this.target), name);
+    this.work = temporaryBeside(this.target);
     this.path = join(this.work, "new");
     for (const path of [this.work, this.path]) rememberPath(path, asSaid(target));
   }
@@ -105,7 +68,7 @@ export class AtomicDirectory {
     yield* syncUpward(dirname(this.target), this.outermost);
     yield* this.abandon();
     // Only now: such a directory may hold the last whole content where names cannot be exchanged.
-    yield* swept(this.target, [...abandonedSaves(this.target), ...leftoversOf(this.target)]);
+    yield* swept(this.target);
   }
 
   private takeOver(): void {
@@ -117,8 +80,15 @@ export class AtomicDirectory {
   private trade(): boolean {
     const { target, path } = this;
     this.check();
-    if (statSync(target, { throwIfNoEntry: false }) === undefined) return tookName(path, target);
-    tradePlaces(path, target, join(this.work, "old"), this.options.exchange);
+    if (statSync(target, { throwIfNoEntry: false }) === undefined) return takeName(path, target);
+    const aside = tradePlaces(path, target, join(this.work, "old"), this.options.exchange);
+    try {
+      // What was put there since the look at it.
+      this.mayReplace(listedNow(aside), aside);
+    } catch (error) {
+      tradeBack(path, target, aside, this.options.exchange);
+      throw error;
+    }
     return true;
   }
 
@@ -144,17 +114,25 @@ export class AtomicDirectory {
     }
   }
 
-  private mayReplace(names: readonly string[]): void {
+  private mayReplace(names: readonly string[], at = this.target): void {
     const { target } = this;
     if (names.length === 0) return;
     if (this.options.existsok === false) {
       throw new OSError(`${target} is not empty and existsok=False.`, { path: target, errno: 17, code: "EEXIST" });
     }
-    if (!names.includes("meta.json")) {
+    if (!names.includes("meta.json") || metadataOf(at) === "other") {
       throw new RuntimeError(
         asSaid(
           `Refusing to replace ${target} with atomic=True: it is not empty and holds no saved tensordict ` +
             "(no meta.json).",
+        ),
+      );
+    }
+    const strange = strangeIn(at, names);
+    if (strange !== null) {
+      throw new RuntimeError(
+        asSaid(
+          `Refusing to replace ${target} with atomic=True: it holds ${strange}, which is no part of a tensordict.`,
         ),
       );
     }

@@ -1,6 +1,5 @@
 // Putting finished files in place, so that a reader finds the old content or the new one, whole.
 
-import { exchangeNames } from "../../ffi/system.ts";
 import {
   closeSync,
   dirname,
@@ -12,7 +11,6 @@ import {
   parse,
   promises,
   readdirSync,
-  realpathSync,
   renameSync,
   resolve,
   rmdirSync,
@@ -21,10 +19,10 @@ import {
   unlinkSync,
   writeFileSync,
 } from "../../runtime/node.ts";
-import { guarded, guardedLater, OSError } from "../base/errors.ts";
-import { sweepLeftovers, swept, temporaryBeside } from "../base/leftovers.ts";
-import { asSaid, rememberPath } from "../base/paths.ts";
+import { guarded, guardedLater, OSError, systemError } from "../base/errors.ts";
+import { sweepLeftovers, temporaryBeside } from "../base/leftovers.ts";
 import { runSteps, runStepsLater, type Steps, wait } from "../base/steps.ts";
+import { exchangeNames, takeName } from "./naming.ts";
 
 export { temporaryBeside } from "../base/leftovers.ts";
 
@@ -35,16 +33,6 @@ export { temporaryBeside } from "../base/leftovers.ts";
 export function requireDescriptor(path: string): void {
   if (process.platform === "win32") return;
   closeSync(guarded(path, () => openSync(parse(resolve(path)).root, "r")));
-}
-
-/** What a target is a link to, since the link stays; otherwise the target itself. */
-export function realTarget(target: string): string {
-  const path = resolve(target);
-  const link = guarded(path, () => lstatSync(path, { throwIfNoEntry: false }))?.isSymbolicLink() ?? false;
-  if (!link) return path;
-  const real = guarded(path, () => realpathSync(path));
-  rememberPath(real, asSaid(path));
-  return real;
 }
 
 /** Removes what a failed save began. The error that is on its way matters more than one of this. */
@@ -78,39 +66,37 @@ function removeTree(path: string): void {
 }
 
 /** A device, a named pipe or a socket is not replaced by a file, whoever may do so: others need it. */
-function requirePlain(path: string): void {
-  const stat = statSync(path, { throwIfNoEntry: false });
+export function requirePlain(path: string): void {
+  const stat = guarded(path, () => statSync(path, { throwIfNoEntry: false }));
   if (stat === undefined || stat.isFile() || stat.isDirectory()) return;
   throw new OSError(`${path} is not a regular file`, { path, code: "not_a_file" });
 }
 
 /** Gives a finished file the name of the old one. */
 export function replaceFile(made: string, path: string): void {
-  guarded(path, () => requirePlain(path));
+  requirePlain(path);
   guarded(path, () => renameSync(made, path));
 }
 
-/** Gives a directory a name that nothing has. False when something has it by now. */
-export function tookName(made: string, path: string): boolean {
-  try {
-    replaceFile(made, path);
-    return true;
-  } catch (error) {
-    if (existsSync(path) && ["ENOTEMPTY", "EEXIST", "ENOTDIR"].includes((error as OSError).code)) return false;
-    throw error;
-  }
+/** How a small file gets its name. */
+export interface TextOptions {
+  /** Wait until the disk has the new text before it takes the name. */
+  sync?: boolean;
+  /** Something that has the name already is an error. */
+  exclusive?: boolean;
 }
 
 /**
  * Writes a small file beside `path` and gives it that name: who reads meanwhile finds the old text or the new one.
- * @param sync wait until the disk has the new text before it takes the name
  */
-export function replaceText(path: string, text: string, sync = false): void {
+export function replaceText(path: string, text: string, { sync = false, exclusive = false }: TextOptions = {}): void {
   const made = temporaryBeside(path);
   try {
     guarded(made, () => writeFileSync(made, text, { flag: "wx" }));
     if (sync) syncPath(made);
-    replaceFile(made, path);
+    if (!exclusive) replaceFile(made, path);
+    else if (!takeName(made, path)) throw systemError(17, path);
+    sweepLeftovers(path);
   } catch (error) {
     discardPath(made);
     throw error;
@@ -151,7 +137,7 @@ export function replaced(made: string, path: string): Steps<void> {
   return wait(
     () => replaceFile(made, path),
     async () => {
-      guarded(path, () => requirePlain(path));
+      requirePlain(path);
       await guardedLater(path, () => promises.rename(made, path));
     },
   );
@@ -163,13 +149,6 @@ export function discarded(path: string): Steps<void> {
     () => discardPath(path),
     () => promises.rm(path, { recursive: true, force: true }).catch(() => discardPath(path)),
   );
-}
-
-/** Steps that give a finished file its name, and remove what saves to the same place left that were cut off. */
-export function* placed(made: string, path: string, fsync = false): Steps<void> {
-  yield* replaced(made, path);
-  yield* swept(path);
-  if (fsync) yield* synced(dirname(path));
 }
 
 /** Removes a file or a directory, which may not be there. What cannot be removed is an error. */
@@ -240,19 +219,26 @@ function syncTree(path: string): void {
  * @param aside where it is put when names cannot be exchanged
  */
 export function tradePlaces(made: string, target: string, aside: string, exchange = exchangeNames): string {
-  guarded(target, () => requirePlain(target));
+  requirePlain(target);
   if (exchange(made, target)) return made;
   for (;;) {
     const moved = steppedAside(target, aside);
     try {
-      if (tookName(made, target)) return aside;
+      if (takeName(made, target)) return aside;
     } catch (error) {
-      if (moved) renameSync(aside, target);
+      if (moved) takeName(aside, target);
       throw error;
     }
     // Another writer took the name between the two steps: what stepped aside is older than what is there now.
     rmSync(aside, { recursive: true, force: true });
   }
+}
+
+/** Takes `tradePlaces` back, which said where the old one is. */
+export function tradeBack(made: string, target: string, aside: string, exchange = exchangeNames): void {
+  if (exchange(aside, target)) return;
+  guarded(target, () => renameSync(target, made));
+  takeName(aside, target);
 }
 
 /** False when nothing has the name: another writer is between his two steps. */
@@ -267,20 +253,56 @@ function steppedAside(target: string, aside: string): boolean {
 }
 
 /**
- * Puts a finished file or directory in place of whatever has the name, when every byte of it is on the disk (see
- * `tradePlaces`).
+ * Gives a finished file or directory its name, when every byte of it is on the disk.
+ * @param mayReplace throws for what must keep the name, which is at the path that it gets: it is asked before and, of a
+ * directory, again when that has stepped aside. Null: nothing is replaced
  */
-export function replaceDurably(made: string, path: string): void {
+export function replaceDurably(made: string, path: string, mayReplace: ((at: string) => void) | null = () => {}): void {
   const target = resolve(path);
   syncTree(made);
-  const old = guarded(target, () => lstatSync(target, { throwIfNoEntry: false }));
-  if (old === undefined || (old.isFile() && !statSync(made).isDirectory())) replaceFile(made, target);
-  else {
-    const aside = tradePlaces(made, target, temporaryBeside(target, "old"));
-    // Before the old one goes, the disk has the new one under the name.
-    syncPath(dirname(target));
-    rmSync(aside, { recursive: true, force: true });
+  const one = guarded(target, () => lstatSync(made, { bigint: true }));
+  while (!takeName(made, target)) {
+    if (mayReplace === null) throw systemError(17, target);
+    if (tookPlace(made, target, mayReplace)) break;
   }
+  const now = guarded(target, () => lstatSync(target, { bigint: true }));
+  if (now.ino !== one.ino || now.size !== one.size) throw lostError(target);
   syncPath(dirname(target));
   sweepLeftovers(target);
+}
+
+/** The error for unfinished work that another program removed or replaced, or that went with its folder. */
+export function lostError(path: string): OSError {
+  if (!existsSync(dirname(path))) return systemError(2, path);
+  return new OSError(
+    `${path}: another program removed or replaced it, or what was written of it, before it was complete`,
+    {
+      path,
+      code: "replaced",
+    },
+  );
+}
+
+/** False when nothing has the name any more. */
+function tookPlace(made: string, target: string, mayReplace: (at: string) => void): boolean {
+  const old = guarded(target, () => lstatSync(target, { throwIfNoEntry: false }));
+  if (old === undefined) return false;
+  requirePlain(target);
+  mayReplace(target);
+  if (!old.isDirectory() && !statSync(made).isDirectory()) {
+    guarded(target, () => renameSync(made, target));
+    return true;
+  }
+  const aside = tradePlaces(made, target, temporaryBeside(target, "old"));
+  try {
+    if (lstatSync(aside, { throwIfNoEntry: false }) !== undefined) mayReplace(aside);
+  } catch (error) {
+    // It became something else since.
+    tradeBack(made, target, aside);
+    throw error;
+  }
+  // Before the old one goes, the disk has the new one under the name.
+  syncPath(dirname(target));
+  rmSync(aside, { recursive: true, force: true });
+  return true;
 }

@@ -94,7 +94,7 @@ export interface JobResult {
   mapped: number;
   /** Size of the file in bytes. */
   fileSize: number;
-  /** The inode of the file that was mapped; 0 where it is not known. */
+  /** The inode of the file that was mapped or made; 0 where it is not known. */
   inode: number;
   /** True when it is the source of a copy that failed. */
   ofSource: boolean;

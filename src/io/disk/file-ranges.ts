@@ -1,6 +1,7 @@
 // Reading parts of a file: what a format's directory or header needs, without the data.
-import { closeSync, fstatSync, openSync, readSync, readWithoutWaiting, resolve } from "../../runtime/node.ts";
+import { closeSync, fstatSync, openSync, readSync, readWithoutWaiting } from "../../runtime/node.ts";
 import { FormatError, guarded } from "../base/errors.ts";
+import { systemPath } from "../base/places.ts";
 
 /** Bytes that are fetched at once when small parts lie close together. */
 const WINDOW = 4096;
@@ -13,7 +14,7 @@ export class FileRanges {
   private window: { start: number; bytes: Uint8Array } = { start: 0, bytes: new Uint8Array(0) };
 
   constructor(path: string) {
-    this.path = resolve(path);
+    this.path = systemPath(path);
     // Without O_NONBLOCK the opening of a named pipe would wait for somebody to write into it.
     this.fd = guarded(this.path, () => openSync(this.path, readWithoutWaiting()));
     const stat = fstatSync(this.fd);

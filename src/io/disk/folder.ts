@@ -1,5 +1,5 @@
 // Folders of strangers: a symbolic link in one may lead anywhere. The folder's own path may be a link, as any path.
-import { lstatSync, realpathSync, sep } from "../../runtime/node.ts";
+import { lstatSync, realpathNative, sep } from "../../runtime/node.ts";
 import { guarded, OSError } from "../base/errors.ts";
 
 /** What folders are read with. */
@@ -22,8 +22,8 @@ export class Folder {
   isLink(path: string): boolean {
     if (!(guarded(path, () => lstatSync(path, { throwIfNoEntry: false }))?.isSymbolicLink() ?? false)) return false;
     if (this.followLinks) return true;
-    this.#real ??= guarded(this.root, () => realpathSync(this.root));
-    const target = guarded(path, () => realpathSync(path));
+    this.#real ??= guarded(this.root, () => realpathNative(this.root));
+    const target = guarded(path, () => realpathNative(path));
     if (isWithin(target, this.#real)) return true;
     const text = `${path} is a symbolic link out of the folder, to ${target}, and is not followed`;
     throw new OSError(`${text}. { followLinks: true } does that`, { path, code: "symlink" });

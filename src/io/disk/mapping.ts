@@ -4,9 +4,10 @@ import { JobFlag } from "../../../generated/abi.ts";
 import { native } from "../../ffi/library.ts";
 import { collectYoung, ownMapping } from "../../ffi/memory.ts";
 import { forgetPages } from "../../ffi/system.ts";
-import { lstatSync, readFileSync, resolve, statSync } from "../../runtime/node.ts";
+import { lstatSync, readFileSync, statSync } from "../../runtime/node.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { guarded, systemError } from "../base/errors.ts";
+import { systemPath } from "../base/places.ts";
 import { runSteps, type Steps, wait } from "../base/steps.ts";
 import { discardPath } from "./durable.ts";
 import { type BackgroundOptions, type FileJob, FileJobs, type JobResult } from "./file-jobs.ts";
@@ -229,8 +230,8 @@ export function mapFiles(requests: readonly MapRequest[], mode: MapMode, threads
 
 /** Maps one file. `name` is the path that it is about to get, when it has another one still. */
 export function mapFile(path: string, mode: MapMode, nbytes = -1, name?: string): Storage {
-  const request = { path: resolve(path), nbytes };
-  return mapFiles([name === undefined ? request : { ...request, name: resolve(name) }], mode)[0] as Storage;
+  const request = { path: systemPath(path), nbytes };
+  return mapFiles([name === undefined ? request : { ...request, name: systemPath(name) }], mode)[0] as Storage;
 }
 
 /** Shared memory without a name, zero-filled. */
@@ -244,6 +245,6 @@ export function sparseFile(path: string, nbytes: number, options: { existsok?: b
   if (nbytes === 0) return Storage.allocate(0);
   const exclusive = options.existsok === false ? JobFlag.exclusive : 0;
   const flags = mapFlags("r+") | JobFlag.create | JobFlag.grow | JobFlag.noFollow | exclusive;
-  const job = { path: resolve(path), nbytes, flags };
+  const job = { path: systemPath(path), nbytes, flags };
   return makingFile(job.path, () => runMapping([job], "r+")[0] as Storage);
 }

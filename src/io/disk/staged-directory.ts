@@ -1,7 +1,7 @@
 // Directories whose files are written aside and moved to their places when all of them are complete: what stops the
 // save before leaves the old files as they were, and files that the save does not name stay.
-import { dirname, join, lstatSync, mkdirSync, resolve, statSync } from "../../runtime/node.ts";
-import { guarded } from "../base/errors.ts";
+import { dirname, join, lstatSync, mkdirSync, statSync } from "../../runtime/node.ts";
+import { guarded, systemError } from "../base/errors.ts";
 import { sweepLeftovers, swept } from "../base/leftovers.ts";
 import type { Steps } from "../base/steps.ts";
 import { checkPlace, makeDirectory } from "./directory-checks.ts";
@@ -14,8 +14,8 @@ import {
   syncDirectories,
   syncUpward,
   temporaryBeside,
-  tookName,
 } from "./durable.ts";
+import { takeName } from "./naming.ts";
 
 /** What the unfinished one is called inside of its target. */
 const INSIDE = ".zensor";
@@ -24,6 +24,8 @@ const INSIDE = ".zensor";
 export interface CommitOptions {
   /** Wait for the disk. */
   sync: boolean;
+  /** Staged files that may replace none. */
+  exclusive?: ReadonlySet<string>;
   /** Throws for what is in the way; runs before the first change. */
   check?: () => void;
   /** Runs last, before somebody else may write there. */
@@ -75,21 +77,22 @@ export class StagedDirectory {
       using _ = yield* DirectoryLock.taking(target, signal);
       check?.();
       if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) {
-        yield* this.moveInto(directories, files, sync);
+        yield* this.moveInto(directories, files, options);
         if (done !== undefined) yield* done();
         break;
       }
-      if (tookName(path, target)) break;
+      if (takeName(path, target)) break;
     }
     this.begun = false;
     for (const each of unfinished(target)) yield* swept(each);
     if (!sync) return;
     yield* syncDirectories(target);
-    yield* syncUpward(dirname(resolve(target)), this.outermost);
+    yield* syncUpward(dirname(target), this.outermost);
   }
 
-  private *moveInto(directories: readonly string[], files: readonly string[], sync: boolean): Steps<void> {
+  private *moveInto(directories: readonly string[], files: readonly string[], options: CommitOptions): Steps<void> {
     const { target, path } = this;
+    const { sync, exclusive } = options;
     checkPlace(target, true);
     for (const directory of directories) {
       makeDirectory(this.place(directory));
@@ -98,7 +101,9 @@ export class StagedDirectory {
     for (const [i, file] of files.entries()) {
       // The last one tells of the others.
       if (sync && i === files.length - 1) yield* syncDirectories(target);
-      yield* replaced(file, this.place(file));
+      const place = this.place(file);
+      if (exclusive?.has(file) !== true) yield* replaced(file, place);
+      else if (!takeName(file, place)) throw systemError(17, place);
     }
     yield* removed(path);
   }

@@ -1,13 +1,13 @@
 // Tensors inside a file: views of one mapping, made when the first is asked for.
 
 import { copyBytes } from "../../ffi/memory.ts";
-import { resolve } from "../../runtime/node.ts";
 import { CPU, type Device } from "../../tensor/device.ts";
 import type { DType } from "../../tensor/dtype.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
 import { checkFile } from "../../tensor/values.ts";
 import { FormatError } from "../base/errors.ts";
+import { systemPath } from "../base/places.ts";
 import { type MapMode, mapFile } from "./mapping.ts";
 import { fileIdentity, replacedError } from "./unreplaced.ts";
 
@@ -39,7 +39,7 @@ export class TensorFile {
     readonly mode: MapMode = "c",
     private readonly options: TensorFileOptions = {},
   ) {
-    this.path = resolve(path);
+    this.path = systemPath(path);
   }
 
   /** Address of a place in the file. It is valid as long as something holds on to `anchor()`. */

@@ -2,7 +2,7 @@
 // they say about themselves and for their bytes, and both must be of one file or directory.
 import { statSync } from "../../runtime/node.ts";
 import { OSError } from "../base/errors.ts";
-import { absolutePath } from "../base/paths.ts";
+import { absolutePath } from "../base/places.ts";
 import { runSteps, type Steps, wait } from "../base/steps.ts";
 
 /** How often a file may be replaced while it is read. */

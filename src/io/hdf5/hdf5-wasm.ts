@@ -2,12 +2,13 @@
 // so: no deleting or moving, no float16, complex or new bool datasets, no parts beyond what fits into its 2 GiB.
 
 import { copyBytes, windowOn } from "../../ffi/memory.ts";
-import { closeSync, existsSync, fstatSync, openSync, resolve, statSync } from "../../runtime/node.ts";
+import { closeSync, existsSync, fstatSync, openSync, statSync } from "../../runtime/node.ts";
 import { type DType, dtypeByName } from "../../tensor/dtype.ts";
 import { KeyError, NotImplementedError } from "../../tensor/errors.ts";
 import { numelOf } from "../../tensor/size.ts";
 import { addressOf } from "../../tensor/values.ts";
 import { FormatError, guarded, systemError } from "../base/errors.ts";
+import { systemPath } from "../base/places.ts";
 import type {
   Hdf5Attribute,
   Hdf5Engine,
@@ -374,7 +375,7 @@ export class WasmEngine implements Hdf5Engine {
   }
 
   open(path: string, mode: Hdf5Mode): Hdf5Handle {
-    const full = resolve(path);
+    const full = systemPath(path);
     const exists = existsSync(full);
     if ((mode === "x" || mode === "w-") && exists) throw systemError(17, full);
     if (mode === "r" || mode === "r+" || exists) {

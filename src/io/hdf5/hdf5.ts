@@ -10,7 +10,7 @@ import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
 import { checkFile, requireFile } from "../../tensor/values.ts";
 import { FormatError, OSError } from "../base/errors.ts";
-import { absolutePath } from "../base/paths.ts";
+import { absolutePath } from "../base/places.ts";
 import { type PythonJson, toPlain } from "../base/python-json.ts";
 import { CONSTRUCTORS, FUNCTIONS } from "../base/signatures.ts";
 import { requireText, requireTexts } from "../base/well-formed.ts";

@@ -3,9 +3,7 @@
 import { JobFlag } from "../../../generated/abi.ts";
 import { addressOf } from "../../ffi/library.ts";
 import {
-  basename,
   closeSync,
-  dirname,
   existsSync,
   join,
   lstatSync,
@@ -13,7 +11,7 @@ import {
   openSync,
   readdirSync,
   readSync,
-  realpathSync,
+  realpathNative,
   rmSync,
   sep,
   statSync,
@@ -25,13 +23,13 @@ import { type DType, dtypeByName } from "../../tensor/dtype.ts";
 import { ValueError } from "../../tensor/errors.ts";
 import { makeContiguous } from "../../tensor/tensor.ts";
 import { FileNotFoundError, FormatError, guarded, OSError } from "../base/errors.ts";
-import { absolutePath } from "../base/paths.ts";
+import { absoluteFile, absolutePath, realTarget } from "../base/places.ts";
 import { FUNCTIONS } from "../base/signatures.ts";
 import { DirectoryLock } from "../disk/directory-lock.ts";
-import { realTarget } from "../disk/durable.ts";
 import { FileJobs } from "../disk/file-jobs.ts";
 import { mapFile } from "../disk/mapping.ts";
 import type { TensorBytes } from "../disk/pieces.ts";
+import { requireRoom } from "../disk/room.ts";
 import { blockBehind, nativeBytes } from "../disk/tensor-bytes.ts";
 import { TensorFile } from "../disk/tensor-file.ts";
 import { FileWrite, type FileWriteOptions } from "../store/single-file.ts";
@@ -96,14 +94,10 @@ export function packMemmap(prefix: string, archivePath: string, options: PackOpt
   if (!existsSync(join(prefix, "meta.json"))) {
     throw new ValueError(`${prefix} does not look like a memory-mapped tensordict directory (no meta.json found).`);
   }
-  const source = realpathSync(absolutePath(prefix));
-  const place = realTarget(absolutePath(archivePath));
-  const target = join(
-    guarded(archivePath, () => realpathSync(dirname(place))),
-    basename(place),
-  );
+  const source = realpathNative(absolutePath(prefix));
+  const target = realTarget(absoluteFile(archivePath));
   const files = filesBelow(source);
-  if (target.startsWith(source + sep) || [...files.values()].some((file) => realpathSync(file) === target)) {
+  if (target.startsWith(source + sep) || [...files.values()].some((file) => realpathNative(file) === target)) {
     throw new ValueError(
       `The archive path ${archivePath} must be outside the source directory ${prefix} and must not ` +
         "alias a source file.",
@@ -209,6 +203,10 @@ export function unpackMemmap(archivePath: string, prefix: string, options: { max
       keep: data,
     });
   }
+  requireRoom(
+    root,
+    [...zip.entries.values()].reduce((sum, { nbytes }) => sum + nbytes, 0),
+  );
   const made = guarded(root, () => mkdirSync(root, { recursive: true }));
   using _ = DirectoryLock.take(root);
   const isNew = made !== undefined && readdirSync(root).length === 0;

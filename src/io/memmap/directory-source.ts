@@ -1,5 +1,5 @@
 // Memory-mapped directories on disk, with the symbolic links in them.
-import { dirname, existsSync, realpathSync, statSync } from "../../runtime/node.ts";
+import { dirname, existsSync, realpathNative, statSync } from "../../runtime/node.ts";
 import { FormatError, guarded, OSError } from "../base/errors.ts";
 import { Folder, isWithin } from "../disk/folder.ts";
 import { readSmallFile } from "../disk/small-file.ts";
@@ -38,8 +38,8 @@ export class DirectorySource implements TreeSource {
   enter(path: string, above: Linked | null): Linked | null {
     const isLink = this.folder.isLink(path);
     if (!isLink && above === null) return null;
-    const real = guarded(path, () => realpathSync(path));
-    const around = guarded(path, () => realpathSync(dirname(path)));
+    const real = guarded(path, () => realpathNative(path));
+    const around = guarded(path, () => realpathNative(dirname(path)));
     for (let at: Linked | null = above; isLink && at !== null; at = at.above) if (at.real === real) throw holds(path);
     if (isLink && isWithin(around, real)) throw holds(path);
     const again = this.seen.has(real);

@@ -5,7 +5,7 @@ import { inOrder } from "../../tensor/checks.ts";
 import { ValueError } from "../../tensor/errors.ts";
 import { FileNotFoundError, FormatError } from "../base/errors.ts";
 import { encodeKey, isSafeRawName } from "../base/keys.ts";
-import { absolutePath } from "../base/paths.ts";
+import { absolutePath } from "../base/places.ts";
 import { FUNCTIONS } from "../base/signatures.ts";
 import { runSteps, type Steps } from "../base/steps.ts";
 import type { FolderOptions } from "../disk/folder.ts";

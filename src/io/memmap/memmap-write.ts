@@ -1,10 +1,12 @@
 // Writes memory-mapped directories: one file per tensor, one `meta.json` per level, all files in one native batch.
 
 import { JobFlag } from "../../../generated/abi.ts";
-import { dirname, existsSync, join, mkdirSync, readdirSync, resolve, statSync } from "../../runtime/node.ts";
+import { basename, dirname, existsSync, join, mkdirSync, readdirSync, statSync } from "../../runtime/node.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { guarded } from "../base/errors.ts";
+import { leftoversIn, sweepLeftovers } from "../base/leftovers.ts";
+import { systemPath } from "../base/places.ts";
 import { runSteps, type Steps, wait } from "../base/steps.ts";
 import { AtomicDirectory } from "../disk/atomic-directory.ts";
 import { checkFile, checkPlace, makeDirectory } from "../disk/directory-checks.ts";
@@ -31,7 +33,9 @@ import {
   mappingFiles,
   storageOf,
 } from "../disk/mapping.ts";
+import { requireRoom, takenBy } from "../disk/room.ts";
 import { StagedDirectory, sweepStaged } from "../disk/staged-directory.ts";
+import { StagedFiles } from "../disk/staged-files.ts";
 import type { LeafWrite, TreeWrite } from "./tree.ts";
 import { layingOutTree } from "./tree-layout.ts";
 
@@ -78,6 +82,11 @@ export class DirectoryWriter {
   private readonly root: string;
   private readonly atomic: AtomicDirectory | null;
   private readonly stage: StagedDirectory | null;
+  /** The files that are written aside. */
+  private readonly staged = new StagedFiles(this.jobs);
+  /** Bytes that the disk has to have room for, and how many of them are copied from files. */
+  private needed = 0;
+  private copied = 0;
   /** What was not there before the save. */
   private readonly made: string[] = [];
   /** The outermost directory that was made for it to lie in. */
@@ -89,7 +98,7 @@ export class DirectoryWriter {
     private readonly options: WriteOptions = {},
   ) {
     this.atomic = options.atomic ? new AtomicDirectory(prefix, options) : null;
-    this.target = this.atomic?.target ?? resolve(prefix);
+    this.target = this.atomic?.target ?? systemPath(prefix);
     this.stage = options.background && this.atomic === null ? new StagedDirectory(this.target) : null;
     this.root = this.atomic?.path ?? this.stage?.path ?? this.target;
   }
@@ -107,8 +116,10 @@ export class DirectoryWriter {
 
   private *writeAside(options: BackgroundOptions): Steps<void> {
     const threads = this.options.numThreads ?? 1;
+    requireRoom(this.target, this.needed, this.copied);
     try {
       yield* this.prepareAside();
+      this.staged.begin();
       const failed = yield* wait(
         () => this.jobs.run(threads),
         () => this.jobs.runInBackground(threads, options),
@@ -117,12 +128,25 @@ export class DirectoryWriter {
       options.signal?.throwIfAborted();
       // Before it has the name: another save may take that right after.
       const storages = yield* mappingFiles(this.requests(), "r+", threads);
+      yield* this.staged.requireStaged((path) => this.place(path));
       yield* inTurn(this.target, () => this.commit(options.signal));
       this.handOut(storages);
     } catch (error) {
       yield* this.aside().abandon();
       throw error;
+    } finally {
+      this.staged.close();
     }
+  }
+
+  /** Counts a tensor; a large one has to find room at once: its jobs would be without end. */
+  private count({ bytes }: LeafWrite, place: string, nbytes: number): void {
+    if (bytes === null) return;
+    // Files that are written over have their blocks.
+    const needed = this.root === this.target ? Math.max(0, nbytes - takenBy(place)) : nbytes;
+    this.needed += needed;
+    if ("file" in bytes && bytes.file) this.copied += needed;
+    if (nbytes > PART_BYTES) requireRoom(this.target, this.needed, this.copied);
   }
 
   private aside(): AtomicDirectory | StagedDirectory {
@@ -131,6 +155,7 @@ export class DirectoryWriter {
 
   private writeInPlace(): void {
     requireDescriptor(this.root);
+    requireRoom(this.target, this.needed, this.copied);
     makeRoomFor(this.leaves);
     using _ = this.enter();
     try {
@@ -252,12 +277,25 @@ export class DirectoryWriter {
       for (const { path, exclusive } of this.files) if (exclusive) checkFile(this.place(path), true);
     };
     const done = () => this.removeStale();
-    const options = { sync: this.options.fsync === true, check, done, ...(signal === undefined ? {} : { signal }) };
+    const exclusive = new Set(this.files.flatMap(({ path, exclusive }) => (exclusive ? [path] : [])));
+    const options = {
+      sync: this.options.fsync === true,
+      exclusive,
+      check,
+      done,
+      ...(signal === undefined ? {} : { signal }),
+    };
     yield* (this.stage as StagedDirectory).commit(this.directories, files, options);
   }
 
+  /** Removes what earlier saves left: members of longer stacks, and unfinished files. */
   private *removeStale(): Steps<void> {
     for (const path of this.staleMembers()) yield* removed(path);
+    const places = this.files.map(({ path }) => this.place(path));
+    for (const [directory, names] of filesByDirectory(places)) {
+      yield;
+      sweepLeftovers(directory, leftoversIn(directory, names));
+    }
   }
 
   /** Where a file will be. */
@@ -298,6 +336,7 @@ export class DirectoryWriter {
         return;
       }
     }
+    this.count(leaf, place, nbytes);
     this.files.push({ path, exclusive });
     this.leaves.push({ leaf, place, path, nbytes, job: this.leafJobs(leaf, path, nbytes, exclusive) });
   }
@@ -308,9 +347,10 @@ export class DirectoryWriter {
     const mapNow = onMapped !== undefined && !aside;
     const once = aside ? 0 : (exclusive ? JobFlag.exclusive : 0) | (bytes === null ? 0 : JobFlag.replace);
     const fsync = this.syncs() ? JobFlag.fsync : 0;
-    const open = JobFlag.create | JobFlag.noFollow | (mapNow ? mapFlags("r+") : JobFlag.writable);
-    const flags = open | once | fsync;
     const most = aside && bytes !== null ? PART_BYTES : nbytes;
+    const create = aside ? this.staged.next(path, nbytes, nbytes > most) : JobFlag.create;
+    const open = create | JobFlag.noFollow | (mapNow ? mapFlags("r+") : JobFlag.writable);
+    const flags = open | once | fsync;
     let last = 0;
     for (let at = 0; at < nbytes; at += most) {
       const part = bytes === null ? { nbytes, flags: JobFlag.grow } : writing(bytes, at, Math.min(most, nbytes - at));
@@ -325,11 +365,23 @@ export class DirectoryWriter {
 
   private small(path: string, bytes: Uint8Array): void {
     const fsync = this.syncs() ? JobFlag.fsync : 0;
-    const flags = JobFlag.create | JobFlag.replace | JobFlag.noFollow | JobFlag.writable | fsync;
+    const create = this.root !== this.target ? this.staged.next(path, bytes.length) : JobFlag.create | JobFlag.replace;
+    const flags = create | JobFlag.noFollow | JobFlag.writable | fsync;
     this.files.push({ path, exclusive: false });
     const part = writing(bytes, 0, bytes.length);
     this.jobs.add({ ...part, path, flags: flags | part.flags });
   }
+}
+
+/** The names of files by the directory that they lie in. */
+function filesByDirectory(paths: readonly string[]): Map<string, Set<string>> {
+  const found = new Map<string, Set<string>>();
+  for (const path of paths) {
+    const directory = dirname(path);
+    const names = found.get(directory) ?? new Set();
+    found.set(directory, names.add(basename(path)));
+  }
+  return found;
 }
 
 function isEmpty(directory: string): boolean {

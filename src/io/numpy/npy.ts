@@ -7,7 +7,7 @@ import type { DType } from "../../tensor/dtype.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
-import { absolutePath } from "../base/paths.ts";
+import { absoluteFile } from "../base/places.ts";
 import { FUNCTIONS } from "../base/signatures.ts";
 import type { Steps } from "../base/steps.ts";
 import type { BackgroundOptions } from "../disk/file-jobs.ts";
@@ -121,7 +121,7 @@ function reversed(tensor: Tensor): number[] {
 
 /** A file name with NumPy's ending. */
 export function withEnding(path: string, ending: string): string {
-  return path.endsWith(ending) ? path : path + ending;
+  return path === "" || path.endsWith(ending) ? path : path + ending;
 }
 
 /**
@@ -162,7 +162,7 @@ function loadOnce(path: string, device: Device, options: NpyOptions): Tensor {
  */
 export function saveNpy(path: string, tensor: Tensor, options: FileWriteOptions = {}): void {
   [path, tensor, options = {}] = inOrder<Parameters<typeof saveNpy>>("saveNpy", FUNCTIONS.saveNpy, arguments);
-  plan(path, tensor, options).run();
+  plan(absoluteFile(withEnding(path, ".npy")), tensor, options).run();
 }
 
 /**
@@ -184,6 +184,15 @@ export async function saveNpyAsync(
     FUNCTIONS.saveNpyAsync,
     arguments,
   );
+  await plan(absoluteFile(withEnding(path, ".npy")), tensor, options).runInBackground(options);
+}
+
+/** `saveNpyAsync` to a path that is taken as it is: NumPy adds the ending to a name without it. */
+export async function writeNpyAsync(
+  path: string,
+  tensor: Tensor,
+  options: FileWriteOptions & BackgroundOptions,
+): Promise<void> {
   await plan(path, tensor, options).runInBackground(options);
 }
 
@@ -193,5 +202,5 @@ function plan(path: string, tensor: Tensor, options: FileWriteOptions): FileWrit
     { offset: 0, data: header },
     { offset: header.length, data },
   ];
-  return new FileWrite(absolutePath(withEnding(path, ".npy")), pieces, options);
+  return new FileWrite(path, pieces, options);
 }

@@ -3,7 +3,7 @@ import { inOrder } from "../../tensor/checks.ts";
 import { TypeError, ValueError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import type { NamedTensors } from "../base/named-tensors.ts";
-import { absolutePath } from "../base/paths.ts";
+import { absoluteFile } from "../base/places.ts";
 import { FUNCTIONS } from "../base/signatures.ts";
 import { runSteps, runStepsLater, type Steps } from "../base/steps.ts";
 import type { BackgroundOptions } from "../disk/file-jobs.ts";
@@ -65,6 +65,18 @@ export async function saveNpzAsync(
   await runStepsLater(saving(path, tensors, options), options.signal);
 }
 
+/** `saveNpzAsync` to a path that is taken as it is: NumPy adds the ending to a name without it. */
+export async function writeNpzAsync(
+  path: string,
+  tensors: NamedTensors,
+  options: NpzSaveOptions & BackgroundOptions,
+): Promise<void> {
+  await runStepsLater(
+    writingZip(path, () => plan(tensors, options), "numpy", options),
+    options.signal,
+  );
+}
+
 function saving(
   path: string,
   tensors: NamedTensors | readonly Tensor[],
@@ -75,7 +87,7 @@ function saving(
 
 function placeOf(path: string): string {
   const file = withEnding(path, ".npz");
-  return isRemote(file) ? file : absolutePath(file);
+  return isRemote(file) ? file : absoluteFile(file);
 }
 
 function plan(tensors: NamedTensors | readonly Tensor[], options: NpzSaveOptions): ZipWriteEntry[] {

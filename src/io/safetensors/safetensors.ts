@@ -1,11 +1,10 @@
 // Safetensors files: lazy reading through one mapping, and writing the bytes that Python's safetensors writes.
-import { resolve } from "../../runtime/node.ts";
 import { inOrder } from "../../tensor/checks.ts";
 import type { Device } from "../../tensor/device.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
 import { type NamedTensors, pairs } from "../base/named-tensors.ts";
-import { absolutePath } from "../base/paths.ts";
+import { absoluteFile, absolutePath } from "../base/places.ts";
 import { CONSTRUCTORS, FUNCTIONS } from "../base/signatures.ts";
 import { requireText, requireTexts } from "../base/well-formed.ts";
 import type { BackgroundOptions } from "../disk/file-jobs.ts";
@@ -65,7 +64,7 @@ export class SafetensorsFile extends SafetensorsListing {
   constructor(path: string, options: PlaceOptions = {}) {
     [path, options = {}] = inOrder<[string, PlaceOptions?]>("SafetensorsFile", CONSTRUCTORS.SafetensorsFile, arguments);
     const device = placeOf(options);
-    const full = resolve(path);
+    const full = absolutePath(path);
     const opened = whileUnreplaced(path, (identity) => ({ identity, header: readSafetensorsHeader(full) }));
     super(full, opened.header);
     this.identity = opened.identity;
@@ -153,7 +152,7 @@ function plan(tensors: NamedTensors, path: string, options: SaveOptions): FileWr
     pieces.push({ offset: at, data: item.bytes });
     at += item.nbytes;
   }
-  return new FileWrite(isRemote(path) ? path : absolutePath(path), pieces, options);
+  return new FileWrite(isRemote(path) ? path : absoluteFile(path), pieces, options);
 }
 
 /**

@@ -10,6 +10,7 @@ import { replaceText } from "../disk/durable.ts";
 import { type BackgroundOptions, FileJobs, PART_BYTES, writing } from "../disk/file-jobs.ts";
 import type { TensorBytes } from "../disk/pieces.ts";
 import { StagedDirectory } from "../disk/staged-directory.ts";
+import { StagedFiles } from "../disk/staged-files.ts";
 import { CopyRoom, copyingTensor } from "../disk/strided-bytes.ts";
 import { AT_ONCE_BYTES, denseCopy, nativeBytes } from "../disk/tensor-bytes.ts";
 import { saveTorchAsync } from "../torch/torch-save.ts";
@@ -17,6 +18,7 @@ import { METADATA_FILE } from "./snapshot-manifest.ts";
 import {
   EMPTY,
   makeParents,
+  manifestOf,
   requireNoSnapshot,
   type SnapshotWriteOptions,
   type StagedContent,
@@ -63,12 +65,18 @@ async function released(rooms: readonly CopyRoom[]): Promise<void> {
   for (const room of rooms) await room.releaseInSlices(slices);
 }
 
-function jobsFor({ tensors }: StagedContent, root: string, fsync: boolean): FileJobs {
-  const jobs = new FileJobs();
-  const flags = JobFlag.create | JobFlag.writable | JobFlag.noFollow | (fsync ? JobFlag.fsync : 0);
+function addJobs(
+  { tensors }: StagedContent,
+  root: string,
+  fsync: boolean,
+  { jobs, staged }: { jobs: FileJobs; staged: StagedFiles },
+): void {
+  const flags = JobFlag.writable | JobFlag.noFollow | (fsync ? JobFlag.fsync : 0);
+  const sizes = new Map<string, number>();
   for (const { location, offset, tensor } of tensors) {
     const path = join(root, location);
     const bytes = nativeBytes(tensor);
+    sizes.set(path, Math.max(sizes.get(path) ?? 0, offset + bytes.nbytes));
     const add = (data: TensorBytes | Uint8Array, at: number, nbytes: number) => {
       const part = writing(data, at, nbytes);
       jobs.add({ ...part, path, offset: offset + at, flags: flags | part.flags });
@@ -77,7 +85,8 @@ function jobsFor({ tensors }: StagedContent, root: string, fsync: boolean): File
     if (bytes.nbytes === 0) add(EMPTY, 0, 0);
     for (let at = 0; at < bytes.nbytes; at += PART_BYTES) add(bytes, at, Math.min(PART_BYTES, bytes.nbytes - at));
   }
-  return jobs;
+  // Several tensors may share a file.
+  for (const [path, nbytes] of sizes) staged.next(path, nbytes, true);
 }
 
 /** Writes what was staged. A signal or an error leaves no file of it. */
@@ -89,6 +98,8 @@ export async function writeStaged(
   const fsync = options.fsync === true;
   const slices = new Slices(options.signal);
   const stage = new StagedDirectory(root);
+  const jobs = new FileJobs();
+  const staged = new StagedFiles(jobs);
   try {
     stage.begin();
     const made = new Set<string>();
@@ -98,20 +109,30 @@ export async function writeStaged(
     }
     for (const { location, value } of content.objects) {
       const { signal } = options;
+      staged.add(join(stage.path, location));
       await saveTorchAsync(value, join(stage.path, location), { fsync, ...(signal === undefined ? {} : { signal }) });
     }
-    const jobs = jobsFor(content, stage.path, fsync);
+    addJobs(content, stage.path, fsync, { jobs, staged });
+    staged.begin();
     if ((await jobs.runInBackground(options.numThreads ?? 1, options)) !== 0) jobs.throwFirstFailure();
-    replaceText(join(stage.path, METADATA_FILE), content.manifest, fsync);
+    replaceText(join(stage.path, METADATA_FILE), content.manifest, { sync: fsync });
     options.signal?.throwIfAborted();
+    staged.add(join(stage.path, METADATA_FILE));
+    await runStepsLater(staged.requireStaged((path) => stage.place(path)));
     const files = [...content.locations, METADATA_FILE].map((location) => join(stage.path, location));
     const check = () => requireNoSnapshot(root);
-    const commit = { sync: fsync, check, ...(options.signal && { signal: options.signal }) };
+    const commit = {
+      sync: fsync,
+      exclusive: manifestOf(stage),
+      check,
+      ...(options.signal && { signal: options.signal }),
+    };
     await runStepsLater(stage.commit([...made], files, commit));
   } catch (error) {
     await runStepsLater(stage.abandon());
     throw error;
   } finally {
+    staged.close();
     await released(rooms);
   }
 }

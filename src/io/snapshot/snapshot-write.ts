@@ -11,9 +11,10 @@ import { isPlainObject } from "../base/python-json.ts";
 import { asInPython, dictClassOf } from "../base/python-origin.ts";
 import { runSteps } from "../base/steps.ts";
 import { requireText } from "../base/well-formed.ts";
-import { DirectoryLock } from "../disk/directory-lock.ts";
-import { discardPath, replaceText, requireDescriptor, syncDirectories, syncPath, syncUpward } from "../disk/durable.ts";
+import { replaceText } from "../disk/durable.ts";
 import { FileJobs, writing } from "../disk/file-jobs.ts";
+import { requireRoom } from "../disk/room.ts";
+import { StagedDirectory } from "../disk/staged-directory.ts";
 import { bytesToWrite, denseCopy } from "../disk/tensor-bytes.ts";
 import { saveTorch } from "../torch/torch-save.ts";
 import {
@@ -65,7 +66,13 @@ export class SnapshotWriter {
   private readonly open = new Set<object>();
   private readonly maxChunkBytes: number;
 
-  constructor(private readonly options: SnapshotWriteOptions = {}) {
+  /** Bytes of all tensors so far. */
+  private nbytes = 0;
+
+  constructor(
+    private readonly options: SnapshotWriteOptions,
+    private readonly root: string,
+  ) {
     this.maxChunkBytes = positive(options.maxChunkBytes ?? MAX_CHUNK_BYTES, "maxChunkBytes");
     if (options.slabBytes !== undefined) positive(options.slabBytes, "slabBytes");
   }
@@ -155,6 +162,8 @@ export class SnapshotWriter {
     }
     const shape = [...value.shape];
     const nbytes = value._numel * dtype.itemsize;
+    this.nbytes += nbytes;
+    requireRoom(this.root, this.nbytes);
     if (nbytes <= this.maxChunkBytes || shape.length === 0) {
       this.leaves.set(path, this.planned(path, value));
       return;
@@ -236,47 +245,48 @@ export class SnapshotWriter {
     return { locations, tensors, objects, manifest: this.manifest() };
   }
 
-  /** Writes all files, the manifest last. A failure removes a directory that was not there before. */
+  /** Writes all files aside, and moves them to their places, the manifest last. A failure leaves nothing of them. */
   write(root: string): void {
     const locations = this.locations(root);
-    requireDescriptor(root);
-    const outermost = guarded(root, () => mkdirSync(root, { recursive: true }));
-    using _ = DirectoryLock.take(root);
-    // Another one may have been taken here meanwhile.
-    requireNoSnapshot(root);
+    const stage = new StagedDirectory(root);
     try {
-      this.writeFiles(root, locations, outermost);
+      stage.begin();
+      const made = new Set<string>();
+      this.writeFiles(stage.path, locations, made);
+      const files = [...locations, METADATA_FILE].map((location) => join(stage.path, location));
+      const check = () => {
+        // Another one may have been taken here meanwhile.
+        requireNoSnapshot(root);
+        for (const path of made) refuseLink(stage.place(path));
+      };
+      runSteps(
+        stage.commit([...made], files, { sync: this.options.fsync === true, exclusive: manifestOf(stage), check }),
+      );
     } catch (error) {
-      if (outermost !== undefined) discardPath(root);
+      runSteps(stage.abandon());
       throw error;
     }
   }
 
-  private writeFiles(root: string, locations: readonly string[], outermost: string | undefined): void {
-    const made = new Set<string>();
+  private writeFiles(root: string, locations: readonly string[], made: Set<string>): void {
+    const fsync = this.options.fsync === true;
     for (const location of locations) makeParents(root, location.split("/").slice(0, -1), made);
     for (const { location, value } of this.objects) {
       // A copy: a pickle would hold all of the storage, not only this view.
-      saveTorch(value instanceof Tensor ? denseCopy(value) : value, join(root, location));
+      saveTorch(value instanceof Tensor ? denseCopy(value) : value, join(root, location), { fsync });
     }
     const jobs = new FileJobs();
     for (const { entry, tensor } of this.tensors) {
       const bytes = bytesToWrite(tensor);
       const whole = entry.byteRange === null ? JobFlag.replace : 0;
-      const sync = this.options.fsync ? JobFlag.fsync : 0;
+      const sync = fsync ? JobFlag.fsync : 0;
       const flags = JobFlag.create | JobFlag.writable | JobFlag.noFollow | whole | sync;
       const offset = entry.byteRange?.[0] ?? 0;
       const content = writing(bytes.nbytes === 0 ? EMPTY : bytes, 0, bytes.nbytes);
       jobs.add({ ...content, path: join(root, entry.location), offset, flags: flags | content.flags });
     }
     if (jobs.run(this.options.numThreads ?? 1) !== 0) jobs.throwFirstFailure();
-    if (this.options.fsync) {
-      for (const { location } of this.objects) syncPath(join(root, location));
-      runSteps(syncDirectories(root));
-    }
-    // The manifest is the sign that everything is there: it comes last, at once.
-    replaceText(join(root, METADATA_FILE), this.manifest(), this.options.fsync);
-    if (this.options.fsync) runSteps(syncUpward(root, outermost));
+    replaceText(join(root, METADATA_FILE), this.manifest(), { sync: fsync });
   }
 }
 
@@ -305,6 +315,17 @@ function checkComponents(location: string, root: string): void {
   }
 }
 
+/** The files of a snapshot that replace none: its manifest. */
+export function manifestOf(stage: StagedDirectory): ReadonlySet<string> {
+  return new Set([join(stage.path, METADATA_FILE)]);
+}
+
+function refuseLink(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) {
+    throw new FormatError("a link is no place for a snapshot", path);
+  }
+}
+
 /** Makes the directories of a file; their paths go into `made`. */
 export function makeParents(root: string, parts: readonly string[], made: Set<string>): void {
   let path = root;
@@ -312,7 +333,6 @@ export function makeParents(root: string, parts: readonly string[], made: Set<st
     path = join(path, part);
     if (made.has(path)) continue;
     made.add(path);
-    if (!existsSync(path)) guarded(path, () => mkdirSync(path));
-    else if (lstatSync(path).isSymbolicLink()) throw new FormatError("a link is no place for a snapshot", path);
+    guarded(path, () => mkdirSync(path));
   }
 }

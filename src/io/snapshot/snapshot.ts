@@ -4,14 +4,13 @@ import { inOrder } from "../../tensor/checks.ts";
 import { KeyError, warn } from "../../tensor/errors.ts";
 import { setOwn } from "../../tensor/objects.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { absolutePath } from "../base/paths.ts";
+import { absolutePath } from "../base/places.ts";
 import { CONSTRUCTORS } from "../base/signatures.ts";
 import { Slices } from "../base/slices.ts";
 import { requireText } from "../base/well-formed.ts";
 import type { BackgroundOptions } from "../disk/file-jobs.ts";
 import { Folder, type FolderOptions } from "../disk/folder.ts";
 import { readSmallFile } from "../disk/small-file.ts";
-import { sweepStaged } from "../disk/staged-directory.ts";
 import { stageSnapshot, writeStaged } from "./snapshot-later.ts";
 import { escapeComponent, type Manifest, METADATA_FILE, readManifest } from "./snapshot-manifest.ts";
 import { SnapshotReader, type SnapshotReadOptions } from "./snapshot-read.ts";
@@ -68,8 +67,8 @@ export interface RestoreOptions extends SnapshotReadOptions {
 /** Longest manifest, in bytes. */
 const MAX_MANIFEST_BYTES = 1024 * 1024 * 1024;
 
-function plan(options: TakeOptions): SnapshotWriter {
-  const writer = new SnapshotWriter(options);
+function plan(options: TakeOptions, root: string): SnapshotWriter {
+  const writer = new SnapshotWriter(options, root);
   for (const [key, object] of Object.entries(options.appState)) {
     requireText(key, () => `the key ${JSON.stringify(key)}`);
     writer.add(`0/${escapeComponent(key)}`, object.stateDict());
@@ -160,8 +159,7 @@ export class Snapshot {
   static take(options: TakeOptions): Snapshot {
     const root = absolutePath(options.path);
     requireNoSnapshot(root);
-    plan(options).write(root);
-    sweepStaged(root);
+    plan(options, root).write(root);
     return new Snapshot(root);
   }
 
@@ -183,7 +181,7 @@ export class Snapshot {
     signal?.throwIfAborted();
     const root = absolutePath(options.path);
     requireNoSnapshot(root);
-    const content = await stageSnapshot(() => plan(options).stage(root), signal);
+    const content = await stageSnapshot(() => plan(options, root).stage(root), signal);
     return new PendingSnapshot(root, writeStaged(content, root, options));
   }
 

@@ -2,11 +2,12 @@
 import { dirname, promises } from "../../runtime/node.ts";
 import { inOrder } from "../../tensor/checks.ts";
 import { guardedLater, OSError } from "../base/errors.ts";
-import { absolutePath } from "../base/paths.ts";
+import { absoluteFile, absolutePath } from "../base/places.ts";
 import { FUNCTIONS } from "../base/signatures.ts";
 import { runStepsLater } from "../base/steps.ts";
-import { placed, synced, temporaryBeside } from "../disk/durable.ts";
+import { synced } from "../disk/durable.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
+import { UnfinishedFile } from "../disk/unfinished-file.ts";
 import { type RemoteOptions, RemotePlace, together } from "./s3.ts";
 
 /** Bytes of one request. */
@@ -50,12 +51,13 @@ export async function download(url: string, path: string, options: DownloadOptio
   [url, path, options = {}] = inOrder<Parameters<typeof download>>("download", FUNCTIONS.download, arguments);
   const { concurrency = CONCURRENCY, onProgress, signal } = options;
   const place = new RemotePlace(url, options);
-  const target = absolutePath(path);
-  const temporary = temporaryBeside(target);
+  const made = new UnfinishedFile(absoluteFile(path));
+  const { target, path: temporary } = made;
   const { size, etag } = await place.stat(place.key);
   await requireRoom(dirname(target), size, url);
-  const file = await guardedLater(temporary, () => promises.open(temporary, "wx"));
   try {
+    made.begin();
+    const file = await guardedLater(temporary, () => promises.open(temporary, "r+"));
     try {
       await guardedLater(temporary, () => file.truncate(size));
       const starts = Array.from({ length: Math.ceil(size / RANGE_BYTES) }, (_, i) => i * RANGE_BYTES);
@@ -80,10 +82,11 @@ export async function download(url: string, path: string, options: DownloadOptio
       await file.close();
     }
     if (options.fsync) await runStepsLater(synced(temporary));
-    await runStepsLater(placed(temporary, target, options.fsync));
+    await runStepsLater(made.placing(size, { fsync: options.fsync }));
   } catch (error) {
-    await promises.rm(temporary, { force: true });
-    throw error;
+    const cause = made.cause(error);
+    await runStepsLater(made.discarding());
+    throw cause;
   }
 }
 

@@ -3,14 +3,16 @@
 import { JobFlag } from "../../../generated/abi.ts";
 import { addressOf } from "../../ffi/library.ts";
 import { copyBytes } from "../../ffi/memory.ts";
-import { resolve } from "../../runtime/node.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { claiming } from "../base/claims.ts";
+import { realTarget } from "../base/places.ts";
 import { runSteps, runStepsLater, type Steps, wait } from "../base/steps.ts";
-import { discarded, inTurn, placed, synced, temporaryBeside } from "../disk/durable.ts";
+import { inTurn, synced } from "../disk/durable.ts";
 import { type BackgroundOptions, FileJobs, PART_BYTES, writing } from "../disk/file-jobs.ts";
 import type { TensorBytes } from "../disk/pieces.ts";
 import { type Piece, pieceBytes } from "../disk/pieces.ts";
+import { MOST_DEFLATED, requireRoom } from "../disk/room.ts";
+import { UnfinishedFile } from "../disk/unfinished-file.ts";
 import { layingOutZip, type ZipWriteEntry, type ZipWriteOptions } from "../zip/zip-write.ts";
 import { isRemote, type RemoteOptions, RemotePlace } from "./s3.ts";
 
@@ -71,30 +73,49 @@ export interface FileWriteOptions {
   remote?: RemoteOptions;
 }
 
+/** How a file is written that may be refused its name. */
+interface PlaceOptions extends FileWriteOptions {
+  /** False: a file that is there is an error, and stays. */
+  existsok?: boolean;
+}
+
+/** Bytes of all pieces, and how many of them are copied from files. */
+function bytesOf(pieces: readonly Piece[]): { nbytes: number; copied: number } {
+  let [nbytes, copied] = [0, 0];
+  for (const piece of pieces) {
+    const { data } = piece;
+    nbytes += pieceBytes(piece);
+    if (!(data instanceof Uint8Array) && ("path" in data || ("file" in data && data.file))) copied += data.nbytes;
+  }
+  return { nbytes, copied };
+}
+
 /** A file that is laid out, but not yet written. Readers of an older file keep it whole. */
 export class FileWrite {
   readonly path: string;
-  private readonly temporary: string;
+  private readonly file: UnfinishedFile | null;
   private readonly jobs = new FileJobs();
 
   constructor(
     path: string,
     private readonly pieces: readonly Piece[],
-    private readonly options: FileWriteOptions = {},
+    private readonly options: PlaceOptions = {},
   ) {
-    this.path = isRemote(path) ? path : resolve(path);
-    this.temporary = temporaryBeside(this.path);
-    if (isRemote(path)) return;
-    for (const piece of withNeighboursJoined(pieces)) this.add(piece);
+    this.file = isRemote(path) ? null : new UnfinishedFile(path);
+    this.path = this.file?.target ?? path;
+    if (this.file === null) return;
+    const { nbytes, copied } = bytesOf(pieces);
+    requireRoom(this.path, nbytes, copied);
+    for (const piece of withNeighboursJoined(pieces)) this.add(piece, this.file.path);
   }
 
-  private add({ offset, data }: Piece): void {
+  private add({ offset, data }: Piece, path: string): void {
     const nbytes = pieceBytes({ offset, data });
     if (nbytes === 0) return;
-    const flags = JobFlag.create | JobFlag.writable | JobFlag.noFollow;
+    const flags = JobFlag.writable | JobFlag.noFollow;
     for (let at = 0; at < nbytes; at += PART_BYTES) {
       const part = writing(data, at, Math.min(PART_BYTES, nbytes - at));
-      this.jobs.add({ ...part, path: this.temporary, offset: offset + at, flags: flags | part.flags });
+      this.jobs.add({ ...part, path, offset: offset + at, flags: flags | part.flags });
     }
   }
 
@@ -118,7 +139,7 @@ export class FileWrite {
   /** `run` in steps. */
   *writing<T = void>(options: BackgroundOptions, written: (path: string) => T = () => undefined as T): Steps<T> {
     using _ = yield* claiming(this.pieces);
-    if (!isRemote(this.path)) return yield* this.writingFile(options, written);
+    if (this.file !== null) return yield* this.writingFile(this.file, options, written);
     yield* wait(
       () => {
         const { path } = this;
@@ -129,29 +150,29 @@ export class FileWrite {
     return written(this.path);
   }
 
-  private *writingFile<T>(options: BackgroundOptions, written: (path: string) => T): Steps<T> {
-    const { jobs, path, temporary } = this;
-    const { fsync, numThreads = 1 } = this.options;
+  private *writingFile<T>(file: UnfinishedFile, options: BackgroundOptions, written: (path: string) => T): Steps<T> {
+    const { jobs, pieces } = this;
+    const { fsync, existsok, numThreads = 1 } = this.options;
+    const nbytes = pieces.reduce((end, piece) => {
+      const size = pieceBytes(piece);
+      return size === 0 ? end : Math.max(end, piece.offset + size);
+    }, 0);
     try {
+      file.begin();
       const failed = yield* wait(
         () => jobs.run(numThreads),
         () => jobs.runInBackground(numThreads, options),
       );
       if (failed !== 0) jobs.throwFirstFailure();
-      if (fsync) yield* synced(temporary);
-      const result = written(temporary);
-      yield* inTurn(path, () => this.placing(options.signal));
+      if (fsync) yield* synced(file.path);
+      const result = written(file.path);
+      yield* inTurn(file.target, () => file.placing(nbytes, { fsync, existsok, signal: options.signal }));
       return result;
     } catch (error) {
-      yield* discarded(temporary);
-      throw error;
+      const cause = file.cause(error);
+      yield* file.discarding();
+      throw cause;
     }
-  }
-
-  /** Gives the file its name. */
-  private *placing(signal?: AbortSignal): Steps<void> {
-    signal?.throwIfAborted();
-    yield* placed(this.temporary, this.path, this.options.fsync);
   }
 
   private async upload({ onProgress, signal }: BackgroundOptions): Promise<void> {
@@ -160,6 +181,18 @@ export class FileWrite {
     await place.write(place.key, this.pieces);
     onProgress?.(total, total);
   }
+}
+
+/** Before the checksums, which would take as long as to write it all. */
+function requireZipRoom(path: string, entries: readonly ZipWriteEntry[]): void {
+  let [nbytes, copied] = [0, 0];
+  for (const { data, deflate } of entries) {
+    if ("zeros" in data) continue;
+    const size = data instanceof Uint8Array ? data.length : data.nbytes;
+    nbytes += deflate ? size / MOST_DEFLATED : size;
+    if (!deflate && !(data instanceof Uint8Array) && "file" in data && data.file) copied += size;
+  }
+  requireRoom(realTarget(path), nbytes, copied);
 }
 
 /**
@@ -171,11 +204,12 @@ export function* writingZip<T = void>(
   path: string,
   plan: () => readonly ZipWriteEntry[],
   style: ZipWriteOptions["style"],
-  options: FileWriteOptions & BackgroundOptions,
+  options: PlaceOptions & BackgroundOptions,
   written?: (path: string) => T,
 ): Steps<T> {
   const entries = plan();
   using _ = yield* claiming(entries);
+  if (!isRemote(path)) requireZipRoom(path, entries);
   const { pieces } = yield* layingOutZip(entries, { style });
   return yield* new FileWrite(path, pieces, options).writing(options, written);
 }

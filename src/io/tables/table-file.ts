@@ -1,8 +1,10 @@
 // Files that are written bit by bit: beside the target, which they replace when they are complete.
 import { closeSync, fstatSync, openSync, readSync, resolve, statSync, writeSync } from "../../runtime/node.ts";
 import { guarded, OSError } from "../base/errors.ts";
+import { absoluteFile } from "../base/places.ts";
 import { runSteps } from "../base/steps.ts";
-import { discardPath, placed, realTarget, syncPath, temporaryBeside } from "../disk/durable.ts";
+import { syncPath } from "../disk/durable.ts";
+import { UnfinishedFile } from "../disk/unfinished-file.ts";
 
 /** Bytes that are collected before they are written. */
 const BUFFER_BYTES = 2 ** 20;
@@ -10,18 +12,21 @@ const BUFFER_BYTES = 2 ** 20;
 /** A file that takes bytes and texts until it is finished. Without `finish` nothing of it stays. */
 export class TableFile {
   readonly path: string;
-  private readonly temporary: string;
+  private readonly file: UnfinishedFile;
   private descriptor: number | null;
+  private size = 0;
   private parts: Uint8Array[] = [];
   private waiting = 0;
 
+  /** @param nbytes how many bytes it will have at least */
   constructor(
     path: string,
     private readonly fsync = false,
+    nbytes = 0,
   ) {
-    this.path = realTarget(resolve(path));
-    this.temporary = temporaryBeside(this.path);
-    this.descriptor = guarded(this.path, () => openSync(this.temporary, "wx"));
+    this.file = new UnfinishedFile(absoluteFile(path));
+    this.path = this.file.target;
+    this.descriptor = this.file.begin(nbytes);
   }
 
   /** Takes the next bytes, which must not change any more. */
@@ -39,6 +44,7 @@ export class TableFile {
       for (let at = 0; at < bytes.length; ) {
         at += guarded(this.path, () => writeSync(descriptor, bytes, at, bytes.length - at));
       }
+      this.size += bytes.length;
     }
     this.parts = [];
     this.waiting = 0;
@@ -47,24 +53,19 @@ export class TableFile {
   /** Puts the file in place. */
   finish(): void {
     this.flush();
-    this.close();
-    if (this.fsync) syncPath(this.temporary);
-    runSteps(placed(this.temporary, this.path, this.fsync));
-  }
-
-  private close(): void {
-    const { descriptor } = this;
     this.descriptor = null;
-    if (descriptor !== null) guarded(this.path, () => closeSync(descriptor));
+    try {
+      if (this.fsync) syncPath(this.file.path);
+      this.file.place(this.size, { fsync: this.fsync });
+    } catch (error) {
+      throw this.file.cause(error);
+    }
   }
 
   /** Leaves what was there before. */
   discard(): void {
-    try {
-      this.close();
-    } finally {
-      discardPath(this.temporary);
-    }
+    this.descriptor = null;
+    runSteps(this.file.discarding());
   }
 
   /** Runs what writes, and finishes; an error leaves what was there before. */

@@ -10,7 +10,7 @@ import { RuntimeError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
 import type { Storage } from "../../tensor/storage.ts";
 import { bytesNeeded, CONJ, makeContiguous, NEG, Tensor } from "../../tensor/tensor.ts";
-import { absolutePath } from "../base/paths.ts";
+import { absoluteFile } from "../base/places.ts";
 import { attributesOf } from "../base/python-origin.ts";
 import { FUNCTIONS } from "../base/signatures.ts";
 import { runSteps, runStepsLater } from "../base/steps.ts";
@@ -246,7 +246,7 @@ function plan(value: unknown, path: string): ZipWriteEntry[] {
  */
 export function saveTorch(value: unknown, path: string, options: FileWriteOptions = {}): void {
   [value, path, options = {}] = inOrder<Parameters<typeof saveTorch>>("saveTorch", FUNCTIONS.saveTorch, arguments);
-  const full = absolutePath(path);
+  const full = absoluteFile(path);
   runSteps(writingZip(full, () => plan(value, full), "torch", options));
 }
 
@@ -268,7 +268,7 @@ export async function saveTorchAsync(
     FUNCTIONS.saveTorchAsync,
     arguments,
   );
-  const full = absolutePath(path);
+  const full = absoluteFile(path);
   await runStepsLater(
     writingZip(full, () => plan(value, full), "torch", options),
     options.signal,

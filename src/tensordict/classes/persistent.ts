@@ -1,9 +1,10 @@
 // TensorDicts whose entries live in an HDF5 file: reading an entry reads the file, setting one writes it.
 import type { IndexPart } from "../../api/indexing-parse.ts";
 import { tensor as tensorOf } from "../../api/tensor-data.ts";
-import { absolutePath } from "../../io/base/paths.ts";
+import { absoluteFile } from "../../io/base/places.ts";
 import { pausing, runSteps, type Steps } from "../../io/base/steps.ts";
-import { discarded, inTurn, placed, temporaryBeside } from "../../io/disk/durable.ts";
+import { inTurn } from "../../io/disk/durable.ts";
+import { UnfinishedFile } from "../../io/disk/unfinished-file.ts";
 import { Hdf5File, type Hdf5Values } from "../../io/hdf5/hdf5.ts";
 import type { Hdf5Mode } from "../../io/hdf5/hdf5-engine.ts";
 import { CPU } from "../../tensor/device.ts";
@@ -39,6 +40,7 @@ import {
   type Hdf5Group,
   isHdf5Key,
   layoutOf,
+  moveOver,
   noGradients,
   outlineTensor,
   type PersistentOptions,
@@ -46,6 +48,7 @@ import {
   refuseInPlace,
   requireNoSlash,
   requireOptions,
+  requireRoomFor,
   valueOf,
 } from "../disk/persistent-options.ts";
 import { Paths, type Place, Reading } from "../disk/persistent-walk.ts";
@@ -358,16 +361,8 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
     }
     if (source === target) return;
     if (!isHdf5Key(target)) throw new KeyError(`${keyText(to)} cannot be a key in an HDF5 file`);
-    // Out of the way first: either key may lie below the other.
     const aside = this.#at(`.zensor-${Math.random().toString(36).slice(2, 10)}`);
-    file.move(this.#at(source), aside);
-    try {
-      if (this.#kind(target) !== null) file.remove(this.#at(target));
-      file.move(aside, this.#at(target));
-    } catch (error) {
-      file.move(aside, this.#at(source));
-      throw error;
-    }
+    moveOver(file, this.#at(source), this.#at(target), aside);
     for (const path of [from, to]) this.#forgetPath(path);
   }
 
@@ -451,13 +446,16 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
     const tree = isTensorCollection(source) ? source : null;
     if (tree === null && !isSource(source)) throw new TypeError("fromDict() takes an object or a TensorDict");
     if (tree !== null) requireFit(tree, "saved");
-    const full = absolutePath(filename);
-    const temporary = temporaryBeside(full);
+    const file = new UnfinishedFile(absoluteFile(filename));
+    const { target, path: temporary } = file;
     const given: PersistentOptions = { ...options, batchSize: options.batchSize ?? [...(tree?._batchSize ?? [])] };
     let opened: PersistentTensorDict | null = null;
     try {
+      file.requireFile();
+      if (tree !== null) requireRoomFor(tree, target, options);
       {
         using made = new PersistentTensorDict({ ...given, filename: temporary, mode: "x" });
+        file.adopt();
         if (tree === null) updateTd(made, source);
         else yield* made.#filling(tree, onTensor);
         // What was written without a pause can be given up still.
@@ -465,14 +463,15 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
       }
       // Before it has the name: another one may take that right after.
       opened = new PersistentTensorDict({ ...given, filename, written: temporary, mode: "r+" });
-      yield* inTurn(full, () => placed(temporary, filename));
+      yield* inTurn(target, () => file.placing(null));
       if (tree !== null) opened.#adopt(tree);
       else if (options.batchSize === undefined) opened.#growBatch(Number.POSITIVE_INFINITY);
       return opened;
     } catch (error) {
       opened?.close();
-      yield* discarded(temporary);
-      throw error;
+      const cause = file.cause(error);
+      yield* file.discarding();
+      throw cause;
     }
   }
 

@@ -1,9 +1,8 @@
 // Saves collections as archives: the files of a memory-mapped directory in one zip file.
 
 import { guarded } from "../../io/base/errors.ts";
-import { absolutePath } from "../../io/base/paths.ts";
+import { absoluteFile, realTarget } from "../../io/base/places.ts";
 import { runSteps, runStepsLater, type Steps } from "../../io/base/steps.ts";
-import { realTarget } from "../../io/disk/durable.ts";
 import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
 import { archiveCompression, archiveEntries } from "../../io/memmap/memmap-archive.ts";
 import { isRemote } from "../../io/store/s3.ts";
@@ -43,7 +42,7 @@ export class ArchiveSave {
   ) {
     requireSavable(td, "memory-mapped");
     if (isRemote(prefix)) throw new ValueError(`Archives are written to files of this machine, not to ${prefix}.`);
-    const path = realTarget(absolutePath(prefix));
+    const path = realTarget(absoluteFile(prefix));
     const stat = guarded(path, () => statSync(path, { throwIfNoEntry: false }));
     if (stat?.isDirectory()) {
       throw new ValueError(`Cannot write an archive at ${prefix}: it is an existing directory.`);

@@ -4,7 +4,7 @@
 import { backendOf } from "../../dispatch/backend.ts";
 import { requiresGrad } from "../../dispatch/mode.ts";
 import { fillMany, isMove, isPlain, type Move, plain } from "../../dispatch/moving-many.ts";
-import { absolutePath } from "../../io/base/paths.ts";
+import { absoluteFile } from "../../io/base/places.ts";
 import { type PythonJson, type PythonJsonObject, pythonJsonStringify } from "../../io/base/python-json.ts";
 import { runSteps, runStepsLater, type Steps } from "../../io/base/steps.ts";
 import { requireText, requireTexts } from "../../io/base/well-formed.ts";
@@ -259,7 +259,7 @@ function planFile(layout: Layout, filename: string, options: ConsolidateOptions)
   const pieces: Piece[] = layout.placed.map(({ tensor, start }) => ({ offset: start, data: bytesToWrite(tensor) }));
   pieces.push({ offset: layout.size, data: json });
   pieces.push({ offset: layout.size + json.length, data: new Uint8Array(length.buffer) });
-  return new FileWrite(isRemote(filename) ? filename : absolutePath(filename), pieces, options);
+  return new FileWrite(isRemote(filename) ? filename : absoluteFile(filename), pieces, options);
 }
 
 /**

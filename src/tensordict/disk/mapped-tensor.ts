@@ -3,7 +3,7 @@ import { JobFlag } from "../../../generated/abi.ts";
 import type { IndexPart } from "../../api/indexing-parse.ts";
 import { repr } from "../../api/printing.ts";
 import { OSError } from "../../io/base/errors.ts";
-import { absolutePath } from "../../io/base/paths.ts";
+import { absolutePath } from "../../io/base/places.ts";
 import {
   anonymousStorage,
   type MapMode,

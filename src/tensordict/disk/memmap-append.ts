@@ -1,7 +1,7 @@
 // Appends rows to a saved TensorDict.
 
 import { FormatError, guarded } from "../../io/base/errors.ts";
-import { absolutePath } from "../../io/base/paths.ts";
+import { absolutePath } from "../../io/base/places.ts";
 import { toPlain } from "../../io/base/python-json.ts";
 import { DirectoryLock } from "../../io/disk/directory-lock.ts";
 import { nativeBytes } from "../../io/disk/tensor-bytes.ts";

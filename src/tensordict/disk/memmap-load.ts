@@ -2,7 +2,7 @@
 // are used.
 
 import { guarded, OSError } from "../../io/base/errors.ts";
-import { absolutePath } from "../../io/base/paths.ts";
+import { absolutePath } from "../../io/base/places.ts";
 import { runSteps, runStepsLater, type Steps } from "../../io/base/steps.ts";
 import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
 import type { FolderOptions } from "../../io/disk/folder.ts";

@@ -2,7 +2,8 @@
 
 import { Claims } from "../../io/base/claims.ts";
 import { encodeKey } from "../../io/base/keys.ts";
-import { absolutePath, isInside, realPlace } from "../../io/base/paths.ts";
+import { isInside } from "../../io/base/paths.ts";
+import { absolutePath, realPlace } from "../../io/base/places.ts";
 import { isPythonJson, type PythonJson } from "../../io/base/python-json.ts";
 import { pausing, runSteps, runStepsLater, type Steps } from "../../io/base/steps.ts";
 import { requireTexts } from "../../io/base/well-formed.ts";

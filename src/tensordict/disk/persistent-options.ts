@@ -1,5 +1,6 @@
 // How TensorDicts over HDF5 files are opened.
 import { type PythonJson, toPlain } from "../../io/base/python-json.ts";
+import { MOST_DEFLATED, requireRoom } from "../../io/disk/room.ts";
 import type { Hdf5File, Hdf5Values } from "../../io/hdf5/hdf5.ts";
 import type { Hdf5Layout, Hdf5Mode } from "../../io/hdf5/hdf5-engine.ts";
 import { nest } from "../../io/hdf5/hdf5-values.ts";
@@ -9,10 +10,10 @@ import type { DType } from "../../tensor/dtype.ts";
 import { KeyError, NotImplementedError, RuntimeError, TypeError } from "../../tensor/errors.ts";
 import { numelOf, Size } from "../../tensor/size.ts";
 import { Storage } from "../../tensor/storage.ts";
-import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
+import { makeContiguous, Tensor } from "../../tensor/tensor.ts";
 import { startsWith } from "../core/convert.ts";
 import { PERSISTENT } from "../core/signatures.ts";
-import { make, type ValueTd } from "../core/state.ts";
+import { isNested, isNonTensor, make, outlinesOf, type Td, type ValueTd } from "../core/state.ts";
 import type { CollectionOptions, SizeLike } from "../core/types.ts";
 
 /** A group inside an open file. */
@@ -55,6 +56,33 @@ export interface FromH5Options {
   nonTensorAsStack?: boolean;
   /** Where what is read goes. */
   device?: CollectionOptions["device"];
+}
+
+function bytesOf(td: Td): number {
+  let nbytes = 0;
+  for (const [, entry] of outlinesOf(td)) {
+    if (entry instanceof Tensor) nbytes += entry._numel * entry.dtype.itemsize;
+    else if (!isNested(entry) && !isNonTensor(entry)) nbytes += bytesOf(entry as Td);
+  }
+  return nbytes;
+}
+
+/** Throws `OSError` when the disk has no room for a new file with these tensors. */
+export function requireRoomFor(td: Td, path: string, { compression }: Hdf5Layout): void {
+  requireRoom(path, compression ? bytesOf(td) / MOST_DEFLATED : bytesOf(td));
+}
+
+/** Moves an object to a path, over what may be there. */
+export function moveOver(file: Hdf5File, from: string, to: string, aside: string): void {
+  // Out of the way first: either path may lie below the other.
+  file.move(from, aside);
+  try {
+    if (file.kind(to) !== null) file.remove(to);
+    file.move(aside, to);
+  } catch (error) {
+    file.move(aside, from);
+    throw error;
+  }
 }
 
 /** How datasets are stored. */

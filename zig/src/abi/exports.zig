@@ -10,6 +10,7 @@ const lifetimes = @import("../core/lifetimes.zig");
 const fr = @import("../core/frame.zig");
 const isa = @import("../core/isa.zig");
 const locks = @import("../io/locks.zig");
+const names = @import("../io/names.zig");
 const manifest = @import("manifest.zig");
 const mappings = @import("../io/mappings.zig");
 const threads = @import("../core/threads.zig");
@@ -279,6 +280,7 @@ comptime {
         "zs_release_batch_function",   "zs_io_batch",
     }) |name| @export(&@field(files, name), .{ .name = name });
     for (.{ "zs_io_lock", "zs_io_unlock" }) |name| @export(&@field(locks, name), .{ .name = name });
+    @export(&names.zs_io_rename, .{ .name = "zs_io_rename" });
     for (.{ "zs_thread_begin", "zs_thread_state", "zs_release_thread_function" }) |name| {
         @export(&@field(lifetimes, name), .{ .name = name });
     }

@@ -22,6 +22,8 @@ const whole = jb.whole;
 const badJob = jb.badJob;
 const openFile = transfer.openFile;
 const sizeOf = transfer.sizeOf;
+const identityOf = transfer.identityOf;
+const inodeOf = transfer.inodeOf;
 
 fn openStatus(flags: u32) f64 {
     const code = lastError();
@@ -52,24 +54,10 @@ fn resize(job: *Job, fd: c_int, size: usize) Failure!void {
 /// What maps a whole file that was there already, for reading and writing through.
 const plain_map = Flag.map | Flag.shared | Flag.writable;
 
-fn identityOf(fd: c_int) mappings.File {
-    if (builtin.os.tag != .linux) return .{};
-    const linux = std.os.linux;
-    var found: linux.Statx = undefined;
-    const mask: linux.STATX = .{ .INO = true, .BTIME = true };
-    if (linux.errno(linux.statx(fd, "", linux.AT.EMPTY_PATH, mask, &found)) != .SUCCESS) return .{};
-    if (!found.mask.INO or !found.mask.BTIME) return .{};
-    return .{
-        .device = @as(u64, found.dev_major) << 32 | found.dev_minor,
-        .inode = found.ino,
-        .born = @as(i128, found.btime.sec) * 1_000_000_000 + found.btime.nsec,
-    };
-}
-
 fn mapDescriptor(job: *Job, fd: c_int, length: usize, flags: u32, offset: usize) Failure!bool {
     if (length == 0) return false;
     const identity: mappings.File = if (fd >= 0 and job.path != 0) identityOf(fd) else .{};
-    job.inode = if (identity.inode < 1 << 53) @floatFromInt(identity.inode) else 0;
+    if (identity.inode < 1 << 53) job.inode = @floatFromInt(identity.inode);
     const file: mappings.File = if (flags == plain_map and offset == 0) identity else .{};
     const moves = flags & (Flag.write | Flag.read | Flag.copy) != 0;
     const path = whole(if (moves or job.data == 0) job.path else job.data) orelse 0;
@@ -126,6 +114,8 @@ fn openForJob(job: *Job, path: [*:0]const u8, flags: u32, wanted: ?usize) Failur
         size = 0;
     }
     job.file_size = @floatFromInt(size);
+    // Whoever writes aside has to know the file again.
+    if (flags & Flag.create != 0) job.inode = inodeOf(fd);
     return fd;
 }
 

@@ -29,6 +29,30 @@ pub fn sizeOf(fd: c_int) i64 {
     return c.lseek(fd, 0, c.SEEK.END);
 }
 
+/// What tells a mapped file from others; nothing where the system does not say.
+pub fn identityOf(fd: c_int) mappings.File {
+    if (builtin.os.tag != .linux) return .{};
+    const linux = std.os.linux;
+    var found: linux.Statx = undefined;
+    const mask: linux.STATX = .{ .INO = true, .BTIME = true };
+    if (linux.errno(linux.statx(fd, "", linux.AT.EMPTY_PATH, mask, &found)) != .SUCCESS) return .{};
+    if (!found.mask.INO or !found.mask.BTIME) return .{};
+    return .{
+        .device = @as(u64, found.dev_major) << 32 | found.dev_minor,
+        .inode = found.ino,
+        .born = @as(i128, found.btime.sec) * 1_000_000_000 + found.btime.nsec,
+    };
+}
+
+/// The number of a file as it is told, 0 where it is not known.
+pub fn inodeOf(fd: c_int) f64 {
+    if (builtin.os.tag != .linux) return 0;
+    const linux = std.os.linux;
+    var found: linux.Statx = undefined;
+    if (linux.errno(linux.statx(fd, "", linux.AT.EMPTY_PATH, .{ .INO = true }, &found)) != .SUCCESS) return 0;
+    return if (found.ino < 1 << 53) @floatFromInt(found.ino) else 0;
+}
+
 /// Why a transfer from or to memory failed. The system gives no signal when the memory is a mapped file that lacks a
 /// page: touching it here does, which notes the file.
 fn memoryFailed(job: *Job, memory: [*]const u8, fills: bool) Failure {
