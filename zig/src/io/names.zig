@@ -17,8 +17,10 @@ const darwin = struct {
 /// Returns 0, -errno, or `unsupported` where the system has no such call.
 pub fn zs_io_rename(from: f64, to: f64, how: f64) callconv(.c) i32 {
     const unsupported: i32 = @intFromFloat(jb.Status.unsupported);
-    const old: [*:0]const u8 = @ptrFromInt(jb.whole(from) orelse return -1);
-    const new: [*:0]const u8 = @ptrFromInt(jb.whole(to) orelse return -1);
+    const addresses = [2]usize{ jb.whole(from) orelse 0, jb.whole(to) orelse 0 };
+    if (addresses[0] == 0 or addresses[1] == 0) return -1;
+    const old: [*:0]const u8 = @ptrFromInt(addresses[0]);
+    const new: [*:0]const u8 = @ptrFromInt(addresses[1]);
     const trades = how == exchange;
     switch (builtin.os.tag) {
         .linux => {
