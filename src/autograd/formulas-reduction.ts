@@ -71,51 +71,6 @@ export function selectedBackward(
   return zeros.scatterAdd(dim, index.unsqueeze(dim), grad.unsqueeze(dim));
 }
 
-/**
- * The product of the other elements. With the zeros set aside it is a quotient; one zero leaves a product for itself
- * alone, two leave none. The result is saved because torch does: who writes to it is told.
- */
-export function prodBackward(
-  grad: Tensor,
-  self: Tensor,
-  _result: Tensor,
-  dim: number | null,
-  keepdim: boolean,
-): Tensor {
-  const shape = self._shape;
-  const dims = dim === null ? [...shape.keys()] : [dim];
-  if (shape.length === 0) return grad;
-  const x = self.dtype === grad.dtype ? self : self.to(grad.dtype);
-  const zero = x.eq(0);
-  const zeros = zero.sum(dims, { keepdim: true });
-  const rest = x.maskedFill(zero, 1);
-  let product = rest;
-  for (const d of dims) product = product.prod(d, { keepdim: true });
-  const none = zeros.gt(1).logicalOr(zeros.eq(1).logicalAnd(zero.logicalNot()));
-  const others = product.div(rest).maskedFill(none, 0);
-  return restored(grad, shape, dim, keepdim).mul(conj(others));
-}
-
-/** The sum of this element and all that follow. */
-function sumOfRest(t: Tensor, dim: number): Tensor {
-  return t.flip([dim]).cumsum(dim).flip([dim]);
-}
-
-/**
- * An element before the first zero is a factor of its own product and of all that follow, which makes a quotient; for
- * the first zero itself those products are taken without it; what comes later is multiplied by zero.
- */
-export function cumprodBackward(grad: Tensor, self: Tensor, dim: number, result: Tensor): Tensor {
-  if (self._numel <= 1 || self._shape.length === 0) return grad;
-  const x = self.dtype === grad.dtype ? self : self.to(grad.dtype);
-  const zero = x.eq(0);
-  const zeros = zero.cumsum(dim);
-  const first = zero.logicalAnd(zeros.eq(1));
-  const before = sumOfRest(grad.mul(conj(result)), dim).div(conj(x.maskedFill(zero, 1)));
-  const at = sumOfRest(grad.mul(conj(x.maskedFill(first, 1).cumprod(dim))), dim);
-  return before.maskedFill(zeros.gt(0), 0).add(at.maskedFill(first.logicalNot(), 0));
-}
-
 export function varBackward(
   grad: Tensor,
   self: Tensor,
