@@ -5,7 +5,8 @@ import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
 import { CPU, type Device } from "../tensor/device.ts";
-import { bool, complex128, type DType, float64, int32, int64, toReal } from "../tensor/dtype.ts";
+import { bool, complex128, type DType, float64, int32, int64, toReal, uint64 } from "../tensor/dtype.ts";
+import { wordOf } from "../tensor/integers.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import {
@@ -422,7 +423,7 @@ function scalarOperand(i: number, x: Scalar, rank: number, compute: DType): void
     address = frame.scratchFloat(i, scalarToNumber(x));
     dtype = float64.id;
   } else {
-    address = frame.scratchInt(i, BigInt.asIntN(64, BigInt(value)));
+    address = frame.scratchInt(i, wordOf(value, compute === uint64));
     dtype = int64.id;
   }
   frame.broadcastOperand(i, address, dtype, NONE, NONE, rank, 0);
