@@ -80,6 +80,14 @@ export type Step = [
   kwargs?: Record<string, Encoded>,
 ];
 
+/** Leaves have their numbers as keys; those that nothing depends on are left out. */
+export interface Second {
+  grads: Record<string, { $t: TensorDesc }>;
+  /** None where the gradients depend on no leaf; an error of torch's leaves them out, too. */
+  grads2?: Record<string, { $t: TensorDesc }>;
+  jvp?: { $t: TensorDesc };
+}
+
 export type RngCall = [fn: string, args: Encoded[], kwargs: Record<string, Encoded>, result: Encoded];
 
 export interface Case {
@@ -112,6 +120,8 @@ export interface Case {
   loose?: number;
   grads?: Record<string, { $t: TensorDesc }>;
   bwerr?: ErrPair;
+  /** Of `bw` with cotangents, with a graph: gradients, their gradients, and the change along a tangent of the leaves. */
+  second?: Second;
   pre?: string;
   po?: Record<string, Encoded>;
   repr?: string;

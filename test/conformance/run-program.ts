@@ -8,6 +8,7 @@ import { AliasMap, compareTensor } from "./compare.ts";
 import { describedBytes, Run } from "./decode.ts";
 import { cotangentBytes } from "./elements.ts";
 import { attempt, type Context, compareResult, expectError, pairSpec } from "./run-opinfo.ts";
+import { checkSecond } from "./run-second.ts";
 import { gradientTolerance, looser, resultTolerance } from "./tolerances.ts";
 
 export interface Vars {
@@ -132,5 +133,6 @@ export function runProgram(ctx: Context, c: Case, f: Findings): void {
   const vars: Vars = { list: (c.leaves ?? []).map((l) => makeLeaf(run, l.$t)), run };
   if (!runSteps(ctx, c, vars, f)) return;
   checkVars(ctx, c, vars, f);
-  if (c.bw !== undefined && !c.err) checkBackward(ctx, c, vars, f);
+  if (c.second !== undefined) checkSecond(ctx, c, vars, f);
+  else if (c.bw !== undefined && !c.err) checkBackward(ctx, c, vars, f);
 }

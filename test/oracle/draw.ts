@@ -42,9 +42,9 @@ const ALL: Code[] = [...new Set(CODES), "c64", "c128"];
 const SHAPES = [[2, 3], [2, 3], [3], [2, 2, 3], [3, 2], [1, 3], [2, 1], [4], [], [0, 3], [1], [3, 3], [5, 1, 2]];
 const snake = (name: string): string => name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`);
 
-export function operators(file: string): Operator[] {
+export function operators(file: string, leftOut = LEFT_OUT): Operator[] {
   const all = JSON.parse(readFileSync(file, "utf8")) as Operator[];
-  return all.filter((op) => !op.internal && !op.key.startsWith("_") && !LEFT_OUT.test(op.key) && op.args.length > 0);
+  return all.filter((op) => !op.internal && !op.key.startsWith("_") && !leftOut.test(op.key) && op.args.length > 0);
 }
 
 /** Numbers from 0 to 1, the same for a seed. */
@@ -64,30 +64,34 @@ interface Known {
 
 export class Drawer {
   readonly program: Program = { leaves: [], calls: [] };
-  private readonly known: Known[] = [];
-  private readonly run: Run;
-  private readonly base: Code;
-  private ids = 0;
+  protected readonly known: Known[] = [];
+  protected readonly run: Run;
+  protected readonly base: Code;
+  protected ids = 0;
 
   constructor(
-    private readonly adapter: Adapter,
-    private readonly ops: readonly Operator[],
-    private readonly random: () => number,
+    protected readonly adapter: Adapter,
+    protected readonly ops: readonly Operator[],
+    protected readonly random: () => number,
   ) {
     const nothing: Case = { id: "", op: "", args: [], S: [] };
     this.run = new Run(adapter, { cases: [], blob: new Uint8Array(0) }, nothing);
-    this.base = this.pick(this.chance(0.1) ? (["c64", "c128"] as Code[]) : CODES);
+    this.base = this.baseCode();
   }
 
-  private chance(p: number): boolean {
+  protected baseCode(): Code {
+    return this.pick(this.chance(0.1) ? (["c64", "c128"] as Code[]) : CODES);
+  }
+
+  protected chance(p: number): boolean {
     return this.random() < p;
   }
 
-  private int(from: number, to: number): number {
+  protected int(from: number, to: number): number {
     return from + Math.floor(this.random() * (to - from));
   }
 
-  private pick<T>(list: readonly T[]): T {
+  protected pick<T>(list: readonly T[]): T {
     return list[this.int(0, list.length)] as T;
   }
 
@@ -101,7 +105,7 @@ export class Drawer {
     return this.program;
   }
 
-  private values(dt: Code, n: number, below?: number): Raw[] {
+  protected values(dt: Code, n: number, below?: number): Raw[] {
     const one = (): number => {
       if (below !== undefined) return this.int(0, Math.max(below, 1));
       if (dt === "bool") return this.int(0, 2);
@@ -111,7 +115,7 @@ export class Drawer {
     return Array.from({ length: n }, () => (isComplexCode(dt) ? [one(), one()] : one()));
   }
 
-  private leaf(shape = this.pick(SHAPES), dt?: Code, below?: number): Encoded {
+  protected leaf(shape = this.pick(SHAPES), dt?: Code, below?: number): Encoded {
     const code = dt ?? (this.chance(0.85) ? this.base : this.pick(ALL));
     const rg = below === undefined && /^(f|b?f|c)\d/.test(code) && this.chance(0.6);
     const leaf: Leaf = {
@@ -129,11 +133,11 @@ export class Drawer {
   }
 
   /** The later ones first: they are what the program is about. */
-  private some(): Known {
+  protected some(): Known {
     return this.chance(0.6) ? (this.known[this.known.length - 1] as Known) : this.pick(this.known);
   }
 
-  private shapeOf(id: number): number[] {
+  protected shapeOf(id: number): number[] {
     return Array.from((this.known.find((k) => k.id === id) as Known).tensor.shape as number[]);
   }
 
@@ -159,7 +163,7 @@ export class Drawer {
     return this.perform({ id: this.ids++, name, recv: id, args, kw: {} });
   }
 
-  private operator(): "drawn" | "failed" | "none" {
+  protected operator(): "drawn" | "failed" | "none" {
     const op = this.pick(this.ops);
     const name = op.key
       .split(".")
@@ -209,7 +213,7 @@ export class Drawer {
   }
 
   /** A value for a role; undefined where roles do not tell. */
-  private value(op: Operator, name: string, role: string, self: number): Encoded | undefined {
+  protected value(op: Operator, name: string, role: string, self: number): Encoded | undefined {
     const shape = self >= 0 ? this.shapeOf(self) : [];
     const rank = shape.length;
     const dim = (): number => (rank === 0 ? 0 : this.chance(0.04) ? rank : this.int(-rank, rank));
@@ -254,7 +258,7 @@ export class Drawer {
     }
   }
 
-  private number(): Encoded {
+  protected number(): Encoded {
     return this.pick<Encoded>([
       2,
       -1,
@@ -283,7 +287,7 @@ export class Drawer {
     return this.chance(0.5) ? shape.slice(1) : shape.map((n) => (this.chance(0.5) ? 1 : n));
   }
 
-  private sizes(op: Operator, shape: number[]): Encoded | undefined {
+  protected sizes(op: Operator, shape: number[]): Encoded | undefined {
     if (/^(permute)/.test(op.key)) return [...shape.keys()].sort(() => this.random() - 0.5);
     if (/^flip/.test(op.key)) return [...shape.keys()].filter(() => this.chance(0.5));
     if (/view|reshape/.test(op.key)) return this.pick<Encoded>([[-1], [...shape].reverse(), [1, ...shape]]);
@@ -294,7 +298,7 @@ export class Drawer {
   }
 
   /** Runs a call, and keeps it unless its result is no tensor. */
-  private perform(call: Call): "drawn" | "failed" | "none" {
+  protected perform(call: Call): "drawn" | "failed" | "none" {
     const list: Any[] = [];
     for (const { id, tensor } of this.known) list[id] = tensor;
     const step = [call.id, call.name, call.recv, call.args, call.kw] as const;

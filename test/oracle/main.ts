@@ -1,6 +1,8 @@
 // Compares random programs with a real PyTorch, makes those that differ smaller, and writes them as golden cases:
 //   bun run oracle [--count N] [--minutes N] [--seed N] [--op NAME,...] [--out FOLDER]
 //     [--agreeing]                  writes those that agree instead, as cases to keep
+//     [--edges]                     one or two operators on zeros, ties, ends of domains, infinities and NaN; with second
+//                                   gradients and products with tangents
 //   bun run conformance FOLDER      replays what was written
 //   bun run oracle --tensordict [--texts]   sequences on TensorDicts instead; --texts: errors have the same texts
 // Python is $ZENSOR_ORACLE_PYTHON, or python3; without torch there the program ends with status 2.
@@ -12,6 +14,7 @@ import { root } from "../../scripts/toolchain.mjs";
 import type { CaseSet } from "../conformance/case-set.ts";
 import { Runner } from "../conformance/runner.ts";
 import { Drawer, generatorOf, type Operator, operators } from "./draw.ts";
+import { EdgeDrawer, WITHOUT_EDGES } from "./edges.ts";
 import { type Answer, addCase, type Program, question, shown } from "./program.ts";
 import { smaller } from "./shrink.ts";
 import { compareSequences } from "./tensordict.ts";
@@ -25,6 +28,7 @@ const { values: flags } = parseArgs({
     agreeing: { type: "boolean", default: false },
     tensordict: { type: "boolean", default: false },
     texts: { type: "boolean", default: false },
+    edges: { type: "boolean", default: false },
     out: { type: "string", default: join(root, "build", "oracle") },
   },
 });
@@ -84,9 +88,15 @@ async function shrunk(p: Program, kind: string): Promise<Program> {
 }
 
 function chosen(): Operator[] {
-  const all = operators(join(root, "generated", "ops.json"));
+  const all = operators(join(root, "generated", "ops.json"), ...(flags.edges ? [WITHOUT_EDGES] : []));
   const wanted = flags.op?.split(",");
   return wanted === undefined ? all : all.filter((op) => wanted.includes(op.key.split(".")[0] as string));
+}
+
+/** With edges the operators take turns. */
+function drawn(ops: Operator[], n: number, random: () => number): Program {
+  if (!flags.edges) return new Drawer(runner.adapter, ops, random).draw();
+  return new EdgeDrawer(runner.adapter, [ops[n % ops.length] as Operator], random).draw();
 }
 
 async function main(): Promise<number> {
@@ -98,7 +108,7 @@ async function main(): Promise<number> {
   console.log(`torch ${(await peer.hello).torch}, ${ops.length} operators`);
   for (let n = 0; n < Number(flags.count) && performance.now() < end; n++) {
     const seed = Number(flags.seed) * 1_000_003 + n;
-    const p = new Drawer(runner.adapter, ops, generatorOf(seed)).draw();
+    const p = drawn(ops, n, generatorOf(seed));
     if (p.calls.length === 0) continue;
     counts.programs++;
     counts.calls += p.calls.length;

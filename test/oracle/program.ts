@@ -25,6 +25,8 @@ export interface Call {
 export interface Program {
   leaves: Leaf[];
   calls: Call[];
+  /** Whether gradients of gradients, and the change along a tangent, are compared as well. */
+  second?: true;
 }
 
 /** What torch answers (scripts/oracle/answer_programs.py). */
@@ -35,6 +37,7 @@ export interface Answer {
   bw?: number;
   grads?: Case["grads"];
   bwerr?: Case["bwerr"];
+  second?: Case["second"];
   storages?: string[];
 }
 
@@ -73,7 +76,7 @@ export function question(p: Program): object {
     rg,
     b: Buffer.from(bytesOf(dt, values)).toString("base64"),
   }));
-  return { leaves, steps: stepsOf(p) };
+  return { leaves, steps: stepsOf(p), ...(p.second ? { second: true } : {}) };
 }
 
 /** Where contents lie already in the blob of a set. */
@@ -114,8 +117,15 @@ export function addCase(set: CaseSet, id: string, p: Program, answer: Answer): C
   c.vars = answer.vars?.map(placed);
   if (answer.bw !== undefined) c.bw = answer.bw;
   if (answer.bwerr !== undefined) c.bwerr = answer.bwerr;
-  const grads = Object.entries(answer.grads ?? {}).map(([k, { $t }]) => [k, { $t: placed($t) }]);
-  if (answer.grads !== undefined) c.grads = Object.fromEntries(grads);
+  const all = (grads: NonNullable<Case["grads"]>): NonNullable<Case["grads"]> =>
+    Object.fromEntries(Object.entries(grads).map(([k, { $t }]) => [k, { $t: placed($t) }]));
+  if (answer.grads !== undefined) c.grads = all(answer.grads);
+  if (answer.second !== undefined) {
+    const { grads, grads2, jvp } = answer.second;
+    c.second = { grads: all(grads) };
+    if (grads2 !== undefined) c.second.grads2 = all(grads2);
+    if (jvp !== undefined) c.second.jvp = { $t: placed(jvp.$t) };
+  }
   const blob = new Uint8Array(end);
   let at = 0;
   for (const part of parts) {
