@@ -112,8 +112,11 @@ def second(program, root, leaves, storages):
         return {str(i): {"$t": storages.describe(g.detach().resolve_conj().resolve_neg().clone(), False)}
                 for i, g in zip(at, filled) if g is not None}
 
+    plain = torch.autograd.grad(root, inputs, cotangent(root), retain_graph=True, allow_unused=True)
     first = torch.autograd.grad(root, inputs, cotangent(root), create_graph=True, allow_unused=True)
     out = {"grads": described(first, False)}
+    if any(a is not None and repr(a.clone().tolist()) != repr(b.clone().tolist()) for a, b in zip(plain, first)):
+        out["plain"] = described(plain, False)
     roots = [g for g in first if g is not None and g.requires_grad]
     try:
         weights = [cotangent(g, k + 1) for k, g in enumerate(roots)]

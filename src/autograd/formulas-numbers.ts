@@ -17,13 +17,14 @@ export function acoshBackward(grad: Tensor, self: Tensor): Tensor {
 
 /** No slope where the argument was brought to a bound, and none that is a number outside of 0 and 1. */
 export function logitBackward(grad: Tensor, self: Tensor, eps: number | null): Tensor {
-  const slope = grad.div(self.mul(self.neg().add(1)));
+  const run = self.mul(self.neg().add(1));
   const low = eps === null || eps < 0 ? 0 : eps;
   const outside = self
     .ge(low)
     .logicalAnd(self.le(1 - low))
     .logicalNot();
-  return slope.maskedFill(outside, low === 0 && (eps === null || eps < 0) ? Number.NaN : 0);
+  if (eps === null || eps < 0) return grad.div(run.maskedFill(outside, Number.NaN));
+  return grad.div(run.maskedFill(outside, Number.POSITIVE_INFINITY)).maskedFill(outside, 0);
 }
 
 export function fmaxBackward(grad: Tensor, self: Tensor, other: Tensor): Tensor {

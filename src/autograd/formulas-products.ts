@@ -54,18 +54,23 @@ function sumOfRest(t: Tensor, dim: number): Tensor {
 function cumprodBesideZeros(grad: Tensor, x: Tensor, dim: number, result: Tensor): Tensor {
   const zero = x.eq(0);
   const zeros = zero.cumsum(dim);
+  const later = zeros.gt(0);
   const first = zero.logicalAnd(zeros.eq(1));
-  const before = sumOfRest(grad.mul(conj(result)).maskedFill(zeros.gt(0), 0), dim).div(conj(x.maskedFill(zero, 1)));
-  const until = grad.maskedFill(zeros.ne(1), 0);
-  const at = sumOfRest(until.mul(conj(x.maskedFill(first, 1).cumprod(dim))), dim);
-  return before.maskedFill(zeros.gt(0), 0).add(at.maskedFill(first.logicalNot(), 0));
+  const before = sumOfRest(grad.mul(conj(result)).maskedFill(later, 0), dim).div(conj(x));
+  const lead = x.maskedFill(later, 1).prod(dim, { keepdim: true });
+  const until = x.maskedFill(zeros.ne(1).logicalOr(first), 1).cumprod(dim);
+  const at = grad.maskedFill(zeros.ne(1), 0).mul(conj(until)).sum(dim, { keepdim: true }).mul(conj(lead));
+  return before.maskedFill(later, 0).add(at.mul(first.to(at.dtype)).maskedFill(first.logicalNot(), 0));
 }
 
-/** `s[k] = grad[k] + x[k + 1] * s[k + 1]`, by doubling the reach: nothing is divided, so that it has derivatives. */
-function sumOfProducts(grad: Tensor, x: Tensor, dim: number): Tensor {
-  const n = x._shape[dim] as number;
+/**
+ * `s[k] = grad[k] + next[k] * s[k + 1]`, where `next` is one shorter, by doubling the reach: nothing is divided, so that
+ * it has derivatives.
+ */
+export function sumOfProducts(grad: Tensor, next: Tensor, dim: number): Tensor {
+  const n = grad._shape[dim] as number;
   let sums = grad;
-  let factors = O.cat([x.narrow(dim, 1, n - 1), x.newOnes(x._shape.with(dim, 1))], dim);
+  let factors = O.cat([next, next.newOnes(grad._shape.with(dim, 1))], dim);
   for (let reach = 1; reach < n; reach *= 2) {
     const near = (t: Tensor): Tensor => t.narrow(dim, 0, n - reach);
     const far = (t: Tensor): Tensor => t.narrow(dim, reach, n - reach);
@@ -77,6 +82,22 @@ function sumOfProducts(grad: Tensor, x: Tensor, dim: number): Tensor {
   return sums;
 }
 
+/** Lines up to this long are multiplied out. */
+const MULTIPLIED_OUT = 32;
+
+/** Each product that an element is a factor of, without it; so an infinity beside a zero is seen as what it is. */
+function sumOfOmitted(grad: Tensor, x: Tensor, dim: number): Tensor {
+  const n = x._shape[dim] as number;
+  const factors = conj(x);
+  const sums = Array.from({ length: n }, (_, k) => {
+    const after = factors.narrow(dim, k + 1, n - k - 1).cumprod(dim);
+    const before = k > 0 ? factors.narrow(dim, 0, k).prod(dim, { keepdim: true }) : x.newOnes(x._shape.with(dim, 1));
+    const omitted = k === n - 1 ? before : O.cat([before, k > 0 ? before.mul(after) : after], dim);
+    return grad.narrow(dim, k, n - k).mul(omitted).sum(dim);
+  });
+  return O.stack(sums, dim);
+}
+
 export function cumprodBackward(grad: Tensor, self: Tensor, dim: number, result: Tensor): Tensor {
   const rank = self._shape.length;
   if (self._numel <= 1 || rank === 0) return grad;
@@ -86,5 +107,7 @@ export function cumprodBackward(grad: Tensor, self: Tensor, dim: number, result:
   const zeros = zerosIn(x);
   if (zeros === 0) return sumOfRest(grad.mul(conj(result)), d).div(conj(x));
   if (zeros !== null && !gradMode.enabled) return cumprodBesideZeros(grad, x, d, result);
-  return conj(productBefore(x, d)).mul(sumOfProducts(grad, conj(x), d));
+  if ((x._shape[d] as number) <= MULTIPLIED_OUT) return sumOfOmitted(grad, x, d);
+  const next = conj(x.narrow(d, 1, (x._shape[d] as number) - 1));
+  return conj(productBefore(x, d)).mul(sumOfProducts(grad, next, d));
 }

@@ -1,10 +1,12 @@
 /** Gradients of reductions. */
 import { reducedDims } from "../dispatch/reduce-layout.ts";
+import { gradMode } from "../dispatch/mode.ts";
 import { batchOf } from "../tensor/batched.ts";
 import { type Scalar, scalarToNumber } from "../tensor/complex.ts";
 import { toReal } from "../tensor/dtype.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { conj } from "./formulas-common.ts";
+import { sumOfProducts } from "./formulas-products.ts";
 
 type Dims = number | readonly number[] | null;
 
@@ -99,8 +101,9 @@ export function stdBackward(
   correction: Scalar | null,
   keepdim: boolean,
 ): Tensor {
-  const half = grad.div(result.mul(2)).maskedFill(result.eq(0), 0);
-  return varBackward(half, self, dim, correction, keepdim);
+  const none = result.eq(0);
+  const half = grad.mul(result.mul(2).reciprocal().maskedFill(none, 0));
+  return varBackward(half.maskedFill(none, 0), self, dim, correction, keepdim);
 }
 
 /** The share that each exponential has in the sum. */
@@ -172,7 +175,7 @@ export function vectorNormBackward(
   const n = restored(norm, self._shape, dim, keepdim);
   if (p === 1) return self.sgn().mul(g);
   const none = n.eq(0);
-  if (p === 2) return self.mul(g.div(n).maskedFill(none, 0));
+  if (p === 2) return g.mul(self.div(n).maskedFill(none, 0));
   if (Math.abs(p) === Number.POSITIVE_INFINITY) {
     const sizes = self.abs();
     const chosen = sizes.eq(n).logicalOr(sizes.isnan().logicalAnd(n.isnan())).to(n.dtype);
@@ -197,7 +200,11 @@ export function vectorNormBackward(
       )
       .mul(g)
       .mul(n.pow(1 - p));
-  const slope = g.div(n.pow(p - 1)).maskedFill(none, 0);
+  const inverse = n
+    .pow(p - 1)
+    .reciprocal()
+    .maskedFill(none, 0);
+  const slope = g.mul(inverse).maskedFill(none, 0);
   return p < 2
     ? self
         .sgn()
@@ -206,9 +213,24 @@ export function vectorNormBackward(
     : self.mul(self.abs().pow(p - 2)).mul(slope);
 }
 
-/** Each element's share of the sums that it is in, from parts above and below zero, whose logarithms exist. */
+/** What an element gives to the sum at its place goes on to the next with the share that this sum has there. */
+function sumOfShares(grad: Tensor, self: Tensor, result: Tensor, dim: number): Tensor {
+  const n = self._shape[dim] as number;
+  const share = conj(self.sub(result).exp());
+  if (n === 1) return grad.mul(share);
+  const [here, next] = [result.narrow(dim, 0, n - 1), result.narrow(dim, 1, n - 1)];
+  // An infinite sum does not change any more.
+  const carried = here.sub(next).maskedFill(here.eq(next).logicalAnd(here.isinf()), 0).exp();
+  return sumOfProducts(grad, conj(carried), dim).mul(share);
+}
+
+/**
+ * Each element's share of the sums that it is in, from parts above and below zero, whose logarithms exist. Recorded, it
+ * is the sum of shares, which is linear in the gradient: a logarithm of zero has no derivative.
+ */
 export function logcumsumexpBackward(grad: Tensor, self: Tensor, result: Tensor, dim: number): Tensor {
   if (grad.ndim === 0 || grad._numel === 0) return grad;
+  if (gradMode.enabled) return sumOfShares(grad, self, result, wrapDim(dim, grad.ndim));
   const backwards = (x: Tensor): Tensor => x.flip([dim]).logcumsumexp(dim).flip([dim]);
   if (self.dtype.category === 3)
     return backwards(grad.log().sub(conj(result)))

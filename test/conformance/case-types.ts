@@ -82,6 +82,8 @@ export type Step = [
 
 /** Leaves have their numbers as keys; those that nothing depends on are left out. */
 export interface Second {
+  /** Without a graph, where they are others. */
+  plain?: Record<string, { $t: TensorDesc }>;
   grads: Record<string, { $t: TensorDesc }>;
   /** None where the gradients depend on no leaf; an error of torch's leaves them out, too. */
   grads2?: Record<string, { $t: TensorDesc }>;

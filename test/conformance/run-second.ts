@@ -62,14 +62,21 @@ function replay(ctx: Context, c: Case, vars: Vars, leaves: ReadonlyMap<number, u
 
 export function checkSecond(ctx: Context, c: Case, vars: Vars, f: Findings): void {
   const a = ctx.adapter;
-  const { grads, grads2, jvp } = c.second as Second;
+  const { plain, grads, grads2, jvp } = c.second as Second;
   const places = (c.leaves ?? []).flatMap(({ $t }, i) => ($t.rg ? [i] : []));
   const leaves = places.map((i) => vars.list[i]);
   const root = vars.list[c.bw as number];
-  const found = attempt("gradients", () => a.gradients([root], leaves, [given(ctx, vars, root, 0)], true), f);
-  if (found === undefined) return;
+  const replayed = (): unknown => {
+    const y = replay(ctx, c, vars, new Map());
+    return a.gradients([y], leaves, [given(ctx, vars, root, 0)]);
+  };
   const present = (list: readonly unknown[]): Map<number, unknown> =>
     new Map(places.flatMap((i, k) => (list[k] == null ? [] : [[i, list[k]] as const])));
+  const once = attempt("plain gradients", replayed, f);
+  if (once === undefined) return;
+  compareAll("plain grad", ctx, c, vars, present(once.value as unknown[]), plain ?? grads, f);
+  const found = attempt("gradients", () => a.gradients([root], leaves, [given(ctx, vars, root, 0)], true), f);
+  if (found === undefined) return;
   const first = present(found.value as unknown[]);
   compareAll("grad", ctx, c, vars, first, grads, f);
   const roots = [...first.values()].filter((g) => (g as Any).requiresGrad);

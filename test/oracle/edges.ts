@@ -17,7 +17,7 @@ const SHAPES = [[3], [4], [2, 3], [2, 2], [3, 3], [], [1], [2, 1], [2, 2, 2]];
 
 export class EdgeDrawer extends Drawer {
   /** How often an element is no number or infinite; the same for a program. */
-  private readonly rarely = this.chance(0.5) ? 0 : 0.15;
+  private readonly rarely = this.base === "c128" || this.chance(0.5) ? 0 : 0.15;
 
   protected override baseCode(): Code {
     return this.pick<Code>(["f64", "f64", "f64", "f64", "f32", "c128"]);
@@ -40,8 +40,14 @@ export class EdgeDrawer extends Drawer {
     return super.leaf(shape, dt ?? (below === undefined ? this.base : undefined), below);
   }
 
+  /** Other dtypes round elsewhere than torch, which is no matter of edges. */
+  protected override value(op: Operator, name: string, role: string, self: number): Encoded | undefined {
+    return /^DType/.test(role) ? undefined : super.value(op, name, role, self);
+  }
+
   protected override number(): Encoded {
-    return this.pick<Encoded>([0, 1, 2, 3, -1, { $f: 0.5 }, { $f: "inf" }, { $f: "-inf" }, { $f: 1.5 }, { $f: -1.5 }]);
+    const endless: Encoded[] = this.base === "c128" ? [] : [{ $f: "inf" }, { $f: "-inf" }];
+    return this.pick<Encoded>([0, 1, 2, 3, -1, { $f: 0.5 }, { $f: 1.5 }, { $f: -1.5 }, ...endless]);
   }
 
   protected override sizes(op: Operator, shape: number[]): Encoded | undefined {

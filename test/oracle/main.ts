@@ -122,15 +122,16 @@ async function main(): Promise<number> {
       continue;
     }
     counts.different++;
-    const kind = kindOf(d.reasons[0] as string);
+    const last = p.calls[p.calls.length - 1] as Program["calls"][number];
+    const kind = kindOf(d.reasons[0] as string) + (flags.edges ? ` ${last.name}` : "");
     const times = (kinds.get(kind) ?? 0) + 1;
     kinds.set(kind, times);
     if (times > 1 || flags.agreeing) continue;
-    const small = await shrunk(p, kind);
-    const last = (await difference(small)) as Difference;
-    const name = (small.calls[small.calls.length - 1] as { name: string }).name;
-    addCase(found, `oracle/${name}/${seed}`, small, last.answer);
-    console.log(`${seed} ${shown(small)}\n    ${last.reasons.slice(0, 2).join("\n    ")}`);
+    const small = await shrunk(p, kindOf(d.reasons[0] as string));
+    const still = (await difference(small)) as Difference;
+    const { name } = small.calls[small.calls.length - 1] as { name: string };
+    addCase(found, `oracle/${name}/${seed}`, small, still.answer);
+    console.log(`${seed} ${shown(small)}\n    ${still.reasons.slice(0, 2).join("\n    ")}`);
   }
   console.log(`${JSON.stringify(counts)}, ${kinds.size} kinds of differences`);
   if (found.cases.length > 0) {

@@ -121,8 +121,9 @@ export function addCase(set: CaseSet, id: string, p: Program, answer: Answer): C
     Object.fromEntries(Object.entries(grads).map(([k, { $t }]) => [k, { $t: placed($t) }]));
   if (answer.grads !== undefined) c.grads = all(answer.grads);
   if (answer.second !== undefined) {
-    const { grads, grads2, jvp } = answer.second;
+    const { plain, grads, grads2, jvp } = answer.second;
     c.second = { grads: all(grads) };
+    if (plain !== undefined) c.second.plain = all(plain);
     if (grads2 !== undefined) c.second.grads2 = all(grads2);
     if (jvp !== undefined) c.second.jvp = { $t: placed(jvp.$t) };
   }
@@ -137,9 +138,12 @@ export function addCase(set: CaseSet, id: string, p: Program, answer: Answer): C
   return c;
 }
 
+const written = (v: Raw): string => (Array.isArray(v) ? `${v.join("+")}j` : Object.is(v, -0) ? "-0" : String(v));
+
 /** One line that shows a program. */
 export function shown(p: Program): string {
-  const leaves = p.leaves.map(({ id, dt, sh, rg }) => `$${id} = ${dt}[${sh}]${rg ? "!" : ""}`);
+  const few = ({ values }: Leaf): string => (p.second && values.length <= 8 ? `{${values.map(written)}}` : "");
+  const leaves = p.leaves.map((leaf) => `$${leaf.id} = ${leaf.dt}[${leaf.sh}]${leaf.rg ? "!" : ""}${few(leaf)}`);
   const text = (v: unknown): string => JSON.stringify(v).replace(/\{"\$v":(\d+)\}/g, "$$$1");
   const calls = p.calls.map(({ id, name, recv, args, kw }) => {
     const rest = [...args.map(text), ...Object.entries(kw).map(([k, v]) => `${k}=${text(v)}`)].join(", ");
