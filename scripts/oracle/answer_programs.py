@@ -82,10 +82,16 @@ def call(step, variables):
     _, name, receiver, args, kw = step
     args = [decode(a, variables) for a in args]
     kw = {k: decode(a, variables) for k, a in kw.items()}
+    if isinstance(kw.get("out"), list):
+        kw["out"] = tuple(kw["out"])
     f = torch if receiver is None else variables[receiver]
     for part in name.split("."):
         f = getattr(f, part)
     return f(*args, **kw)
+
+
+def first_of(r):
+    return r[0] if isinstance(r, (tuple, list)) and len(r) > 0 else r
 
 
 def error(e):
@@ -132,7 +138,7 @@ def second(program, root, leaves, storages):
             for i, x in zip(at, duals):
                 variables[i] = x
             for step in program["steps"]:
-                r = call(step, variables)
+                r = first_of(call(step, variables))
                 if step[0] is not None:
                     variables.append(r)
             tangent = torch.autograd.forward_ad.unpack_dual(variables[-1]).tangent
@@ -144,6 +150,7 @@ def second(program, root, leaves, storages):
 
 
 def answer(program):
+    torch.manual_seed(program.get("seed", 0))
     variables = [leaf(d) for d in program["leaves"]]
     out, storages = {}, Storages()
     for n, step in enumerate(program["steps"]):
@@ -155,6 +162,9 @@ def answer(program):
             kind, text = error(e)
             out["err"] = {"step": n, "type": kind, "msg": text}
             break
+        if isinstance(r, tuple) and "out" in step[4]:
+            continue
+        r = first_of(r)
         if not isinstance(r, torch.Tensor):
             raise Odd("not a tensor")
         if step[0] is not None:

@@ -22,13 +22,7 @@ function productOfOthers(x: Tensor, dim: number): Tensor {
   return productBefore(x, dim).mul(productBefore(x.flip([dim]), dim).flip([dim]));
 }
 
-export function prodBackward(
-  grad: Tensor,
-  self: Tensor,
-  result: Tensor,
-  dim: number | null,
-  keepdim: boolean,
-): Tensor {
+export function prodBackward(grad: Tensor, self: Tensor, result: Tensor, dim: number | null, keepdim: boolean): Tensor {
   const rank = self._shape.length;
   if (rank === 0) return grad;
   const x = self.dtype === grad.dtype ? self : self.to(grad.dtype);
@@ -64,8 +58,8 @@ function cumprodBesideZeros(grad: Tensor, x: Tensor, dim: number, result: Tensor
 }
 
 /**
- * `s[k] = grad[k] + next[k] * s[k + 1]`, where `next` is one shorter, by doubling the reach: nothing is divided, so that
- * it has derivatives.
+ * `s[k] = grad[k] + next[k] * s[k + 1]`, where `next` is one shorter, by doubling the reach: without a division, so
+ * that it has derivatives.
  */
 export function sumOfProducts(grad: Tensor, next: Tensor, dim: number): Tensor {
   const n = grad._shape[dim] as number;
@@ -93,7 +87,10 @@ function sumOfOmitted(grad: Tensor, x: Tensor, dim: number): Tensor {
     const after = factors.narrow(dim, k + 1, n - k - 1).cumprod(dim);
     const before = k > 0 ? factors.narrow(dim, 0, k).prod(dim, { keepdim: true }) : x.newOnes(x._shape.with(dim, 1));
     const omitted = k === n - 1 ? before : O.cat([before, k > 0 ? before.mul(after) : after], dim);
-    return grad.narrow(dim, k, n - k).mul(omitted).sum(dim);
+    return grad
+      .narrow(dim, k, n - k)
+      .mul(omitted)
+      .sum(dim);
   });
   return O.stack(sums, dim);
 }

@@ -1,6 +1,7 @@
 /** Gradients of reductions. */
-import { reducedDims } from "../dispatch/reduce-layout.ts";
+
 import { gradMode } from "../dispatch/mode.ts";
+import { reducedDims } from "../dispatch/reduce-layout.ts";
 import { batchOf } from "../tensor/batched.ts";
 import { type Scalar, scalarToNumber } from "../tensor/complex.ts";
 import { toReal } from "../tensor/dtype.ts";

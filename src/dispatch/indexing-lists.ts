@@ -74,7 +74,11 @@ export function indexFromList(list: readonly unknown[]): Tensor {
     }
   }
   if (leaves.some((x) => typeof x === "bigint")) {
-    return fromBytes(shape, int64, BigInt64Array.from(leaves as bigint[], (x) => requireInt64(BigInt(x))));
+    return fromBytes(
+      shape,
+      int64,
+      BigInt64Array.from(leaves as bigint[], (x) => requireInt64(BigInt(x))),
+    );
   }
   return copy.cast(fromBytes(shape, float64, Float64Array.from(leaves as number[], Number)), int64);
 }

@@ -10,6 +10,7 @@ import { hasWork } from "./backend.ts";
 import { cast, transfer } from "./copy.ts";
 import { shortNumber } from "./fits.ts";
 import type { Kernel } from "./kernel.ts";
+import { requireNoPartialOverlap } from "./overlap.ts";
 import { binary, RULES, unary } from "./pointwise.ts";
 import { promoteTypes } from "./promotion.ts";
 import {
@@ -74,6 +75,7 @@ function orderOf(ord: Scalar): number {
 /** Norms of single elements: their sizes, also where a power of those leaves the dtype's range. */
 function sizesInto(target: Tensor, self: Tensor, mask: readonly boolean[], dtype: DType | null): Tensor {
   const sizes = abs(cast(self, dtype ?? self.dtype), undefined, false);
+  requireNoPartialOverlap(target, self, NAME);
   const left = sizes._strides.filter((_, d) => !mask[d]);
   const strides = target._shape.length === left.length ? left : sizes._strides;
   transfer(target, asView(sizes, target._shape, strides, sizes._offset));

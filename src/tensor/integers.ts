@@ -19,10 +19,8 @@ export function int64Of(x: number | bigint): number {
 export function takesScalar(x: unknown): x is Scalar {
   if (typeof x === "number") return true;
   if (!isScalar(x)) return false;
-  const v = x instanceof Int ? x.value : x;
-  if ((typeof v === "bigint" || x instanceof Int) && (v < -HIGH || v >= 2n * HIGH)) {
-    throw texts.integerOverflow(undefined);
-  }
+  const v = x instanceof Int ? x.value : typeof x === "bigint" ? x : 0;
+  if (v < -HIGH || v >= 2n * HIGH) throw texts.integerOverflow(undefined);
   return true;
 }
 

@@ -117,12 +117,14 @@ export interface Case {
   leaves?: { $t: TensorDesc }[];
   steps?: Step[];
   vars?: TensorDesc[];
+  /** Where an error leaves unsaid what was written, or elements lie in each other: no values are compared. */
+  kept?: "unknown";
   bw?: number;
   /** Tolerances times this: what a program computes from inexact numbers is less exact. */
   loose?: number;
   grads?: Record<string, { $t: TensorDesc }>;
   bwerr?: ErrPair;
-  /** Of `bw` with cotangents, with a graph: gradients, their gradients, and the change along a tangent of the leaves. */
+  /** Of `bw`, with a graph: gradients, their gradients, and the change along a tangent of the leaves. */
   second?: Second;
   pre?: string;
   po?: Record<string, Encoded>;

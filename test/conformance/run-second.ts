@@ -5,7 +5,7 @@ import { numelOf } from "./case-types.ts";
 import { AliasMap, type Findings } from "./compare.ts";
 import { cotangentBytes } from "./elements.ts";
 import { attempt, type Context, compareResult } from "./run-opinfo.ts";
-import { stepCall, type Vars } from "./run-program.ts";
+import { firstOf, stepCall, type Vars } from "./run-program.ts";
 import { gradientTolerance, looser } from "./tolerances.ts";
 
 /** Cotangents and tangents that the oracle has too: the `k`-th of their kind. */
@@ -54,7 +54,7 @@ function replay(ctx: Context, c: Case, vars: Vars, leaves: ReadonlyMap<number, u
   const list = vars.list.slice(0, c.leaves?.length).map((leaf, i) => leaves.get(i) ?? leaf);
   let last: unknown = null;
   for (const step of c.steps ?? []) {
-    last = stepCall(ctx, { list, run: vars.run }, step)();
+    last = firstOf(stepCall(ctx, { list, run: vars.run }, step)());
     if (step[0] !== null) list[step[0]] = last;
   }
   return list[c.bw as number] ?? last;
@@ -82,7 +82,11 @@ export function checkSecond(ctx: Context, c: Case, vars: Vars, f: Findings): voi
   const roots = [...first.values()].filter((g) => (g as Any).requiresGrad);
   if (grads2 !== undefined) {
     const cotangents = roots.map((g, k) => given(ctx, vars, g, k + 1));
-    const again = attempt("second gradients", () => (roots.length > 0 ? a.gradients(roots, leaves, cotangents) : []), f);
+    const again = attempt(
+      "second gradients",
+      () => (roots.length > 0 ? a.gradients(roots, leaves, cotangents) : []),
+      f,
+    );
     const zeros = leaves.map((leaf, k) => (again?.value as unknown[])?.[k] ?? a.method(leaf, "new_zeros")(leaf.shape));
     if (again !== undefined) compareAll("second grad", ctx, c, vars, present(zeros), grads2, f);
   }

@@ -6,7 +6,7 @@ import type { Case, Code, Encoded } from "../conformance/case-types.ts";
 import { numelOf } from "../conformance/case-types.ts";
 import { Run } from "../conformance/decode.ts";
 import { isComplexCode } from "../conformance/elements.ts";
-import { makeLeaf, stepCall } from "../conformance/run-program.ts";
+import { firstOf, makeLeaf, stepCall } from "../conformance/run-program.ts";
 import { bytesOf, type Raw } from "../ops/random-run.ts";
 import type { Call, Leaf, Program } from "./program.ts";
 
@@ -40,7 +40,7 @@ const CODES: Code[] = [
 ];
 const ALL: Code[] = [...new Set(CODES), "c64", "c128"];
 const SHAPES = [[2, 3], [2, 3], [3], [2, 2, 3], [3, 2], [1, 3], [2, 1], [4], [], [0, 3], [1], [3, 3], [5, 1, 2]];
-const snake = (name: string): string => name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`);
+export const snake = (name: string): string => name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`);
 
 export function operators(file: string, leftOut = LEFT_OUT): Operator[] {
   const all = JSON.parse(readFileSync(file, "utf8")) as Operator[];
@@ -55,6 +55,15 @@ export function generatorOf(seed: number): () => number {
     const mixed = Math.imul(state ^ (state >>> 13), 0xc2b2ae35);
     return ((mixed ^ (mixed >>> 16)) >>> 0) / 2 ** 32;
   };
+}
+
+/** What an operator is called by: its key without the overload. */
+export function nameOf(op: Operator): string {
+  const namespaces = op.key.startsWith("nn.") ? 2 : /^(linalg|special)\./.test(op.key) ? 1 : 0;
+  return op.key
+    .split(".")
+    .slice(0, namespaces + 1)
+    .join(".");
 }
 
 interface Known {
@@ -77,6 +86,10 @@ export class Drawer {
     const nothing: Case = { id: "", op: "", args: [], S: [] };
     this.run = new Run(adapter, { cases: [], blob: new Uint8Array(0) }, nothing);
     this.base = this.baseCode();
+  }
+
+  protected wantsGradient(): boolean {
+    return this.chance(0.6);
   }
 
   protected baseCode(): Code {
@@ -117,7 +130,7 @@ export class Drawer {
 
   protected leaf(shape = this.pick(SHAPES), dt?: Code, below?: number): Encoded {
     const code = dt ?? (this.chance(0.85) ? this.base : this.pick(ALL));
-    const rg = below === undefined && /^(f|b?f|c)\d/.test(code) && this.chance(0.6);
+    const rg = below === undefined && /^(f|b?f|c)\d/.test(code) && this.wantsGradient();
     const leaf: Leaf = {
       id: this.ids++,
       dt: code,
@@ -165,10 +178,7 @@ export class Drawer {
 
   protected operator(): "drawn" | "failed" | "none" {
     const op = this.pick(this.ops);
-    const name = op.key
-      .split(".")
-      .slice(0, op.key.startsWith("nn.") ? 3 : 1)
-      .join(".");
+    const name = nameOf(op);
     const forms = op.variants.filter((v) => v === "function" || v === "method" || v === "inplace");
     if (forms.length === 0) return "none";
     const form = this.pick(forms);
@@ -271,7 +281,7 @@ export class Drawer {
     ] as Encoded[]);
   }
 
-  private tensor(op: Operator, name: string, self: number, shape: number[]): Encoded {
+  protected tensor(op: Operator, name: string, self: number, shape: number[]): Encoded {
     if (/mask|condition/.test(name)) return this.leaf(self >= 0 ? this.near(shape) : this.pick(SHAPES), "bool");
     if (self < 0) return this.chance(0.85) ? { $v: this.some().id } : this.leaf();
     const last = shape[shape.length - 1] ?? 1;
@@ -303,7 +313,7 @@ export class Drawer {
     for (const { id, tensor } of this.known) list[id] = tensor;
     const step = [call.id, call.name, call.recv, call.args, call.kw] as const;
     try {
-      const r = stepCall({ adapter: this.adapter }, { list, run: this.run }, step as never)();
+      const r = firstOf(stepCall({ adapter: this.adapter }, { list, run: this.run }, step as never)());
       if (!this.adapter.isTensor(r) || (r as Any).numel() > 200) return "none";
       if (call.id !== null) this.known.push({ id: call.id, tensor: r });
     } catch {

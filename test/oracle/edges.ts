@@ -13,6 +13,14 @@ export const WITHOUT_EDGES =
 
 const USUAL = [0, 0, -0, 1, -1, 0.5, -0.5, 2, 3, 2, -2, 1.5];
 const RARE: Raw[] = ["inf", "-inf", "nan"];
+const FIXED: Readonly<Record<string, number[][]>> = {
+  addmv: [[3], [3, 2], [2]],
+  addbmm: [
+    [3, 2],
+    [2, 3, 2],
+    [2, 2, 2],
+  ],
+};
 const SHAPES = [[3], [4], [2, 3], [2, 2], [3, 3], [], [1], [2, 1], [2, 2, 2]];
 
 export class EdgeDrawer extends Drawer {
@@ -42,7 +50,14 @@ export class EdgeDrawer extends Drawer {
 
   /** Other dtypes round elsewhere than torch, which is no matter of edges. */
   protected override value(op: Operator, name: string, role: string, self: number): Encoded | undefined {
+    if (/^Float/.test(role)) return this.pick<Encoded>([{ $f: 0 }, { $f: 0.5 }, { $f: 1 }]);
     return /^DType/.test(role) ? undefined : super.value(op, name, role, self);
+  }
+
+  /** Products of fixed sizes, where those drawn seldom fit. */
+  protected override tensor(op: Operator, name: string, self: number, shape: number[]): Encoded {
+    const sizes = FIXED[op.key]?.[op.args.findIndex(([other]) => other === name)];
+    return sizes === undefined ? super.tensor(op, name, self, shape) : this.leaf(sizes);
   }
 
   protected override number(): Encoded {
@@ -71,6 +86,9 @@ export class EdgeDrawer extends Drawer {
   }
 
   private forget(id: number): void {
-    this.known.splice(this.known.findIndex((k) => k.id === id), 1);
+    this.known.splice(
+      this.known.findIndex((k) => k.id === id),
+      1,
+    );
   }
 }

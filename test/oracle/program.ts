@@ -27,6 +27,10 @@ export interface Program {
   calls: Call[];
   /** Whether gradients of gradients, and the change along a tangent, are compared as well. */
   second?: true;
+  /** Of the random numbers that calls draw. */
+  seed?: number;
+  /** The same place is written several times, or before it is read: it is asked only whether that is refused. */
+  unordered?: true;
 }
 
 /** What torch answers (scripts/oracle/answer_programs.py). */
@@ -76,7 +80,12 @@ export function question(p: Program): object {
     rg,
     b: Buffer.from(bytesOf(dt, values)).toString("base64"),
   }));
-  return { leaves, steps: stepsOf(p), ...(p.second ? { second: true } : {}) };
+  return {
+    leaves,
+    steps: stepsOf(p),
+    ...(p.second ? { second: true } : {}),
+    ...(p.seed === undefined ? {} : { seed: p.seed }),
+  };
 }
 
 /** Where contents lie already in the blob of a set. */
@@ -110,12 +119,14 @@ export function addCase(set: CaseSet, id: string, p: Program, answer: Answer): C
     return { $t: { s, dt, sh, ...(rg ? { rg: 1 as const } : {}) } };
   });
   const base = S.length;
-  for (const text of answer.storages ?? []) store(new Uint8Array(Buffer.from(text, "base64")));
+  for (const text of (p.unordered ? [] : answer.storages) ?? []) store(new Uint8Array(Buffer.from(text, "base64")));
   const placed = <T extends { s: number }>(d: T): T => (d.s < 0 ? d : { ...d, s: d.s + base });
   const c: Case = { id, op: "prog", fam: "prog", args: [], leaves, steps: stepsOf(p), S, loose: 20 };
+  if (p.seed !== undefined) c.seed = p.seed;
   if (answer.err !== undefined) c.err = answer.err;
-  c.vars = answer.vars?.map(placed);
-  if (answer.bw !== undefined) c.bw = answer.bw;
+  if (p.unordered) c.kept = "unknown";
+  else c.vars = answer.vars?.map(placed);
+  if (answer.bw !== undefined && !p.unordered) c.bw = answer.bw;
   if (answer.bwerr !== undefined) c.bwerr = answer.bwerr;
   const all = (grads: NonNullable<Case["grads"]>): NonNullable<Case["grads"]> =>
     Object.fromEntries(Object.entries(grads).map(([k, { $t }]) => [k, { $t: placed($t) }]));
