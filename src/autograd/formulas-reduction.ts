@@ -176,7 +176,7 @@ export function vectorNormBackward(
   const n = restored(norm, self._shape, dim, keepdim);
   if (p === 1) return self.sgn().mul(g);
   const none = n.eq(0);
-  if (p === 2) return g.mul(self.div(n).maskedFill(none, 0));
+  if (p === 2) return g.mul(self.div(n).maskedFill_(none, 0));
   if (Math.abs(p) === Number.POSITIVE_INFINITY) {
     const sizes = self.abs();
     const chosen = sizes.eq(n).logicalOr(sizes.isnan().logicalAnd(n.isnan())).to(n.dtype);

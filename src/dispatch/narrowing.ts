@@ -40,7 +40,7 @@ function narrowNumber(x: Scalar, d: DType): Scalar {
   if (typeof v === "boolean" || v instanceof Complex) return x;
   if (v >= 0 && v < 128) return x;
   const bits = 8 * d.itemsize;
-  const whole = wordOf(v, d === uint64);
+  const whole = typeof v === "bigint" ? wordOf(v, d === uint64) : BigInt(v);
   return d.isSigned ? BigInt.asIntN(bits, whole) : BigInt.asUintN(bits, whole);
 }
 

@@ -14,7 +14,7 @@ import { readNumbers } from "../tensor/values.ts";
 import { broadcastShapes, empty } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
 import { denseAs, denseOf, onCpu, transfer } from "./copy.ts";
-import { emptyLike, outDtype, target, targetOfMany } from "./factories.ts";
+import { emptyLike, outDtype, target } from "./factories.ts";
 import { checkFits } from "./fits.ts";
 import type { Generator } from "./generator.ts";
 import type { MemoryFormat } from "./memory-format.ts";
@@ -189,7 +189,7 @@ export function randperm(
   if (n < 0) throw texts.negativeDimension(op, n, [n]);
   refuse(REFUSALS.randperm, d, op);
   checkPermutationFits(n, d);
-  const t = targetOfMany(op, [n], d, device, out);
+  const t = target(op, [n], d, device, out);
   if (t._contiguous || !t._storage.device.computes) return fills.permutation(t, generator);
   transfer(t, fills.permutation(empty([n], d, t._storage.device), generator));
   return t;

@@ -74,7 +74,9 @@ function call(op: Op, form: string, at: number, large: unknown, dtype: z.DTypeLi
     return fn === undefined ? null : () => fn(...given);
   }
   const [self, ...rest] = given;
-  const method = (self as Record<string, unknown>)[`${path.at(-1)}${form === "inplace" ? "_" : ""}`] as Call | undefined;
+  const method = (self as Record<string, unknown>)[`${path.at(-1)}${form === "inplace" ? "_" : ""}`] as
+    | Call
+    | undefined;
   return self instanceof z.Tensor && method !== undefined ? () => method.apply(self, rest) : null;
 }
 
@@ -154,6 +156,14 @@ test("beyond int64 only elements of uint64 and of floating dtypes are numbers", 
   stored.setAt([[0]], [half + 1n]);
   expect(stored.bigint()).toBe(half + 1n);
   expect(tensor([1.5]).add(half).item()).toBe(2 ** 63);
-  expect(tensor([-(2n ** 63n)]).eq(-half).tolist()).toEqual([true]);
-  expect(tensor([half - 1n]).eq(half - 1n).tolist()).toEqual([true]);
+  expect(
+    tensor([-(2n ** 63n)])
+      .eq(-half)
+      .tolist(),
+  ).toEqual([true]);
+  expect(
+    tensor([half - 1n])
+      .eq(half - 1n)
+      .tolist(),
+  ).toEqual([true]);
 });

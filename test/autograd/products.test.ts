@@ -56,7 +56,7 @@ const RUNNING: Forms = {
   "cumprod(1) of columns": (x, scales) => x.unsqueeze(1).expand(x.numel(), 2).cumprod(0).select(1, 1).mul(scales).sum(),
   "cumprod(dtype)": (x, scales) => x.to(float32).cumprod(0, { dtype: float64 }).mul(scales).sum(),
   "cumprod of complex numbers": (x, scales) => x.to(complex128).cumprod(0).real.mul(scales).sum(),
-  "cumprod_": (x, scales) => x.mul(1).cumprod_(0).mul(scales).sum(),
+  cumprod_: (x, scales) => x.mul(1).cumprod_(0).mul(scales).sum(),
 };
 
 function check(name: string, form: Forms[string], values: Line, scales: Line, w: Line, v: Line): void {
@@ -88,7 +88,18 @@ function check(name: string, form: Forms[string], values: Line, scales: Line, w:
 }
 
 test("lines with none, one and several zeros, at every place", () => {
-  const lines: Line[] = [[2, 0, 3], [0, 0], [2, 3, 0, 0], [0, 2, 3], [2, 3, 0], [2, 3], [0], [5], [-0, 2, 0, 3, 4], [0, 0, 0]];
+  const lines: Line[] = [
+    [2, 0, 3],
+    [0, 0],
+    [2, 3, 0, 0],
+    [0, 2, 3],
+    [2, 3, 0],
+    [2, 3],
+    [0],
+    [5],
+    [-0, 2, 0, 3, 4],
+    [0, 0, 0],
+  ];
   const numbers = (n: number, from: number): number[] => Array.from({ length: n }, (_, i) => ((i * 5 + from) % 7) - 3);
   for (const line of lines) {
     const [w, v] = [numbers(line.length, 1), numbers(line.length, 4)];
@@ -103,7 +114,10 @@ test("drawn lines, short ones and ones that are not multiplied out", () => {
   for (let round = 0; round < 40; round++) {
     const n = 1 + choices.below(7);
     const line = drawn(n);
-    const [name, form] = choices.pick([...Object.entries(PRODUCTS), ...Object.entries(RUNNING)]) as [string, Forms[string]];
+    const [name, form] = choices.pick([...Object.entries(PRODUCTS), ...Object.entries(RUNNING)]) as [
+      string,
+      Forms[string],
+    ];
     check(name, form, line, name in PRODUCTS ? whole(line) : drawn(n), drawn(n), drawn(n));
   }
   for (const zeros of [0, 1, 2, 5]) {

@@ -28,7 +28,7 @@ export const KNOWN: readonly Known[] = [
     why: "beside a NaN torch's jvp and its gradient say different things",
   },
   {
-    op: /^(div|true_divide|divide|addcdiv|lerp|atan2|arctan2|hypot|cumprod|addcmul|norm|baddbmm|addmm|addmv|addbmm|addr)_?$/,
+    op: /^(div|true_divide|addcdiv|lerp|atan2|hypot|cumprod|addcmul|norm|b?addb?m[mv]|addr)_?$/,
     what: /jvp.*(NaN|Infinity)/,
     why: "infinite terms of a jvp are added in another order: their sum is no number, or is one",
   },
@@ -45,7 +45,11 @@ export const KNOWN: readonly Known[] = [
   { op: /^vector_norm$/, what: /jvp/, why: "a square below the least normal number is rounded" },
   { op: /^mode$/, what: /var|grad/, why: "a sort without an order of NaN comes before torch's count" },
   { op: /^isfinite$/, what: /_version/, why: "torch multiplies in place" },
-  { op: /^sinc_?$/, what: /second grad/, why: "beside zero a difference of nearly equal numbers is divided by a square" },
+  {
+    op: /^sinc_?$/,
+    what: /second grad/,
+    why: "beside zero a difference of nearly equal numbers is divided by a square",
+  },
   { op: /^(acosh|arccosh|acos)$/, what: /var|grad|jvp/, why: "torch loses the sign of an imaginary zero" },
   {
     op: /^(nan)?quantile$/,
@@ -62,9 +66,17 @@ export const KNOWN: readonly Known[] = [
     what: /grad.*(NaN|Infinity)/,
     why: "a gradient that is no number, or infinite, meets a zero",
   },
-  { op: /^(remainder|fmod|atanh|sgn|log1p|polygamma)$/, what: /var/, why: "torch has no numbers below the least normal one" },
+  {
+    op: /^(remainder|fmod|atanh|sgn|log1p|polygamma)$/,
+    what: /var/,
+    why: "torch has no numbers below the least normal one",
+  },
   { op: /^(hypot|addcdiv)$/, what: /grad/, why: "likewise, there" },
-  { op: /^b?addb?m[mv]_?$/, what: /var/, why: "a factor of infinity, or of zero, is multiplied into each product or their sum" },
+  {
+    op: /^b?addb?m[mv]_?$/,
+    what: /var/,
+    why: "a factor of infinity, or of zero, is multiplied into each product or their sum",
+  },
   { op: /^logit_?$/, what: /plain grad/, why: "torch's kernel loses the sign of a zero" },
   { op: /^index_fill_?$/, what: /Index to scalar/, why: "torch has no gradient of an index without elements" },
 ];
