@@ -31,6 +31,12 @@ export function doubleOf(x: Scalar): number {
   return n;
 }
 
+/** Whether an integer loses digits as a double, which is how kernels are told their factors. */
+export function losesDigits(x: Scalar): boolean {
+  const v = x instanceof Int ? x.value : x;
+  return typeof v === "bigint" && BigInt(Number(v)) !== v;
+}
+
 /** The 64 bits of an integer; from 2^63 on they are an element of uint64 alone. */
 export function wordOf(x: number | bigint | boolean, unsigned: boolean): bigint {
   const v = BigInt(x);

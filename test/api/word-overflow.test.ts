@@ -139,6 +139,26 @@ test("indices, values that are written, seeds, collections", () => {
   for (const one of calls) expect(one).toThrow(MESSAGE);
 });
 
+test("factors of more digits than a double has are not rounded", () => {
+  const factor = 2n ** 60n + 1n;
+  const [one, ...shapes] = [[1], [1, 1], [1, 1, 1]].map((shape) => ones(shape, { dtype: "int64" })) as [z.Tensor];
+  const [matrix, batch] = shapes as unknown as [z.Tensor, z.Tensor];
+  const found = {
+    add: one.add(one, { alpha: factor }).sub(1),
+    addcmul: z.addcmul(one.sub(one), one, one, { value: factor }),
+    "addcmul of int32": z.addcmul(one.sub(one), one.int(), one.int(), { value: factor }),
+    addcmul_: one.clone().addcmul_(one, one, { value: factor }).sub(1),
+    addmm: z.addmm(matrix, matrix, matrix, { alpha: factor }).sub(1),
+    "addmm, beta": z.addmm(matrix, matrix, matrix, { beta: factor }).sub(1),
+    addmv: z.addmv(one, matrix, one, { alpha: factor }).sub(1),
+    addr: z.addr(matrix, one, one, { alpha: factor }).sub(1),
+    addbmm: z.addbmm(matrix, batch, batch, { beta: factor }).sub(1),
+    baddbmm: z.baddbmm(batch, batch, batch, { alpha: factor }).sub(1),
+    indexAdd: one.indexAdd(0, tensor([0n]), one, { alpha: factor }).sub(1),
+  };
+  for (const [name, x] of Object.entries(found)) expect(`${name} ${x.reshape(1).bigint()}`).toBe(`${name} ${factor}`);
+});
+
 test("beyond int64 only elements of uint64 and of floating dtypes are numbers", () => {
   const half = 2n ** 63n;
   const overflow = "value cannot be converted to type int64_t without overflow";
