@@ -1,5 +1,6 @@
 /** Gradients of inverse functions, of log-odds and of extremes beside NaN. */
 import * as O from "../../generated/ops.ts";
+import { gradMode } from "../dispatch/mode.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { conj } from "./formulas-common.ts";
 import { extremumBackward } from "./formulas-pointwise.ts";
@@ -19,12 +20,15 @@ export function acoshBackward(grad: Tensor, self: Tensor): Tensor {
 export function logitBackward(grad: Tensor, self: Tensor, eps: number | null): Tensor {
   const run = self.mul(self.neg().add(1));
   const low = eps === null || eps < 0 ? 0 : eps;
-  const outside = self
-    .ge(low)
-    .logicalAnd(self.le(1 - low))
-    .logicalNot();
+  // torch's kernel and what it records differ for a NaN.
+  const outside = gradMode.enabled
+    ? self
+        .ge(low)
+        .logicalAnd(self.le(1 - low))
+        .logicalNot()
+    : self.lt(low).logicalOr(self.gt(1 - low));
   if (eps === null || eps < 0) return grad.div(run.maskedFill(outside, Number.NaN));
-  return grad.div(run.maskedFill(outside, Number.POSITIVE_INFINITY)).maskedFill(outside, 0);
+  return grad.mul(run.reciprocal().maskedFill(outside, 0)).maskedFill(outside, 0);
 }
 
 export function fmaxBackward(grad: Tensor, self: Tensor, other: Tensor): Tensor {

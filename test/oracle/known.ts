@@ -78,6 +78,7 @@ export const KNOWN: readonly Known[] = [
     why: "a factor of infinity, or of zero, is multiplied into each product or their sum",
   },
   { op: /^logit_?$/, what: /plain grad/, why: "torch's kernel loses the sign of a zero" },
+  { op: /^logit_?$/, what: /second grad.*NaN/, why: "where the argument was brought to a bound nothing depends on it" },
   { op: /^index_fill_?$/, what: /Index to scalar/, why: "torch has no gradient of an index without elements" },
 ];
 
