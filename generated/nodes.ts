@@ -2482,8 +2482,8 @@ function nodes_make() {
       const value = this.value;
       return [
         this.needs(0) ? grad : null,
-        this.needs(1) ? F.scaled(grad.div(F.conj(tensor2)), value) : null,
-        this.needs(2) ? F.scaled(grad.mul(F.conj(tensor1.div(tensor2.mul(tensor2)))).neg(), value) : null,
+        this.needs(1) ? F.addcdivFirst(grad, tensor2, value) : null,
+        this.needs(2) ? F.addcdivSecond(grad, tensor1, tensor2, value) : null,
       ];
     }
     override release(): void {

@@ -361,8 +361,8 @@ export const ops = [
     doc: "self + value * tensor1 / tensor2, with broadcasting and type promotion.",
     grad: {
       self: "grad",
-      tensor1: "scaled(grad.div(conj(tensor2)), value)",
-      tensor2: "scaled(grad.mul(conj(tensor1.div(tensor2.mul(tensor2)))).neg(), value)",
+      tensor1: "addcdivFirst(grad, tensor2, value)",
+      tensor2: "addcdivSecond(grad, tensor1, tensor2, value)",
     },
     throws: ["RuntimeError when tensor1 and tensor2 are both integers or bools"],
     example: "addcdiv(tensor([1]), tensor([6]), tensor([3]), { value: 10 }) // tensor([21.])",

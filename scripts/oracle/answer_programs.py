@@ -82,10 +82,16 @@ def call(step, variables):
     _, name, receiver, args, kw = step
     args = [decode(a, variables) for a in args]
     kw = {k: decode(a, variables) for k, a in kw.items()}
+    if isinstance(kw.get("out"), list):
+        kw["out"] = tuple(kw["out"])
     f = torch if receiver is None else variables[receiver]
     for part in name.split("."):
         f = getattr(f, part)
     return f(*args, **kw)
+
+
+def first_of(r):
+    return r[0] if isinstance(r, (tuple, list)) and len(r) > 0 else r
 
 
 def error(e):
@@ -95,14 +101,56 @@ def error(e):
     return [type(e).__name__, text.split("\n")[0][:300]]
 
 
-def cotangent(t):
+def cotangent(t, k=0):
     i = torch.arange(t.numel(), dtype=torch.float64)
-    re_ = ((7 * i + 3) % 11 - 5) / 4
-    v = torch.complex(re_, ((5 * i + 1) % 7 - 3) / 4) if t.is_complex() else re_
+    re_ = ((7 * i + 3 + 5 * k) % 11 - 5) / 4
+    v = torch.complex(re_, ((5 * i + 1 + 3 * k) % 7 - 3) / 4) if t.is_complex() else re_
     return v.to(t.dtype).reshape(t.shape)
 
 
+def second(program, root, leaves, storages):
+    """Gradients with a graph, their gradients, and the change along a tangent; torch has not all for each operator."""
+    at = [i for i, d in enumerate(program["leaves"]) if d.get("rg")]
+    inputs = [leaves[i] for i in at]
+
+    def described(grads, zeros):
+        filled = [torch.zeros_like(x) if zeros and g is None else g for x, g in zip(inputs, grads)]
+        return {str(i): {"$t": storages.describe(g.detach().resolve_conj().resolve_neg().clone(), False)}
+                for i, g in zip(at, filled) if g is not None}
+
+    plain = torch.autograd.grad(root, inputs, cotangent(root), retain_graph=True, allow_unused=True)
+    first = torch.autograd.grad(root, inputs, cotangent(root), create_graph=True, allow_unused=True)
+    out = {"grads": described(first, False)}
+    if any(a is not None and repr(a.clone().tolist()) != repr(b.clone().tolist()) for a, b in zip(plain, first)):
+        out["plain"] = described(plain, False)
+    roots = [g for g in first if g is not None and g.requires_grad]
+    try:
+        weights = [cotangent(g, k + 1) for k, g in enumerate(roots)]
+        again = torch.autograd.grad(roots, inputs, weights, allow_unused=True) if roots else [None] * len(inputs)
+        out["grads2"] = described(again, True)
+    except ERRORS:
+        pass
+    try:
+        with torch.autograd.forward_ad.dual_level():
+            duals = [torch.autograd.forward_ad.make_dual(x.detach(), cotangent(x, k + 2))
+                     for k, x in enumerate(inputs)]
+            variables = list(leaves)
+            for i, x in zip(at, duals):
+                variables[i] = x
+            for step in program["steps"]:
+                r = first_of(call(step, variables))
+                if step[0] is not None:
+                    variables.append(r)
+            tangent = torch.autograd.forward_ad.unpack_dual(variables[-1]).tangent
+            tangent = torch.zeros_like(root) if tangent is None else tangent
+            out["jvp"] = {"$t": storages.describe(tangent.detach().resolve_conj().resolve_neg().clone(), False)}
+    except ERRORS:
+        pass
+    return out
+
+
 def answer(program):
+    torch.manual_seed(program.get("seed", 0))
     variables = [leaf(d) for d in program["leaves"]]
     out, storages = {}, Storages()
     for n, step in enumerate(program["steps"]):
@@ -114,6 +162,9 @@ def answer(program):
             kind, text = error(e)
             out["err"] = {"step": n, "type": kind, "msg": text}
             break
+        if isinstance(r, tuple) and "out" in step[4]:
+            continue
+        r = first_of(r)
         if not isinstance(r, torch.Tensor):
             raise Odd("not a tensor")
         if step[0] is not None:
@@ -123,6 +174,9 @@ def answer(program):
     if "err" not in out and last.requires_grad and (last.is_floating_point() or last.is_complex()):
         out["bw"] = len(variables) - 1
         try:
+            if program.get("second"):
+                out["second"] = second(program, last, variables[:len(program["leaves"])], storages)
+                return {**out, "storages": storages.bytes}
             last.backward(cotangent(last))
             leaves = variables[:len(program["leaves"])]
             out["grads"] = {str(i): {"$t": storages.describe(t.grad, False)} for i, t in enumerate(leaves)

@@ -10,9 +10,10 @@ import { gradMode, requiresGrad } from "../dispatch/mode.ts";
 import { attention } from "../dispatch/seam.ts";
 import * as views from "../dispatch/views.ts";
 import { batchOf } from "../tensor/batched.ts";
-import { Int, isScalar, type Scalar } from "../tensor/complex.ts";
+import { Int, type Scalar } from "../tensor/complex.ts";
 import { CPU } from "../tensor/device.ts";
 import { bool, type DType, float64, int64, uint8 } from "../tensor/dtype.ts";
+import { int64Of, takesScalar } from "../tensor/integers.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { AssignedList } from "../tensor/value-types.ts";
@@ -168,8 +169,8 @@ function addPart(parts: Part[], x: unknown): void {
   else if (x === null || typeof x === "boolean" || x instanceof Slice || x === ELLIPSIS) parts.push(x as Part);
   else if (x instanceof Tensor) parts.push(fromTensor(x));
   else if (Array.isArray(x)) parts.push(indexFromList(x));
-  else if (typeof x === "bigint") parts.push(Number(x));
-  else if (x instanceof Int) parts.push(Number(x.value));
+  else if (typeof x === "bigint") parts.push(int64Of(x));
+  else if (x instanceof Int) parts.push(int64Of(x.value));
   else if (isTypedArray(x)) parts.push(indexFromList(listOfArray(x)));
   else badIndex(x);
 }
@@ -336,7 +337,7 @@ function elementOf(value: Scalar, dtype: DType): Scalar {
 const throughDouble = (d: DType): DType => (d.category === 2 && d.itemsize < 4 ? float64 : d);
 
 function valueOf(value: unknown, t: Tensor): Tensor | Scalar {
-  if (value instanceof Tensor || isScalar(value)) return value;
+  if (value instanceof Tensor || takesScalar(value)) return value;
   if (Array.isArray(value)) return copy.onDevice(valuesFromList(value, t.dtype), t._storage.device);
   throw texts.cannotAssign("setAt", indexTypeName(value), t.dtype.scalarType);
 }

@@ -1,5 +1,6 @@
 /** Gradients of inverse functions, of log-odds and of extremes beside NaN. */
 import * as O from "../../generated/ops.ts";
+import { gradMode } from "../dispatch/mode.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { conj } from "./formulas-common.ts";
 import { extremumBackward } from "./formulas-pointwise.ts";
@@ -17,13 +18,17 @@ export function acoshBackward(grad: Tensor, self: Tensor): Tensor {
 
 /** No slope where the argument was brought to a bound, and none that is a number outside of 0 and 1. */
 export function logitBackward(grad: Tensor, self: Tensor, eps: number | null): Tensor {
-  const slope = grad.div(self.mul(self.neg().add(1)));
+  const run = self.mul(self.neg().add(1));
   const low = eps === null || eps < 0 ? 0 : eps;
-  const outside = self
-    .ge(low)
-    .logicalAnd(self.le(1 - low))
-    .logicalNot();
-  return slope.maskedFill(outside, low === 0 && (eps === null || eps < 0) ? Number.NaN : 0);
+  // torch's kernel and what it records differ for a NaN.
+  const outside = gradMode.enabled
+    ? self
+        .ge(low)
+        .logicalAnd(self.le(1 - low))
+        .logicalNot()
+    : self.lt(low).logicalOr(self.gt(1 - low));
+  if (eps === null || eps < 0) return grad.div(run.maskedFill(outside, Number.NaN));
+  return grad.mul(run.reciprocal().maskedFill(outside, 0)).maskedFill(outside, 0);
 }
 
 export function fmaxBackward(grad: Tensor, self: Tensor, other: Tensor): Tensor {

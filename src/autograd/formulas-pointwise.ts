@@ -11,10 +11,7 @@ type Operand = Tensor | Scalar;
 
 /** x / |x|, and 0 at 0. */
 export function sgn(x: Tensor): Tensor {
-  if (x.dtype.category === 3) {
-    const size = x.abs();
-    return x.div(size.maskedFill(size.eq(0), 1));
-  }
+  if (x.dtype.category === 3) return O.sgn(x);
   return constantIn(x.gt(0).to(x.dtype).sub(x.lt(0).to(x.dtype)), x);
 }
 
@@ -52,6 +49,15 @@ export function divOtherBackward(grad: Tensor, self: Operand, operand: Operand, 
   return grad.neg().mul(conj(O.true_divide(self, other).div(other)));
 }
 
+/** The number is divided first, and multiplied first: it may be what makes an infinity, or takes it away. */
+export function addcdivFirst(grad: Tensor, tensor2: Tensor, value: Scalar): Tensor {
+  return grad.mul(conj(O.true_divide(value, tensor2)));
+}
+
+export function addcdivSecond(grad: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar): Tensor {
+  return grad.neg().mul(conj(tensor1.mul(value).div(tensor2.mul(tensor2))));
+}
+
 export function floorQuotient(self: Operand, other: Operand): Tensor {
   return asTensor(self, other as Tensor).div(other, { roundingMode: "floor" });
 }
@@ -81,8 +87,9 @@ export function powBackward(grad: Tensor, self: Tensor, exponent: Scalar): Tenso
 }
 
 export function powBackwardSelf(grad: Tensor, self: Tensor, exponent: Tensor): Tensor {
-  const g = grad.mul(conj(self.pow(exponent.sub(1)).mul(exponent)));
-  return g.maskedFill(exponent.eq(0), 0);
+  const flat = exponent.eq(0);
+  const slope = conj(self.pow(exponent.sub(1)).mul(exponent)).maskedFill(flat, 0);
+  return grad.mul(slope).maskedFill(flat, 0);
 }
 
 export function powBackwardExponent(grad: Tensor, self: Operand, exponent: Tensor, result: Tensor): Tensor {
@@ -201,8 +208,9 @@ export function huberBackward(grad: Tensor, self: Tensor, target: Tensor, reduct
 export function sgnBackward(grad: Tensor, self: Tensor, result: Tensor): Tensor {
   if (self.dtype.category < 3) return grad.newZeros(grad._shape);
   const size = self.abs();
-  const along = grad.div(result).real.mul(result);
-  return grad.sub(along).div(size).maskedFill(size.eq(0), 0);
+  const origin = size.eq(0);
+  const along = grad.div(result.maskedFill(origin, 1)).real.mul(result);
+  return grad.sub(along).mul(size.reciprocal().maskedFill(origin, 0)).maskedFill(origin, 0);
 }
 
 /** The derivative of the error function. */
@@ -225,8 +233,9 @@ export function inverseErrorSlope(x: Tensor): Tensor {
 export function sincBackward(grad: Tensor, x: Tensor): Tensor {
   const turned = x.mul(Math.PI);
   const square = x.mul(x).mul(Math.PI);
-  const slope = turned.mul(turned.cos()).sub(turned.sin()).div(square);
-  return grad.mul(conj(slope)).maskedFill(square.eq(0), 0);
+  const top = square.eq(0);
+  const slope = turned.mul(turned.cos()).sub(turned.sin()).div(square).maskedFill(top, 0);
+  return grad.mul(conj(slope)).maskedFill(top, 0);
 }
 
 /** The logarithm, and 0 where the other operand made the result 0. */

@@ -1,10 +1,13 @@
 /** Gradients of reductions. */
+
+import { gradMode } from "../dispatch/mode.ts";
 import { reducedDims } from "../dispatch/reduce-layout.ts";
 import { batchOf } from "../tensor/batched.ts";
 import { type Scalar, scalarToNumber } from "../tensor/complex.ts";
 import { toReal } from "../tensor/dtype.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { conj } from "./formulas-common.ts";
+import { sumOfProducts } from "./formulas-products.ts";
 
 type Dims = number | readonly number[] | null;
 
@@ -71,51 +74,6 @@ export function selectedBackward(
   return zeros.scatterAdd(dim, index.unsqueeze(dim), grad.unsqueeze(dim));
 }
 
-/**
- * The product of the other elements. With the zeros set aside it is a quotient; one zero leaves a product for itself
- * alone, two leave none. The result is saved because torch does: who writes to it is told.
- */
-export function prodBackward(
-  grad: Tensor,
-  self: Tensor,
-  _result: Tensor,
-  dim: number | null,
-  keepdim: boolean,
-): Tensor {
-  const shape = self._shape;
-  const dims = dim === null ? [...shape.keys()] : [dim];
-  if (shape.length === 0) return grad;
-  const x = self.dtype === grad.dtype ? self : self.to(grad.dtype);
-  const zero = x.eq(0);
-  const zeros = zero.sum(dims, { keepdim: true });
-  const rest = x.maskedFill(zero, 1);
-  let product = rest;
-  for (const d of dims) product = product.prod(d, { keepdim: true });
-  const none = zeros.gt(1).logicalOr(zeros.eq(1).logicalAnd(zero.logicalNot()));
-  const others = product.div(rest).maskedFill(none, 0);
-  return restored(grad, shape, dim, keepdim).mul(conj(others));
-}
-
-/** The sum of this element and all that follow. */
-function sumOfRest(t: Tensor, dim: number): Tensor {
-  return t.flip([dim]).cumsum(dim).flip([dim]);
-}
-
-/**
- * An element before the first zero is a factor of its own product and of all that follow, which makes a quotient; for
- * the first zero itself those products are taken without it; what comes later is multiplied by zero.
- */
-export function cumprodBackward(grad: Tensor, self: Tensor, dim: number, result: Tensor): Tensor {
-  if (self._numel <= 1 || self._shape.length === 0) return grad;
-  const x = self.dtype === grad.dtype ? self : self.to(grad.dtype);
-  const zero = x.eq(0);
-  const zeros = zero.cumsum(dim);
-  const first = zero.logicalAnd(zeros.eq(1));
-  const before = sumOfRest(grad.mul(conj(result)), dim).div(conj(x.maskedFill(zero, 1)));
-  const at = sumOfRest(grad.mul(conj(x.maskedFill(first, 1).cumprod(dim))), dim);
-  return before.maskedFill(zeros.gt(0), 0).add(at.maskedFill(first.logicalNot(), 0));
-}
-
 export function varBackward(
   grad: Tensor,
   self: Tensor,
@@ -144,8 +102,9 @@ export function stdBackward(
   correction: Scalar | null,
   keepdim: boolean,
 ): Tensor {
-  const half = grad.div(result.mul(2)).maskedFill(result.eq(0), 0);
-  return varBackward(half, self, dim, correction, keepdim);
+  const none = result.eq(0);
+  const half = grad.mul(result.mul(2).reciprocal().maskedFill(none, 0));
+  return varBackward(half.maskedFill(none, 0), self, dim, correction, keepdim);
 }
 
 /** The share that each exponential has in the sum. */
@@ -217,7 +176,7 @@ export function vectorNormBackward(
   const n = restored(norm, self._shape, dim, keepdim);
   if (p === 1) return self.sgn().mul(g);
   const none = n.eq(0);
-  if (p === 2) return self.mul(g.div(n).maskedFill(none, 0));
+  if (p === 2) return g.mul(self.div(n).maskedFill_(none, 0));
   if (Math.abs(p) === Number.POSITIVE_INFINITY) {
     const sizes = self.abs();
     const chosen = sizes.eq(n).logicalOr(sizes.isnan().logicalAnd(n.isnan())).to(n.dtype);
@@ -242,7 +201,11 @@ export function vectorNormBackward(
       )
       .mul(g)
       .mul(n.pow(1 - p));
-  const slope = g.div(n.pow(p - 1)).maskedFill(none, 0);
+  const inverse = n
+    .pow(p - 1)
+    .reciprocal()
+    .maskedFill(none, 0);
+  const slope = g.mul(inverse).maskedFill(none, 0);
   return p < 2
     ? self
         .sgn()
@@ -251,9 +214,24 @@ export function vectorNormBackward(
     : self.mul(self.abs().pow(p - 2)).mul(slope);
 }
 
-/** Each element's share of the sums that it is in, from parts above and below zero, whose logarithms exist. */
+/** What an element gives to the sum at its place goes on to the next with the share that this sum has there. */
+function sumOfShares(grad: Tensor, self: Tensor, result: Tensor, dim: number): Tensor {
+  const n = self._shape[dim] as number;
+  const share = conj(self.sub(result).exp());
+  if (n === 1) return grad.mul(share);
+  const [here, next] = [result.narrow(dim, 0, n - 1), result.narrow(dim, 1, n - 1)];
+  // An infinite sum does not change any more.
+  const carried = here.sub(next).maskedFill(here.eq(next).logicalAnd(here.isinf()), 0).exp();
+  return sumOfProducts(grad, conj(carried), dim).mul(share);
+}
+
+/**
+ * Each element's share of the sums that it is in, from parts above and below zero, whose logarithms exist. Recorded, it
+ * is the sum of shares, which is linear in the gradient: a logarithm of zero has no derivative.
+ */
 export function logcumsumexpBackward(grad: Tensor, self: Tensor, result: Tensor, dim: number): Tensor {
   if (grad.ndim === 0 || grad._numel === 0) return grad;
+  if (gradMode.enabled) return sumOfShares(grad, self, result, wrapDim(dim, grad.ndim));
   const backwards = (x: Tensor): Tensor => x.flip([dim]).logcumsumexp(dim).flip([dim]);
   if (self.dtype.category === 3)
     return backwards(grad.log().sub(conj(result)))

@@ -7,6 +7,7 @@ export * from "./formulas-indexing.ts";
 export * from "./formulas-matrix.ts";
 export * from "./formulas-numbers.ts";
 export * from "./formulas-pointwise.ts";
+export * from "./formulas-products.ts";
 export * from "./formulas-reduction.ts";
 export { sumTo } from "./gradients.ts";
 

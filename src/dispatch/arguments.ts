@@ -1,8 +1,9 @@
 /** Binds what a user wrote to an overload's arguments: positional, then a trailing options object. */
 import * as texts from "../../generated/texts.ts";
-import { Int, isScalar, type Scalar } from "../tensor/complex.ts";
+import { Complex, Int, isScalar, type Scalar } from "../tensor/complex.ts";
 import { Device, namesDevice, toDevice } from "../tensor/device.ts";
 import { DType, refuseFunction, toDType } from "../tensor/dtype.ts";
+import { doubleOf, int64Of, takesScalar } from "../tensor/integers.ts";
 import { Storage, UntypedStorage } from "../tensor/storage.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { inPinnedMemory, requirePinnable } from "./allocate.ts";
@@ -48,9 +49,9 @@ function isZeroDim(x: unknown): x is Tensor {
 
 function toInt(x: unknown): unknown {
   if (typeof x === "number") return Number.isInteger(x) ? x : MISMATCH;
-  if (typeof x === "bigint") return Number(x);
+  if (typeof x === "bigint") return int64Of(x);
   if (isZeroDim(x)) return Number(x.item());
-  if (x instanceof Int) return Number(x.value);
+  if (x instanceof Int) return int64Of(x.value);
   return MISMATCH;
 }
 
@@ -79,18 +80,18 @@ function beside(self: unknown, index: Tensor): Tensor {
 
 const CONVERT: Record<string, Converter> = {
   Tensor: toTensor,
-  "Tensor|Scalar": (x) => (x instanceof Tensor || isScalar(x) ? x : MISMATCH),
+  "Tensor|Scalar": (x) => (x instanceof Tensor || takesScalar(x) ? x : MISMATCH),
   "Tensor|Index": (x) => (x instanceof Tensor ? x : Array.isArray(x) ? indexFromList(x) : MISMATCH),
   "Tensor?[]": (x) => toList(x, toIndex),
   TensorList: (x) => toList(x, toTensor),
-  Scalar: (x) => (isScalar(x) ? x : isZeroDimValue(x)),
+  Scalar: (x) => (takesScalar(x) ? x : isZeroDimValue(x)),
   Dim: toInt,
   Int: toInt,
   Dims: (x) => (Array.isArray(x) ? toInts(x) : toInt(x)),
   Size: toInts,
   Sizes: (x) => toInts(Array.isArray(x) ? x : [x]),
   Ints: (x) => toInts(Array.isArray(x) ? x : [x]),
-  Float: (x) => (isScalar(x) ? Number((x as { value?: number }).value ?? x) : MISMATCH),
+  Float: (x) => (isScalar(x) ? (x instanceof Complex ? Number.NaN : doubleOf(x)) : MISMATCH),
   Bool: (x) => (typeof x === "boolean" ? x : x === 0 || x === 1 ? x === 1 : MISMATCH),
   String: (x) => (typeof x === "string" ? x : MISMATCH),
   DType: (x) => {
@@ -368,7 +369,7 @@ export function bad(op: string, name: string, value: unknown): never {
 
 /** Accepts a number where a tensor or a number is taken. */
 export function operand(op: string, name: string, value: unknown): asserts value is Scalar {
-  if (!isScalar(value)) throw texts.wrongArgument(op, op, name, "Tensor or a number", typeName(value));
+  if (!takesScalar(value)) throw texts.wrongArgument(op, op, name, "Tensor or a number", typeName(value));
 }
 
 export function operandOrNull(op: string, name: string, value: unknown): asserts value is Scalar | null {

@@ -5,10 +5,12 @@ import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
 
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
+import { CPU } from "../tensor/device.ts";
 import { bool, type DType, float64, toReal } from "../tensor/dtype.ts";
+import { losesDigits } from "../tensor/integers.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { emptyCopy, emptyLike } from "./allocate.ts";
-import { fill } from "./copy.ts";
+import { empty, emptyCopy, emptyLike } from "./allocate.ts";
+import { cast, fill } from "./copy.ts";
 import { checkFactor, checkFits, shortNumber } from "./fits.ts";
 import { roundTo } from "./narrowing.ts";
 import { prepareOut } from "./out.ts";
@@ -40,6 +42,7 @@ const ABS = def("abs", K.unary_abs, RULES.abs);
 const ABS_REAL: Pointwise = { ...ABS, exactOut: true };
 const ISNAN = def("isnan", K.unary_isnan, RULES.compare);
 const ADD = def("add", K.binary_add, RULES.arith);
+const MUL = def("mul", K.binary_mul, RULES.arith);
 const ADD_ALPHA = def("add", K.binary_add_alpha, RULES.arith);
 const SUB = def("sub", K.binary_sub, RULES.arith);
 const DIV: Pointwise = { ...def("div", K.binary_div, RULES.float), wide: 1 };
@@ -104,6 +107,11 @@ export function add(a: Operand, b: Operand, alpha: Scalar, out: Out, inplace: bo
 /** a + alpha * b, alpha rounded as the dtype of computation holds it. */
 function addMultiple(a: Operand, b: Operand, alpha: Scalar, common: DType, out: Out, inplace: boolean): Tensor {
   const short = common.category === 2 && !common.native;
+  if (common.category === 1 && losesDigits(alpha)) {
+    checkFits(alpha, common);
+    const multiple = binary(MUL, b instanceof Tensor ? cast(b, common) : fill(empty([], common, CPU), b), alpha);
+    return binary(ADD, a, multiple, out, inplace);
+  }
   const factor = short ? roundTo(common, scalarToNumber(alpha)) : alpha;
   const set = (): void => scalarAttr(0, factor);
   return general(ADD_ALPHA, [a, b], out, inplace, set, undefined, () => checkFits(alpha, common));

@@ -13,6 +13,7 @@ import { fill, formatStrides } from "./copy.ts";
 import { checkFits } from "./fits.ts";
 import { contiguousFormat, type MemoryFormat, preserveFormat } from "./memory-format.ts";
 import { prepareOut } from "./out.ts";
+import { requireNoInternalOverlap } from "./overlap.ts";
 
 type Out = Tensor | undefined;
 
@@ -30,6 +31,19 @@ export function target(op: string, size: readonly number[], dtype: DType, device
   if (out === undefined) return emptyOf(size, dtype, factoryDevice(device, op));
   prepareOut(out, size);
   return out;
+}
+
+/** As `target`, for values that differ: an `out` that has several elements in one place is refused. */
+export function targetOfMany(
+  op: string,
+  size: readonly number[],
+  dtype: DType,
+  device: Device | null,
+  out: Out,
+): Tensor {
+  const t = target(op, size, dtype, device, out);
+  if (out !== undefined) requireNoInternalOverlap(t, op);
+  return t;
 }
 
 /** As in torch it is the kind of the device that has to be that of `out`. */

@@ -14,7 +14,7 @@ import { checkFits } from "./fits.ts";
 import { axis, read, type Selection, write } from "./indexing-kernel.ts";
 import { contiguousFormat } from "./memory-format.ts";
 import { prepareOut } from "./out.ts";
-import { hasInternalOverlap, requireNoInternalOverlap, requireNoOverlap, requireNoPartialOverlap } from "./overlap.ts";
+import { hasInternalOverlap, requireNoInternalOverlap, requireNoOverlap } from "./overlap.ts";
 import { general, RULES } from "./pointwise.ts";
 import { asView } from "./views.ts";
 
@@ -204,6 +204,7 @@ export function indexFill(
   if (index.dtype !== int64) throw texts.fillIndexDtype(op);
   if (scalarValue(value) instanceof Complex && self.dtype.category !== 3) throw texts.fillComplexIntoReal(op);
   const d = wrapDim(dim, self._shape.length);
+  if (inplace) requireNoOverlap(self, index, op);
   if (index._shape.length > 1) throw texts.indexNotAVectorOrScalar(op);
   checkFits(value, self.dtype);
   if (inplace && hasInternalOverlap(self)) {
@@ -212,7 +213,6 @@ export function indexFill(
         "operation. This also applies to advanced indexing e.g. tensor[mask] = scalar",
     );
   }
-  if (inplace) requireNoPartialOverlap(self, index, op);
   const target = inplace ? self : copy.clone(self);
   const holder = empty([1], self.dtype, self._storage.device);
   copy.fill(holder, value);

@@ -4,7 +4,8 @@ import * as texts from "../../generated/texts.ts";
 import { addressOf, copyBytes } from "../ffi/memory.ts";
 import { Complex, Float, Int, isScalar } from "../tensor/complex.ts";
 import { CPU } from "../tensor/device.ts";
-import { bool, complex128, type DType, float64, int64 } from "../tensor/dtype.ts";
+import { bool, complex128, type DType, float64, int64, uint64 } from "../tensor/dtype.ts";
+import { requireInt64, takesScalar } from "../tensor/integers.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { Value } from "../tensor/value-types.ts";
 import { empty } from "./allocate.ts";
@@ -73,7 +74,11 @@ export function indexFromList(list: readonly unknown[]): Tensor {
     }
   }
   if (leaves.some((x) => typeof x === "bigint")) {
-    return fromBytes(shape, int64, BigInt64Array.from(leaves as bigint[], BigInt));
+    return fromBytes(
+      shape,
+      int64,
+      BigInt64Array.from(leaves as bigint[], (x) => requireInt64(BigInt(x))),
+    );
   }
   return copy.cast(fromBytes(shape, float64, Float64Array.from(leaves as number[], Number)), int64);
 }
@@ -86,7 +91,8 @@ export function valuesFromList(list: readonly unknown[], dtype: DType): Tensor {
     return copy.cast(fromBytes(shape, complex128, Float64Array.from(parts)), dtype);
   }
   if (leaves.some((x) => typeof x === "bigint")) {
-    return copy.cast(fromBytes(shape, int64, BigInt64Array.from(leaves as bigint[], BigInt)), dtype);
+    const word = (x: bigint): bigint => (dtype === uint64 && takesScalar(x) ? x : requireInt64(BigInt(x)));
+    return copy.cast(fromBytes(shape, int64, BigInt64Array.from(leaves as bigint[], word)), dtype);
   }
   return copy.cast(fromBytes(shape, float64, Float64Array.from(leaves as number[], Number)), dtype);
 }

@@ -6,6 +6,7 @@ import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { Complex, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
 import { bool, type DType, float32 } from "../tensor/dtype.ts";
+import { losesDigits } from "../tensor/integers.ts";
 import { contiguousStrides, sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
@@ -14,7 +15,11 @@ import { cast, clone, copyInto, fill, transfer } from "./copy.ts";
 import { checkFactor } from "./fits.ts";
 import { prepareOut, setGeometry } from "./out.ts";
 import { requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
+import { binary, RULES } from "./pointwise.ts";
 import { alias, expand, select } from "./views.ts";
+
+const TIMES = { name: "mul", kernel: K.binary_mul, rule: RULES.arith };
+const PLUS = { name: "add", kernel: K.binary_add, rule: RULES.arith };
 
 /** Refuses an `out` of another dtype. */
 export function requireExact(out: Tensor, dtype: DType, op: string): void {
@@ -135,6 +140,7 @@ export function multiply(
   if (UNSUPPORTED.has(c.dtype.name)) return unusual(p, c, a, b, inner, start, beta, alpha);
   checkFactor(beta, c.dtype);
   checkFactor(alpha, c.dtype);
+  if (losesDigits(beta) || losesDigits(alpha)) return exactly(p, c, a, b, inner, start, beta, alpha);
   const left = plain(a);
   const right = plain(b);
   const shared = c._storage === left._storage || c._storage === right._storage;
@@ -153,6 +159,22 @@ export function multiply(
     run(c, lc, left, la, right, lb, beta, alpha);
   }
   return c;
+}
+
+/** With factors that are integers of more digits than the kernel is told. */
+function exactly(
+  p: Product,
+  c: Tensor,
+  a: Tensor,
+  b: Tensor,
+  inner: number,
+  start: Tensor | null,
+  beta: Scalar,
+  alpha: Scalar,
+): Tensor {
+  const product = multiply(p, empty(c._shape, c.dtype, c._storage.device), a, b, inner, null, 0, 1);
+  const scaled = binary(TIMES, product, alpha);
+  return copyInto(c, start === null ? scaled : binary(PLUS, binary(TIMES, start, beta), scaled));
 }
 
 /**

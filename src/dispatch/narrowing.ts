@@ -4,7 +4,8 @@
  */
 
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
-import { bfloat16, type DType, float16, float32 } from "../tensor/dtype.ts";
+import { bfloat16, type DType, float16, float32, uint64 } from "../tensor/dtype.ts";
+import { wordOf } from "../tensor/integers.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { cast } from "./copy.ts";
 
@@ -39,7 +40,8 @@ function narrowNumber(x: Scalar, d: DType): Scalar {
   if (typeof v === "boolean" || v instanceof Complex) return x;
   if (v >= 0 && v < 128) return x;
   const bits = 8 * d.itemsize;
-  return d.isSigned ? BigInt.asIntN(bits, BigInt(v)) : BigInt.asUintN(bits, BigInt(v));
+  const whole = typeof v === "bigint" ? wordOf(v, d === uint64) : BigInt(v);
+  return d.isSigned ? BigInt.asIntN(bits, whole) : BigInt.asUintN(bits, whole);
 }
 
 /** The operands in the values of a dtype that is shorter than its compute type; operand `wide` only in integers. */

@@ -10,6 +10,7 @@ import { hasWork } from "./backend.ts";
 import { cast, transfer } from "./copy.ts";
 import { shortNumber } from "./fits.ts";
 import type { Kernel } from "./kernel.ts";
+import { requireNoPartialOverlap } from "./overlap.ts";
 import { binary, RULES, unary } from "./pointwise.ts";
 import { promoteTypes } from "./promotion.ts";
 import {
@@ -24,6 +25,7 @@ import {
   resultFor,
   UNDIVIDED,
 } from "./reduce-layout.ts";
+import { asView } from "./views.ts";
 
 const NAME = "linalg_vector_norm";
 const SQRT = { name: NAME, kernel: K.unary_sqrt, rule: RULES.float };
@@ -70,6 +72,16 @@ function orderOf(ord: Scalar): number {
   return scalarToNumber(ord);
 }
 
+/** Norms of single elements: their sizes, also where a power of those leaves the dtype's range. */
+function sizesInto(target: Tensor, self: Tensor, mask: readonly boolean[], dtype: DType | null): Tensor {
+  const sizes = abs(cast(self, dtype ?? self.dtype), undefined, false);
+  requireNoPartialOverlap(target, self, NAME);
+  const left = sizes._strides.filter((_, d) => !mask[d]);
+  const strides = target._shape.length === left.length ? left : sizes._strides;
+  transfer(target, asView(sizes, target._shape, strides, sizes._offset));
+  return target;
+}
+
 export function vectorNorm(
   self: Tensor,
   ord: Scalar,
@@ -89,6 +101,7 @@ export function vectorNorm(
   const target = resultFor(self, shape, result, out, NAME);
   if (!hasWork(target)) return target;
   if (isShortFloat(result)) throw texts.notImplementedFor(NAME, "norm_cpu", result.scalarType);
+  if (p !== 0 && self._shape.every((n, d) => n === 1 || !mask[d])) return sizesInto(target, self, mask, dtype);
   // Sums of short floats are rounded once, after the root.
   const wide = result.itemsize < 4 ? float32 : result;
   const total = wide === result ? target : resultFor(self, shape, wide, undefined, NAME);

@@ -13,7 +13,7 @@ import { hasWork } from "./backend.ts";
 import { denseOf, fill, transfer } from "./copy.ts";
 import { refuseComplexGradient } from "./mode.ts";
 import { type Named, named } from "./named.ts";
-import { requireNoOverlap } from "./overlap.ts";
+import { requireNoOverlap, requireNoPartialOverlap } from "./overlap.ts";
 import { resultFor, writable } from "./reduce-layout.ts";
 import { type Refusal, refuse } from "./refusals.ts";
 
@@ -105,8 +105,9 @@ function along(p: Picked, self: Tensor, dim: number, rank: number, keepdim: bool
   const trivial = needsNoKernel(p, self);
   if (!trivial) refuse(p.refusal, self.dtype, p.op);
   else if (out === undefined) refuseComplexGradient(self, p.op);
-  // A median may be written over what it is taken of.
+  // A median may be written over all of what it is taken of, and where its lines are copied over parts of that.
   if (p === MODE || p === KTHVALUE) for (const o of out ?? []) requireNoOverlap(o, self);
+  else if (at === self._shape.length - 1) for (const o of out ?? []) requireNoPartialOverlap(o, self);
   const shape = self._shape.flatMap((n, d) => (d === at ? (keepdim ? [1] : []) : [n]));
   const values = resultFor(self, shape, self.dtype, out?.[0], p.op);
   const indices = resultFor(self, shape, int64, out?.[1], p.op);

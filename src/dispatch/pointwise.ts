@@ -1,11 +1,13 @@
 /** The call path of pointwise operators: promotion, layout, checks, then one native call. */
 
 import { FastFlag } from "../../generated/abi.ts";
+import { K } from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
 import { CPU, type Device } from "../tensor/device.ts";
-import { bool, complex128, type DType, float64, int32, int64, toReal } from "../tensor/dtype.ts";
+import { bool, complex128, type DType, float64, int32, int64, toReal, uint64 } from "../tensor/dtype.ts";
+import { losesDigits, wordOf } from "../tensor/integers.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import {
@@ -19,7 +21,7 @@ import {
   strideOrder,
 } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
-import { formatStrides, isContiguousIn, transfer } from "./copy.ts";
+import { cast, formatStrides, isContiguousIn, transfer } from "./copy.ts";
 import { checkFactor } from "./fits.ts";
 import { type Kernel, throwStatus } from "./kernel.ts";
 import { channelsLast } from "./memory-format.ts";
@@ -422,7 +424,7 @@ function scalarOperand(i: number, x: Scalar, rank: number, compute: DType): void
     address = frame.scratchFloat(i, scalarToNumber(x));
     dtype = float64.id;
   } else {
-    address = frame.scratchInt(i, BigInt.asIntN(64, BigInt(value)));
+    address = frame.scratchInt(i, wordOf(value, compute === uint64));
     dtype = int64.id;
   }
   frame.broadcastOperand(i, address, dtype, NONE, NONE, rank, 0);
@@ -440,6 +442,8 @@ export function notImplemented(kernelName: string, d: DType): never {
   throw texts.notImplementedFor(undefined, kernelName, d.scalarType);
 }
 
+const TIMES: Pointwise = { name: "mul", kernel: K.binary_mul, rule: RULES.arith };
+
 /** An operator whose kernel reads numbers besides its operands. */
 export function withAttrs(
   p: Pointwise,
@@ -455,5 +459,12 @@ export function withAttrs(
   const convertible = (): void => {
     for (const x of attrs) checkFactor(x, compute);
   };
+  const [factor] = attrs as readonly [Scalar];
+  if (compute.category === 1 && losesDigits(factor)) {
+    convertible();
+    // A factor of the product: kernels are told it as a double.
+    const [self, first, ...rest] = operands as readonly [Tensor, Tensor, Tensor];
+    return withAttrs(p, [self, binary(TIMES, cast(first, compute), factor), ...rest], [1], out, inplace);
+  }
   return general(p, operands, out, inplace, set, undefined, convertible);
 }

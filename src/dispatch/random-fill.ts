@@ -18,7 +18,7 @@ import { faultNumber } from "./faults.ts";
 import { shortNumber } from "./fits.ts";
 import { defaultGeneratorOf, type Generator } from "./generator.ts";
 import type { Kernel } from "./kernel.ts";
-import { requireNoInternalOverlap } from "./overlap.ts";
+import { requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
 import { refuse } from "./refusals.ts";
 import { alias, expand } from "./views.ts";
 
@@ -190,7 +190,9 @@ export function bernoulli(t: Tensor, p: number, generator: Generator | null): Te
 /** `p` has a shape that expands to the output's. */
 export function bernoulliEach(t: Tensor, p: Tensor, generator: Generator | null): Tensor {
   const op = "bernoulli_";
-  if (!writable(t, op)) return t;
+  requireNoInternalOverlap(t, op);
+  requireNoPartialOverlap(t, p, op);
+  if (!hasWork(t)) return t;
   refuse(REFUSALS.bernoulli_tensor_cpu_self_, t.dtype, op);
   refuse(REFUSALS.bernoulli_tensor_cpu_p_, p.dtype, op);
   const each = expand(p._bits === 0 ? p : clone(p), t._shape);

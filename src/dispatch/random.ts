@@ -19,6 +19,7 @@ import { checkFits } from "./fits.ts";
 import type { Generator } from "./generator.ts";
 import type { MemoryFormat } from "./memory-format.ts";
 import { prepareOut } from "./out.ts";
+import { requireNoInternalOverlap } from "./overlap.ts";
 import { binary, RULES } from "./pointwise.ts";
 import * as fills from "./random-fill.ts";
 import { refuse } from "./refusals.ts";
@@ -283,6 +284,7 @@ export function multinomial(self: Tensor, samples: number, replacement: boolean,
   const { device } = self._storage;
   if (out !== undefined) prepareOut(out, shape);
   const t = out ?? empty(shape, int64, device);
+  requireNoInternalOverlap(t, "multinomial");
   if (!hasWork(t)) return t;
   const wide = self.dtype === float64 ? float64 : float32;
   const dense = t._contiguous ? t : empty(shape, int64, device);

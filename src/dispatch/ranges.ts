@@ -12,7 +12,7 @@ import { roomFor, writeNumbers } from "../tensor/values.ts";
 import { empty as emptyOf } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
 import { fill, onDevice, transfer } from "./copy.ts";
-import { factoryDevice, outDtype, target } from "./factories.ts";
+import { factoryDevice, outDtype, targetOfMany } from "./factories.ts";
 import { checkFits } from "./fits.ts";
 import { canCast } from "./promotion.ts";
 
@@ -108,7 +108,7 @@ export function arangeFrom(
   outDtype(dtype, out, d, op);
   const n = arangeLength(start, end, step, integral && d === int64);
   if (d.category === 0) throw texts.notImplementedFor(op, "arange_cpu", d.scalarType);
-  const t = target(op, [n], d, device, out);
+  const t = targetOfMany(op, [n], d, device, out);
   if (!hasWork(t)) return t;
   const dense = t._contiguous ? t : emptyOf([n], d, t._storage.device);
   frame.begin(3, d.compute);
@@ -192,7 +192,7 @@ function spaced(
     throw texts.complexBoundsCast(op, defaultComplex().cppName, d.scalarType);
   }
   if (d.category === 0) throw texts.notImplementedFor(op, `${op}_cpu`, "Bool");
-  return target(op, [steps], d, device, out);
+  return targetOfMany(op, [steps], d, device, out);
 }
 
 export function linspace(

@@ -42,6 +42,7 @@ function targets(
   requireNoInternalOverlap(values, op);
   requireNoInternalOverlap(indices, op);
   requireNoPartialOverlap(values, self, op);
+  if (op === "topk") requireNoPartialOverlap(indices, self, op);
   return [values, indices];
 }
 

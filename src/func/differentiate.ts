@@ -60,9 +60,12 @@ export class Differentiated {
     return this.bases.example(fresh);
   }
 
-  /** Another leaf, of the sizes of all examples. */
+  /**
+   * Another leaf, of the sizes of all examples. Formulas are linear in it, but some of them have a case of their own
+   * for gradients of zero.
+   */
   dummy(base: Tensor): Tensor {
-    const fresh = base.newZeros(base._shape);
+    const fresh = base.newOnes(base._shape);
     fresh._requiresGrad = true;
     owners.set(accumulatorOf(fresh), this);
     return fresh;

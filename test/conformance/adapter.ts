@@ -291,10 +291,15 @@ export class Adapter {
   }
 
   /** Gradients of outs with respect to ins, null where unused; one backward pass. */
-  gradients(outs: unknown[], ins: unknown[], cotangents: unknown[]): unknown[] {
+  gradients(outs: unknown[], ins: unknown[], cotangents: unknown[], createGraph = false): unknown[] {
     const grad = this.lib.autograd?.grad ?? this.lib.grad;
     if (typeof grad !== "function") throw new NoSuchOp("no such op: autograd.grad");
-    return Array.from(grad(outs, ins, { gradOutputs: cotangents, allowUnused: true }) as unknown[]);
+    return Array.from(grad(outs, ins, { gradOutputs: cotangents, allowUnused: true, createGraph }) as unknown[]);
+  }
+
+  /** The change of a function's result when its arguments change by tangents. */
+  change(f: (...args: unknown[]) => unknown, primals: unknown[], tangents: unknown[]): unknown {
+    return this.lib.func.jvp(f, primals, tangents)[1];
   }
 
   backward(t: Any, cotangent: unknown): void {

@@ -80,6 +80,16 @@ export type Step = [
   kwargs?: Record<string, Encoded>,
 ];
 
+/** Leaves have their numbers as keys; those that nothing depends on are left out. */
+export interface Second {
+  /** Without a graph, where they are others. */
+  plain?: Record<string, { $t: TensorDesc }>;
+  grads: Record<string, { $t: TensorDesc }>;
+  /** None where the gradients depend on no leaf; an error of torch's leaves them out, too. */
+  grads2?: Record<string, { $t: TensorDesc }>;
+  jvp?: { $t: TensorDesc };
+}
+
 export type RngCall = [fn: string, args: Encoded[], kwargs: Record<string, Encoded>, result: Encoded];
 
 export interface Case {
@@ -107,11 +117,15 @@ export interface Case {
   leaves?: { $t: TensorDesc }[];
   steps?: Step[];
   vars?: TensorDesc[];
+  /** Where an error leaves unsaid what was written, or elements lie in each other: no values are compared. */
+  kept?: "unknown";
   bw?: number;
   /** Tolerances times this: what a program computes from inexact numbers is less exact. */
   loose?: number;
   grads?: Record<string, { $t: TensorDesc }>;
   bwerr?: ErrPair;
+  /** Of `bw`, with a graph: gradients, their gradients, and the change along a tangent of the leaves. */
+  second?: Second;
   pre?: string;
   po?: Record<string, Encoded>;
   repr?: string;

@@ -8,6 +8,7 @@ import { AliasMap, compareTensor } from "./compare.ts";
 import { describedBytes, Run } from "./decode.ts";
 import { cotangentBytes } from "./elements.ts";
 import { attempt, type Context, compareResult, expectError, pairSpec } from "./run-opinfo.ts";
+import { checkSecond } from "./run-second.ts";
 import { gradientTolerance, looser, resultTolerance } from "./tolerances.ts";
 
 export interface Vars {
@@ -50,6 +51,13 @@ export function stepCall(
   return () => f(...(kw ? [...values, kw] : values));
 }
 
+/** Of several results the first is what a program goes on with. */
+export function firstOf(r: unknown): unknown {
+  if (typeof r !== "object" || r === null) return r;
+  if (Array.isArray(r)) return r[0];
+  return "values" in r && typeof r.values === "object" ? r.values : r;
+}
+
 /** Runs the steps; returns false when the program stopped (as expected or not). */
 function runSteps(ctx: Context, c: Case, vars: Vars, f: Findings): boolean {
   for (const [i, step] of (c.steps ?? []).entries()) {
@@ -61,7 +69,7 @@ function runSteps(ctx: Context, c: Case, vars: Vars, f: Findings): boolean {
     }
     const r = attempt(name, ready, f);
     if (r === undefined) return false;
-    if (step[0] !== null) vars.list[step[0]] = r.value;
+    if (step[0] !== null) vars.list[step[0]] = firstOf(r.value);
   }
   return true;
 }
@@ -129,8 +137,10 @@ function checkBackward(ctx: Context, c: Case, vars: Vars, f: Findings): void {
 
 export function runProgram(ctx: Context, c: Case, f: Findings): void {
   const run = new Run(ctx.adapter, ctx.set, c, true, ctx.options.device);
+  if (c.seed !== undefined) ctx.adapter.manualSeed(c.seed);
   const vars: Vars = { list: (c.leaves ?? []).map((l) => makeLeaf(run, l.$t)), run };
   if (!runSteps(ctx, c, vars, f)) return;
-  checkVars(ctx, c, vars, f);
-  if (c.bw !== undefined && !c.err) checkBackward(ctx, c, vars, f);
+  if (c.kept !== "unknown") checkVars(ctx, c, vars, f);
+  if (c.second !== undefined) checkSecond(ctx, c, vars, f);
+  else if (c.bw !== undefined && !c.err) checkBackward(ctx, c, vars, f);
 }

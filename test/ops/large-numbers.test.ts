@@ -47,5 +47,6 @@ test("operands and bounds are floats", () => {
   ).toEqual([2 ** 70]);
   expect(tensor([1n]).add(-(2 ** 63)).dtype.name).toBe("int64");
   expect(arange(1e30, 1.5e30, 1e30).tolist()).toEqual([Math.fround(1e30)]);
-  expect(full([2], int(2n ** 70n), { dtype: "float64" }).tolist()).toEqual([2 ** 70, 2 ** 70]);
+  expect(full([2], 2 ** 70, { dtype: "float64" }).tolist()).toEqual([2 ** 70, 2 ** 70]);
+  expect(() => full([2], int(2n ** 70n), { dtype: "float64" })).toThrow("Overflow when unpacking long long");
 });

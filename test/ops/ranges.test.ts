@@ -13,9 +13,8 @@ test("a range longer than a tensor can be is refused", () => {
   ]) {
     expect(call).toThrow("invalid size, possible overflow?");
   }
-  for (const end of [2n ** 63n, int(2n ** 64n)]) {
-    expect(() => arange(0, end)).toThrow("value cannot be converted to type int64_t without overflow");
-  }
+  expect(() => arange(0, 2n ** 63n)).toThrow("value cannot be converted to type int64_t without overflow");
+  expect(() => arange(0, int(2n ** 64n))).toThrow("Overflow when unpacking long long");
 });
 
 test("a short range of large numbers is exact", () => {

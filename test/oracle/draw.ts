@@ -6,7 +6,7 @@ import type { Case, Code, Encoded } from "../conformance/case-types.ts";
 import { numelOf } from "../conformance/case-types.ts";
 import { Run } from "../conformance/decode.ts";
 import { isComplexCode } from "../conformance/elements.ts";
-import { makeLeaf, stepCall } from "../conformance/run-program.ts";
+import { firstOf, makeLeaf, stepCall } from "../conformance/run-program.ts";
 import { bytesOf, type Raw } from "../ops/random-run.ts";
 import type { Call, Leaf, Program } from "./program.ts";
 
@@ -40,11 +40,11 @@ const CODES: Code[] = [
 ];
 const ALL: Code[] = [...new Set(CODES), "c64", "c128"];
 const SHAPES = [[2, 3], [2, 3], [3], [2, 2, 3], [3, 2], [1, 3], [2, 1], [4], [], [0, 3], [1], [3, 3], [5, 1, 2]];
-const snake = (name: string): string => name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`);
+export const snake = (name: string): string => name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`);
 
-export function operators(file: string): Operator[] {
+export function operators(file: string, leftOut = LEFT_OUT): Operator[] {
   const all = JSON.parse(readFileSync(file, "utf8")) as Operator[];
-  return all.filter((op) => !op.internal && !op.key.startsWith("_") && !LEFT_OUT.test(op.key) && op.args.length > 0);
+  return all.filter((op) => !op.internal && !op.key.startsWith("_") && !leftOut.test(op.key) && op.args.length > 0);
 }
 
 /** Numbers from 0 to 1, the same for a seed. */
@@ -57,6 +57,15 @@ export function generatorOf(seed: number): () => number {
   };
 }
 
+/** What an operator is called by: its key without the overload. */
+export function nameOf(op: Operator): string {
+  const namespaces = op.key.startsWith("nn.") ? 2 : /^(linalg|special)\./.test(op.key) ? 1 : 0;
+  return op.key
+    .split(".")
+    .slice(0, namespaces + 1)
+    .join(".");
+}
+
 interface Known {
   id: number;
   tensor: Any;
@@ -64,30 +73,38 @@ interface Known {
 
 export class Drawer {
   readonly program: Program = { leaves: [], calls: [] };
-  private readonly known: Known[] = [];
-  private readonly run: Run;
-  private readonly base: Code;
-  private ids = 0;
+  protected readonly known: Known[] = [];
+  protected readonly run: Run;
+  protected readonly base: Code;
+  protected ids = 0;
 
   constructor(
-    private readonly adapter: Adapter,
-    private readonly ops: readonly Operator[],
-    private readonly random: () => number,
+    protected readonly adapter: Adapter,
+    protected readonly ops: readonly Operator[],
+    protected readonly random: () => number,
   ) {
     const nothing: Case = { id: "", op: "", args: [], S: [] };
     this.run = new Run(adapter, { cases: [], blob: new Uint8Array(0) }, nothing);
-    this.base = this.pick(this.chance(0.1) ? (["c64", "c128"] as Code[]) : CODES);
+    this.base = this.baseCode();
   }
 
-  private chance(p: number): boolean {
+  protected wantsGradient(): boolean {
+    return this.chance(0.6);
+  }
+
+  protected baseCode(): Code {
+    return this.pick(this.chance(0.1) ? (["c64", "c128"] as Code[]) : CODES);
+  }
+
+  protected chance(p: number): boolean {
     return this.random() < p;
   }
 
-  private int(from: number, to: number): number {
+  protected int(from: number, to: number): number {
     return from + Math.floor(this.random() * (to - from));
   }
 
-  private pick<T>(list: readonly T[]): T {
+  protected pick<T>(list: readonly T[]): T {
     return list[this.int(0, list.length)] as T;
   }
 
@@ -101,7 +118,7 @@ export class Drawer {
     return this.program;
   }
 
-  private values(dt: Code, n: number, below?: number): Raw[] {
+  protected values(dt: Code, n: number, below?: number): Raw[] {
     const one = (): number => {
       if (below !== undefined) return this.int(0, Math.max(below, 1));
       if (dt === "bool") return this.int(0, 2);
@@ -111,9 +128,9 @@ export class Drawer {
     return Array.from({ length: n }, () => (isComplexCode(dt) ? [one(), one()] : one()));
   }
 
-  private leaf(shape = this.pick(SHAPES), dt?: Code, below?: number): Encoded {
+  protected leaf(shape = this.pick(SHAPES), dt?: Code, below?: number): Encoded {
     const code = dt ?? (this.chance(0.85) ? this.base : this.pick(ALL));
-    const rg = below === undefined && /^(f|b?f|c)\d/.test(code) && this.chance(0.6);
+    const rg = below === undefined && /^(f|b?f|c)\d/.test(code) && this.wantsGradient();
     const leaf: Leaf = {
       id: this.ids++,
       dt: code,
@@ -129,11 +146,11 @@ export class Drawer {
   }
 
   /** The later ones first: they are what the program is about. */
-  private some(): Known {
+  protected some(): Known {
     return this.chance(0.6) ? (this.known[this.known.length - 1] as Known) : this.pick(this.known);
   }
 
-  private shapeOf(id: number): number[] {
+  protected shapeOf(id: number): number[] {
     return Array.from((this.known.find((k) => k.id === id) as Known).tensor.shape as number[]);
   }
 
@@ -159,12 +176,9 @@ export class Drawer {
     return this.perform({ id: this.ids++, name, recv: id, args, kw: {} });
   }
 
-  private operator(): "drawn" | "failed" | "none" {
+  protected operator(): "drawn" | "failed" | "none" {
     const op = this.pick(this.ops);
-    const name = op.key
-      .split(".")
-      .slice(0, op.key.startsWith("nn.") ? 3 : 1)
-      .join(".");
+    const name = nameOf(op);
     const forms = op.variants.filter((v) => v === "function" || v === "method" || v === "inplace");
     if (forms.length === 0) return "none";
     const form = this.pick(forms);
@@ -209,7 +223,7 @@ export class Drawer {
   }
 
   /** A value for a role; undefined where roles do not tell. */
-  private value(op: Operator, name: string, role: string, self: number): Encoded | undefined {
+  protected value(op: Operator, name: string, role: string, self: number): Encoded | undefined {
     const shape = self >= 0 ? this.shapeOf(self) : [];
     const rank = shape.length;
     const dim = (): number => (rank === 0 ? 0 : this.chance(0.04) ? rank : this.int(-rank, rank));
@@ -254,7 +268,7 @@ export class Drawer {
     }
   }
 
-  private number(): Encoded {
+  protected number(): Encoded {
     return this.pick<Encoded>([
       2,
       -1,
@@ -267,7 +281,7 @@ export class Drawer {
     ] as Encoded[]);
   }
 
-  private tensor(op: Operator, name: string, self: number, shape: number[]): Encoded {
+  protected tensor(op: Operator, name: string, self: number, shape: number[]): Encoded {
     if (/mask|condition/.test(name)) return this.leaf(self >= 0 ? this.near(shape) : this.pick(SHAPES), "bool");
     if (self < 0) return this.chance(0.85) ? { $v: this.some().id } : this.leaf();
     const last = shape[shape.length - 1] ?? 1;
@@ -283,7 +297,7 @@ export class Drawer {
     return this.chance(0.5) ? shape.slice(1) : shape.map((n) => (this.chance(0.5) ? 1 : n));
   }
 
-  private sizes(op: Operator, shape: number[]): Encoded | undefined {
+  protected sizes(op: Operator, shape: number[]): Encoded | undefined {
     if (/^(permute)/.test(op.key)) return [...shape.keys()].sort(() => this.random() - 0.5);
     if (/^flip/.test(op.key)) return [...shape.keys()].filter(() => this.chance(0.5));
     if (/view|reshape/.test(op.key)) return this.pick<Encoded>([[-1], [...shape].reverse(), [1, ...shape]]);
@@ -294,12 +308,12 @@ export class Drawer {
   }
 
   /** Runs a call, and keeps it unless its result is no tensor. */
-  private perform(call: Call): "drawn" | "failed" | "none" {
+  protected perform(call: Call): "drawn" | "failed" | "none" {
     const list: Any[] = [];
     for (const { id, tensor } of this.known) list[id] = tensor;
     const step = [call.id, call.name, call.recv, call.args, call.kw] as const;
     try {
-      const r = stepCall({ adapter: this.adapter }, { list, run: this.run }, step as never)();
+      const r = firstOf(stepCall({ adapter: this.adapter }, { list, run: this.run }, step as never)());
       if (!this.adapter.isTensor(r) || (r as Any).numel() > 200) return "none";
       if (call.id !== null) this.known.push({ id: call.id, tensor: r });
     } catch {

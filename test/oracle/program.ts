@@ -25,6 +25,12 @@ export interface Call {
 export interface Program {
   leaves: Leaf[];
   calls: Call[];
+  /** Whether gradients of gradients, and the change along a tangent, are compared as well. */
+  second?: true;
+  /** Of the random numbers that calls draw. */
+  seed?: number;
+  /** The same place is written several times, or before it is read: it is asked only whether that is refused. */
+  unordered?: true;
 }
 
 /** What torch answers (scripts/oracle/answer_programs.py). */
@@ -35,6 +41,7 @@ export interface Answer {
   bw?: number;
   grads?: Case["grads"];
   bwerr?: Case["bwerr"];
+  second?: Case["second"];
   storages?: string[];
 }
 
@@ -73,7 +80,12 @@ export function question(p: Program): object {
     rg,
     b: Buffer.from(bytesOf(dt, values)).toString("base64"),
   }));
-  return { leaves, steps: stepsOf(p) };
+  return {
+    leaves,
+    steps: stepsOf(p),
+    ...(p.second ? { second: true } : {}),
+    ...(p.seed === undefined ? {} : { seed: p.seed }),
+  };
 }
 
 /** Where contents lie already in the blob of a set. */
@@ -107,15 +119,25 @@ export function addCase(set: CaseSet, id: string, p: Program, answer: Answer): C
     return { $t: { s, dt, sh, ...(rg ? { rg: 1 as const } : {}) } };
   });
   const base = S.length;
-  for (const text of answer.storages ?? []) store(new Uint8Array(Buffer.from(text, "base64")));
+  for (const text of (p.unordered ? [] : answer.storages) ?? []) store(new Uint8Array(Buffer.from(text, "base64")));
   const placed = <T extends { s: number }>(d: T): T => (d.s < 0 ? d : { ...d, s: d.s + base });
   const c: Case = { id, op: "prog", fam: "prog", args: [], leaves, steps: stepsOf(p), S, loose: 20 };
+  if (p.seed !== undefined) c.seed = p.seed;
   if (answer.err !== undefined) c.err = answer.err;
-  c.vars = answer.vars?.map(placed);
-  if (answer.bw !== undefined) c.bw = answer.bw;
+  if (p.unordered) c.kept = "unknown";
+  else c.vars = answer.vars?.map(placed);
+  if (answer.bw !== undefined && !p.unordered) c.bw = answer.bw;
   if (answer.bwerr !== undefined) c.bwerr = answer.bwerr;
-  const grads = Object.entries(answer.grads ?? {}).map(([k, { $t }]) => [k, { $t: placed($t) }]);
-  if (answer.grads !== undefined) c.grads = Object.fromEntries(grads);
+  const all = (grads: NonNullable<Case["grads"]>): NonNullable<Case["grads"]> =>
+    Object.fromEntries(Object.entries(grads).map(([k, { $t }]) => [k, { $t: placed($t) }]));
+  if (answer.grads !== undefined) c.grads = all(answer.grads);
+  if (answer.second !== undefined) {
+    const { plain, grads, grads2, jvp } = answer.second;
+    c.second = { grads: all(grads) };
+    if (plain !== undefined) c.second.plain = all(plain);
+    if (grads2 !== undefined) c.second.grads2 = all(grads2);
+    if (jvp !== undefined) c.second.jvp = { $t: placed(jvp.$t) };
+  }
   const blob = new Uint8Array(end);
   let at = 0;
   for (const part of parts) {
@@ -127,9 +149,12 @@ export function addCase(set: CaseSet, id: string, p: Program, answer: Answer): C
   return c;
 }
 
+const written = (v: Raw): string => (Array.isArray(v) ? `${v.join("+")}j` : Object.is(v, -0) ? "-0" : String(v));
+
 /** One line that shows a program. */
 export function shown(p: Program): string {
-  const leaves = p.leaves.map(({ id, dt, sh, rg }) => `$${id} = ${dt}[${sh}]${rg ? "!" : ""}`);
+  const few = ({ values }: Leaf): string => (p.second && values.length <= 8 ? `{${values.map(written)}}` : "");
+  const leaves = p.leaves.map((leaf) => `$${leaf.id} = ${leaf.dt}[${leaf.sh}]${leaf.rg ? "!" : ""}${few(leaf)}`);
   const text = (v: unknown): string => JSON.stringify(v).replace(/\{"\$v":(\d+)\}/g, "$$$1");
   const calls = p.calls.map(({ id, name, recv, args, kw }) => {
     const rest = [...args.map(text), ...Object.entries(kw).map(([k, v]) => `${k}=${text(v)}`)].join(", ");
