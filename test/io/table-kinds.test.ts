@@ -25,7 +25,8 @@ function rowsOf(entry: unknown): unknown[] {
 }
 
 function plain(value: unknown): unknown {
-  if (value instanceof Uint8Array) return { bytes: Buffer.from(value).toString("hex") };
+  if (value instanceof Uint8Array && value.constructor === Uint8Array)
+    return { bytes: Buffer.from(value).toString("hex") };
   if (value instanceof Date) return { date: value.getTime() };
   if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : { whole: String(value) };
   if (Array.isArray(value)) return value.map(plain);

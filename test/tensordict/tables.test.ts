@@ -180,6 +180,20 @@ test("a text is the same wherever the pieces of a file end", () => {
   }
 });
 
+test("a field far below decides what those above are, which come back as they were written", () => {
+  const fields = Array.from({ length: 40_000 }, (_, i) => (i < 20_000 ? `${i - 10}` : `${i / 8}`));
+  const read = (...more: string[]) =>
+    TensorDict.fromCsv(written(`c,d\n${[...fields, ...more].join(",0\n")},0\n`)).get("c");
+  expect(read("x", "1.50", "-0", "1e3").tolist() as unknown).toEqual([...fields, "x", "1.50", "-0", "1e3"]);
+  expect(read("1.50", "-0").tolist() as unknown).toEqual([...fields.map(Number), 1.5, -0]);
+  const whole = fields.slice(0, 20_000);
+  const large = TensorDict.fromCsv(written(`c\n${[...whole, "9007199254740993"].join("\n")}\n`)).get("c") as Tensor;
+  expect([large.dtype.name, (large.typedArray() as BigInt64Array)[20_000]]).toEqual(["int64", 9007199254740993n]);
+  expect((TensorDict.fromCsv(written(`c\n${whole.join("\n")}\n`)).get("c") as Tensor).tolist()).toEqual(
+    whole.map(Number),
+  );
+});
+
 test("tables that are far larger than their files are refused", () => {
   const records = Array.from({ length: 6000 }, (_, i) => `{"k${i}":${i}}`);
   expect(() => TensorDict.fromJson(written(`[${records}]`))).toThrow("ask for too much: 6000 records with 6000 fields");

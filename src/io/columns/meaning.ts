@@ -127,9 +127,9 @@ export class Texts {
   }
 }
 
-/** A copy of some bytes, as a plain array: what Node's buffers call a slice is none. */
+/** A copy of some bytes, as a plain array, of Node's buffers too. */
 export function bytesAt(bytes: Uint8Array, from: number, to: number): Uint8Array {
-  return Uint8Array.prototype.slice.call(bytes, from, to);
+  return new Uint8Array(bytes.subarray(from, to));
 }
 
 /** Objects of named values, one a row; null where there is none. */

@@ -64,13 +64,19 @@ function numberOf(field: string): number | undefined {
   return undefined;
 }
 
+function wholeNumbers(values: Float64Array): Column {
+  const whole = new BigInt64Array(values.length);
+  for (let i = 0; i < values.length; i++) whole[i] = BigInt(values[i] as number);
+  return numbers("int64", whole);
+}
+
 function wholeColumn(fields: readonly string[], values: Float64Array): Column | null {
   let large = false;
   for (let i = 0; i < fields.length; i++) {
     if (!WHOLE.test(fields[i] as string)) return null;
     large ||= !Number.isSafeInteger(values[i]);
   }
-  if (!large) return numbers("int64", BigInt64Array.from(values, BigInt));
+  if (!large) return wholeNumbers(values);
   const exact = fields.map((field) => BigInt(field.trim().replace(/^\+/, "")));
   if (exact.every((n) => BigInt.asIntN(64, n) === n)) return numbers("int64", BigInt64Array.from(exact));
   if (exact.every((n) => BigInt.asUintN(64, n) === n)) return numbers("uint64", BigUint64Array.from(exact));
@@ -114,6 +120,51 @@ export function columnOfFields(fields: readonly string[]): Column {
   return (whole ? wholeColumn(fields, values) : null) ?? numbers("float64", values);
 }
 
+/** Fields that are looked at together. */
+const TOGETHER = 2 ** 14;
+
+/** The fields of a column as they come: those that are written as numbers take no more room than these. */
+class Fields {
+  private parts: (Float64Array | string[])[] = [];
+  private open: string[] = [];
+
+  push(field: string): void {
+    if (this.open.push(field) === TOGETHER) this.close();
+  }
+
+  private close(): void {
+    if (this.open.length > 0) this.parts.push(asWritten(this.open) ?? this.open);
+    this.open = [];
+  }
+
+  column(): Column {
+    this.close();
+    const { parts } = this;
+    if (parts.length === 0 || parts.some(Array.isArray)) {
+      return columnOfFields(parts.flatMap((part) => (Array.isArray(part) ? part : Array.from(part, String))));
+    }
+    const all = new Float64Array(parts.reduce((n, part) => n + part.length, 0));
+    let at = 0;
+    for (const part of parts as Float64Array[]) {
+      all.set(part, at);
+      at += part.length;
+    }
+    return all.every(Number.isInteger) ? wholeNumbers(all) : numbers("float64", all);
+  }
+}
+
+/** The numbers that fields are, if each is written as the language writes it, so that it gives the text again. */
+function asWritten(fields: readonly string[]): Float64Array | null {
+  const values = new Float64Array(fields.length);
+  for (let i = 0; i < fields.length; i++) {
+    const value = +(fields[i] as string);
+    const isExact = Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
+    if (!isExact || String(value) !== fields[i]) return null;
+    values[i] = value;
+  }
+  return values;
+}
+
 /** Names as pandas gives them: missing ones by their place, repeated ones with a number. */
 function namesOf(row: readonly string[]): string[] {
   const used = new Map<string, number>();
@@ -139,7 +190,7 @@ function oneCharacter(name: string, text: string): string {
 export class CsvReader {
   private names: string[] | null = null;
   private picked: number[] = [];
-  private fields: string[][] = [];
+  private fields: Fields[] = [];
   private readonly splitter: CsvSplitter;
   private line = 0;
   private left: number;
@@ -214,7 +265,7 @@ export class CsvReader {
     this.splitter.most = all.length;
     const chosen = usecols === null ? null : new Set(usecols);
     this.picked = all.map((_, i) => i).filter((i) => chosen === null || chosen.has(all[i] as string));
-    this.fields = this.picked.map(() => []);
+    this.fields = this.picked.map(() => new Fields());
   }
 
   /** @param quoted a field of it has quotes, so that it is a row even without characters */
@@ -233,7 +284,7 @@ export class CsvReader {
     }
     const { picked, fields } = this;
     this.growth.spend(CELL * picked.length, `rows of ${width} columns`);
-    for (let i = 0; i < picked.length; i++) (fields[i] as string[]).push(row[picked[i] as number] ?? "");
+    for (let i = 0; i < picked.length; i++) (fields[i] as Fields).push(row[picked[i] as number] ?? "");
     this.rows++;
     this.left--;
   }
@@ -244,11 +295,11 @@ export class CsvReader {
     if (names === null) throw this.bad("No columns to parse from file");
     const columns = new Map<string, Column>();
     for (const [i, place] of this.picked.entries()) {
-      columns.set(names[place] as string, columnOfFields(this.fields[i] as string[]));
+      columns.set(names[place] as string, (this.fields[i] as Fields).column());
     }
     const { rows } = this;
     this.rows = 0;
-    this.fields = this.picked.map(() => []);
+    this.fields = this.picked.map(() => new Fields());
     return { columns, rows };
   }
 }
