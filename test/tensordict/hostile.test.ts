@@ -121,7 +121,7 @@ describe("meta.json", () => {
     const path = copyOf("plain");
     edit(join(path, "meta.json"), (t) => t.replace('{"a"', '{"loop": {"type": "TensorDict"}, "a"'));
     symlinkSync(path, join(path, "loop"));
-    expect(() => TensorDict.loadMemmap(path)).toThrow(/nested too deeply|symbolic links|File name too long/);
+    expect(() => TensorDict.loadMemmap(path)).toThrow("it is a link to a folder that it lies in");
   });
   test("a lazy stack along a dimension that its members do not have, or of members that differ", () => {
     const stack = (batch: number[][]) => {
