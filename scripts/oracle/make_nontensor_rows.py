@@ -24,7 +24,7 @@ def plain(value):
 
 
 def index_part(part):
-    if part is None or isinstance(part, int):
+    if isinstance(part, int):
         return part
     kind, value = part["kind"], part["value"]
     if kind == "slice":
@@ -59,7 +59,7 @@ def draw_step(rng, shape):
         count = rng.randint(1, rank)
         listed = rng.randrange(count) if rng.random() < 0.7 else -1
         parts = [draw_part(rng, shape[i], i == listed) for i in range(count)]
-        return [name, parts + ([None] if rng.random() < 0.1 else [])]
+        return [name, parts]
     if name == "unsqueeze":
         return [name, rng.randrange(rank + 1)]
     if name == "masked_select":

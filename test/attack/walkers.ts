@@ -8,7 +8,7 @@ import { deserialize, serialize } from "node:v8";
 
 export type Walker = (thing: unknown) => unknown;
 
-/** Calls `visit` with every object that can be reached through properties of any kind, getters of prototypes as well. */
+/** Calls `visit` with every object that is reached through properties of any kind, getters of prototypes as well. */
 export function reach(thing: unknown, visit: (x: object) => void, getters = true): void {
   const seen = new Set<unknown>();
   const open: unknown[] = [thing];

@@ -6,7 +6,7 @@ import { arange, NonTensorData, NonTensorStack, slice, TensorDict, tensor } from
 
 // biome-ignore lint/suspicious/noExplicitAny: steps of programs are read from a file
 type Td = any;
-type Part = null | number | { kind: "slice" | "list" | "tensor" | "mask"; value: number[] | boolean[] };
+type Part = number | { kind: "slice" | "list" | "tensor" | "mask"; value: number[] | boolean[] };
 type Step = [name: string, ...args: never[]];
 interface Program {
   shape: number[];
@@ -18,13 +18,13 @@ interface Program {
 const programs: Program[] = await Bun.file(join(import.meta.dir, "../fixtures/nontensor-rows.json")).json();
 
 function part(given: Part): unknown {
-  if (given === null || typeof given === "number") return given;
+  if (typeof given === "number") return given;
   if (given.kind === "slice") return slice(...(given.value as [number, number]));
   return given.kind === "list" ? given.value : tensor(given.value, given.kind === "tensor" ? { dtype: "int64" } : {});
 }
 
 const takes: Record<string, (td: Td, ...args: never[]) => Td> = {
-  at: (td, parts: Part[]) => td.at(...parts.map(part)),
+  at: (td, parts: Part[]) => td.at(parts.map(part)),
   masked_select: (td, mask: boolean[]) => td.maskedSelect(tensor(mask)),
   split: (td, size, dim) => td.split(size, dim)[0],
   unbind: (td, dim) => td.unbind(dim).at(-1),
@@ -64,4 +64,58 @@ describe("programs beside Python's", () => {
     write(parts.at(-1), last);
     expect(parts.map(textsOf)).toEqual(texts as never);
   });
+});
+
+describe("lists that collections give", () => {
+  const of = (n: number) => Array.from({ length: n }, (_, i) => `t${i}`);
+  const lists: Record<string, () => unknown> = {
+    "td.at(key)": () => new TensorDict<Td>({ n: new NonTensorStack(of(3)) }, [3]).at("n"),
+    "stack.tolist()": () => new NonTensorStack(of(3)).tolist(),
+    "the same with members": () => {
+      const stack = new NonTensorStack(of(3));
+      expect(stack.members.length).toBe(3);
+      return stack.tolist();
+    },
+    "an inner list": () => new TensorDict<Td>({ n: new NonTensorStack(of(4)) }, [4]).reshape(2, 2).get("n").tolist()[1],
+    "of one value": () => new NonTensorData("a", { batchSize: [2] }).tolist(),
+    "of a lazy stack": () =>
+      TensorDict.lazyStack([new TensorDict<Td>({ n: "a" }, []), new TensorDict<Td>({ n: "b" }, [])])
+        .get("n")
+        .tolist(),
+  };
+  for (const [name, make] of Object.entries(lists)) {
+    test(`${name}: a write is refused`, () => {
+      const list = make() as unknown[];
+      const before = JSON.stringify(list);
+      expect(() => {
+        list[0] = "written";
+      }).toThrow(TypeError);
+      expect(() => list.push("more")).toThrow(TypeError);
+      expect(JSON.stringify(list)).toBe(before);
+    });
+  }
+  test("values that are lists stay what they are", () => {
+    const value = ["a", "b"];
+    const data = new NonTensorData(value);
+    (data.tolist() as unknown as string[]).push("c");
+    expect(data.data).toEqual(["a", "b", "c"]);
+    const stack = new NonTensorStack([value, ["x"]]);
+    expect(Object.isFrozen(value)).toBe(false);
+    expect((stack.tolist() as unknown[])[0]).toBe(value);
+    expect(Object.isFrozen(value)).toBe(false);
+  });
+});
+
+test("repeated rows are rows of their own", () => {
+  const row = new TensorDict<Td>({ n: "new" }, []);
+  const source = new TensorDict<Td>({ n: new NonTensorStack(["a", "b", "c"]) }, [3]);
+  const part = source.at(tensor([1n, 1n, 0n]));
+  part.setAt(0, row);
+  expect([textsOf(part), textsOf(source)]).toEqual([
+    ["new", "b", "a"],
+    ["a", "b", "c"],
+  ]);
+  const stacked = TensorDict.stack([source, source]) as Td;
+  stacked.setAt([0, 1], row);
+  expect((textsOf(stacked) as unknown[])[0]).toEqual(["a", "new", "c"]);
 });

@@ -12,7 +12,7 @@ import { holdMember } from "../core/locking.ts";
 import { type NewState, stateOf, type Td, type ValueTd } from "../core/state.ts";
 import { flatNumbers, positionsIn } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
-import { joinedValues, nestedValues } from "../core/values.ts";
+import { frozenLists, joinedValues, nestedValues } from "../core/values.ts";
 import { valuesOf } from "../ops/stacking.ts";
 import { NonTensorData, orBack, Values } from "./non-tensor.ts";
 
@@ -242,10 +242,15 @@ export class NonTensorStack<V = unknown> extends Values {
     this._batchSize = stackState(parts, this._stackDim).batchSize;
     this._onChange?.();
   }
-  /** Nested arrays of the values. */
+  /**
+   * Nested arrays of the values. Arrays of up to 1024 elements are frozen: a write to them would reach no collection.
+   * `setAt` writes.
+   */
   override tolist(): NestedArray<V> {
-    if (this.#parts !== null && this._stackDim === 0) return this.#parts.map((part) => part.tolist()) as NestedArray<V>;
-    return nestedValues(this.values_, this._batchSize);
+    if (this.#parts !== null && this._stackDim === 0) {
+      return frozenLists(this.#parts.map((part) => part.tolist()) as NestedArray<V>, 1);
+    }
+    return frozenLists(nestedValues(this.values_, this._batchSize), this._batchSize.length);
   }
   /**
    * The same stack with stacks for those members that have one value for several elements.

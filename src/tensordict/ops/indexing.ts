@@ -265,7 +265,7 @@ function isBasic(part: unknown): boolean {
   return part === null || part === ":" || typeof part === "number" || part instanceof Slice;
 }
 
-/** What an index leaves of a stack. Values that lists and masks choose are copies, one for each time, as tensors are. */
+/** What an index leaves of a stack. Values that lists and masks choose are copies, as tensors are. */
 function chosen(stack: StackTd, parts: readonly unknown[]): Td | null {
   const found = lazyIndex(stack, parts);
   if (found === null || isLazy(stack) || parts.every(isBasic)) return found;
