@@ -96,8 +96,7 @@ function ofItsOwn(rows: Tensor): Tensor {
   const { _storage: storage } = rows;
   const nbytes = rows.numel() * rows.dtype.itemsize;
   if (nbytes === 0 || !rows._contiguous || fileBehind(storage) === null) return rows.clone();
-  const mapping = storage.kind === "borrowed" && storage.anchor instanceof Storage ? storage.anchor : storage;
-  return makeContiguous(Storage.borrow(rows.dataPtr(), nbytes, mapping), rows._shape, rows.dtype);
+  return makeContiguous(Storage.borrow(rows.dataPtr(), nbytes, storage.root), rows._shape, rows.dtype);
 }
 
 class Taking {

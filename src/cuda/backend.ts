@@ -71,7 +71,7 @@ function allocate(nbytes: number, device: Device): Storage {
     if (taken === OUT_OF_MEMORY) throw outOfMemory(nbytes, index);
   }
   if (typeof taken === "number") throw failure(taken, "empty");
-  const made = new Storage(taken.address, nbytes, taken.owner, "device", device);
+  const made = new Storage(taken.address, nbytes, taken.owner(), "device", device);
   made.source = taken;
   return made;
 }

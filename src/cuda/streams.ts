@@ -259,7 +259,7 @@ let releaseEvent = 0;
 export class Event {
   private readonly flags: number;
   private readonly timed: boolean;
-  private owner: Anchor = null;
+  #owner: Anchor = null;
   private handle = 0;
   private driverHandle = 0;
   private where: Device | null = null;
@@ -301,7 +301,7 @@ export class Event {
     check(native.zs_cuda_event_create(indexIn(stream), this.flags, addressOf(numbers)), "cuda.Event.record");
     [this.handle, this.driverHandle] = numbers as unknown as [number, number];
     if (releaseEvent === 0) releaseEvent = native.zs_cuda_release_event_function();
-    this.owner = ownHandle(this.handle, releaseEvent);
+    this.#owner = ownHandle(this.handle, releaseEvent);
     this.where = stream.device;
   }
 
@@ -313,18 +313,18 @@ export class Event {
 
   /** @internal */
   _order(stream: Stream): void {
-    if (this.owner === null) return;
+    if (this.#owner === null) return;
     check(native.zs_cuda_event_wait(this.handle, indexIn(stream), stream.cudaStream), "cuda.Event.wait");
   }
 
   /** Whether it is passed; true before it was recorded. @torch torch.cuda.Event.query */
   query(): boolean {
-    return this.owner === null || asked(native.zs_cuda_event_query(this.handle), "cuda.Event.query");
+    return this.#owner === null || asked(native.zs_cuda_event_query(this.handle), "cuda.Event.query");
   }
 
   /** Waits until it is passed. @torch torch.cuda.Event.synchronize */
   synchronize(): void {
-    if (this.owner !== null) check(native.zs_cuda_event_synchronize(this.handle), "cuda.Event.synchronize");
+    if (this.#owner !== null) check(native.zs_cuda_event_synchronize(this.handle), "cuda.Event.synchronize");
   }
 
   /** Milliseconds from this event to a later one; both must take times. @torch torch.cuda.Event.elapsed_time */
@@ -333,7 +333,7 @@ export class Event {
     if (!this.timed || !endEvent.timed) {
       throw new ValueError("Both events must be created with argument 'enable_timing=True'.", { op: "elapsedTime" });
     }
-    if (this.owner === null || endEvent.owner === null) {
+    if (this.#owner === null || endEvent.#owner === null) {
       throw new ValueError("Both events must be recorded before calculating elapsed time.", { op: "elapsedTime" });
     }
     if (!this.query() || !endEvent.query()) {

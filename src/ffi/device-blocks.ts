@@ -7,14 +7,19 @@ const releaseDevice = native.zs_cuda_release_function();
 
 /** A block of a device's allocator; the collector returns it with its owner. Nobody reads or writes through that. */
 export class DeviceBlock {
-  readonly owner: ArrayBuffer;
+  readonly #owner: ArrayBuffer;
   constructor(
     readonly address: number,
     /** By which the allocator knows it. */
     readonly handle: number,
     nbytes: number,
   ) {
-    this.owner = adoptDeviceBlock(nbytes, handle, releaseDevice);
+    this.#owner = adoptDeviceBlock(nbytes, handle, releaseDevice);
+  }
+
+  /** What the collector knows it by. */
+  owner(): ArrayBuffer {
+    return this.#owner;
   }
 }
 
@@ -34,7 +39,7 @@ const stepsOf = (nbytes: number): number => Math.ceil(nbytes / STEP);
 
 /** Gives what waits back to the allocator. */
 export function releaseParked(): void {
-  for (const blocks of parked) for (const block of blocks.splice(0)) releaseAnchor(block.owner);
+  for (const blocks of parked) for (const block of blocks.splice(0)) releaseAnchor(block.owner());
   parkedBytes = 0;
 }
 
@@ -67,7 +72,7 @@ export function returnDeviceBlock(block: DeviceBlock, nbytes: number): void {
   uncountDeviceBlock(nbytes);
   const bytes = STEP * stepsOf(nbytes);
   if (bytes > MOST_BYTES || parkedBytes + bytes > MOST_PARKED_BYTES || native.zs_cuda_park(block.handle) === 0) {
-    releaseAnchor(block.owner);
+    releaseAnchor(block.owner());
     return;
   }
   (parked[stepsOf(nbytes)] as DeviceBlock[]).push(block);

@@ -32,9 +32,42 @@ export const MAX_BUFFER = 2 ** 32;
 /** Bytes up to this many live in JavaScript memory. */
 export const TINY_BYTES = 512;
 
-/** A small zeroed block in JavaScript memory. Its buffer must never be touched: that would move it. */
-export function allocateTiny(nbytes: number): Float64Array {
-  return new Float64Array((nbytes + 7) >> 3);
+/**
+ * Tiny blocks are cut from slabs: arrays of the runtime's that are too long to lie in the collector's own memory, which
+ * it moves when somebody asks for their buffer (serialisers and debuggers do, of every array that they meet). Bytes of
+ * a slab stay where they are. None is handed out twice; the collector frees a slab after the last of its blocks.
+ */
+interface Slabs {
+  slab: Uint8Array | null;
+  next: number;
+  end: number;
+}
+/** The shortest array that never moves; a block that outlives its neighbours keeps no more than that. */
+const SHORT_SLAB = 1008;
+const SHORT_BLOCK = 64;
+/** Longer blocks come from longer slabs, which cost less a byte. */
+const LONG_SLAB = 4096;
+const forShort: Slabs = { slab: null, next: 0, end: 0 };
+const forLong: Slabs = { slab: null, next: 0, end: 0 };
+
+/** Where the block begins that `allocateTiny` made last. */
+export let tinyAddress = 0;
+
+/** A zeroed block of at most `TINY_BYTES`, at `tinyAddress`. Gives its slab, which has to stay reachable. */
+export function allocateTiny(nbytes: number): Uint8Array {
+  const room = (nbytes + 15) & ~15;
+  const from = room <= SHORT_BLOCK ? forShort : forLong;
+  if (from.next + room > from.end) renew(from, from === forShort ? SHORT_SLAB : LONG_SLAB);
+  tinyAddress = from.next;
+  from.next += room;
+  return from.slab as Uint8Array;
+}
+
+function renew(slabs: Slabs, nbytes: number): void {
+  const slab = new Uint8Array(nbytes);
+  slabs.slab = slab;
+  slabs.next = addressOf(slab);
+  slabs.end = slabs.next + nbytes;
 }
 
 /** Smaller blocks are left to the collector's own pace. */

@@ -19,6 +19,7 @@ import {
   shareBlock,
   shareMapping,
   TINY_BYTES,
+  tinyAddress,
   windowOn,
 } from "../ffi/memory.ts";
 import { CPU, type Device, META } from "./device.ts";
@@ -60,16 +61,16 @@ export const pinnedMemory: { allocate: (nbytes: number) => Storage; holds: (addr
 
 /**
  * A block of bytes. `ptr` is the one place that knows where they are: a tiny block moves once, when it is
- * exported, so nobody else keeps an address.
+ * exported, so nobody else keeps an address. What keeps the bytes is private: whoever walks through an object, to
+ * clone, compare, freeze or transfer what it finds, finds a number, and copies made so have no access to the bytes.
  */
 export class Storage {
-  /** Where the bytes are; read through `ptr`, or after a look at `watched`. */
+  /** Where the bytes are; read through `ptr`, or after a look at `watched`. Comparisons tell storages apart by it. */
   address: number;
   readonly device: Device;
-  /** True when a use of the bytes may have to be refused: `look` tells. */
-  watched: boolean;
+  #watched: boolean;
   nbytes: number;
-  anchor: Anchor;
+  #anchor: Anchor;
   kind: StorageKind;
   /** Tensors, saved tensors, gradients and dictionary entries that hold these bytes. */
   claims = 0;
@@ -84,10 +85,10 @@ export class Storage {
   constructor(ptr: number, nbytes: number, anchor: Anchor, kind: StorageKind, device = CPU) {
     this.address = ptr;
     this.device = device;
-    this.watched = kind === "none";
+    this.#watched = kind === "none";
     this.nbytes = nbytes;
     this.capacity = nbytes;
-    this.anchor = anchor;
+    this.#anchor = anchor;
     this.kind = kind;
   }
 
@@ -96,7 +97,7 @@ export class Storage {
     if (nbytes <= TINY_BYTES) {
       if (nbytes === 0) return new Storage(0, 0, null, "tiny");
       const tiny = allocateTiny(nbytes);
-      return new Storage(addressOf(tiny), nbytes, tiny, "tiny");
+      return new Storage(tinyAddress, nbytes, tiny, "tiny");
     }
     const owner = reuse(nbytes);
     if (owner !== null) return new Storage(reusedAddress, nbytes, owner, "heap");
@@ -115,7 +116,7 @@ export class Storage {
     const s = new Storage(parent.ptr + start, nbytes, parent, "borrowed", parent.device);
     parent.claim();
     s.offset = start;
-    s.watched = true;
+    s.#watched = true;
     return s;
   }
 
@@ -126,7 +127,7 @@ export class Storage {
     const s = new Storage(addressOf(array), array.byteLength, { buffer, array }, "borrowed");
     s.lent = buffer;
     s.offset = array.byteOffset;
-    s.watched = !(buffer instanceof SharedArrayBuffer);
+    s.#watched = !(buffer instanceof SharedArrayBuffer);
     return s;
   }
 
@@ -143,15 +144,25 @@ export class Storage {
     return new Storage(0, nbytes, null, "none", META);
   }
 
+  /** True when a use of the bytes may have to be refused: `look` tells. */
+  get watched(): boolean {
+    return this.#watched;
+  }
+
+  /** From now on every use is looked at. */
+  protected watch(): void {
+    this.#watched = true;
+  }
+
   /** Address of the first byte, for the next native call only. */
   get ptr(): number {
-    if (this.watched) this.look(0);
+    if (this.#watched) this.look(0);
     return this.address;
   }
 
   /** The storage that has the memory: the one that these bytes are a part of, else this one. */
   get root(): Storage {
-    return this.kind === "borrowed" && this.anchor instanceof Storage ? this.anchor.root : this;
+    return this.kind === "borrowed" && this.#anchor instanceof Storage ? this.#anchor.root : this;
   }
 
   /** The handle of a block on a device, by which its allocator knows it; 0 elsewhere. */
@@ -172,12 +183,13 @@ export class Storage {
   /** Before the first `end` bytes are used: throws when they are not there. */
   look(end: number): void {
     if (this.kind === "none") throw texts.copyFromMeta(undefined);
-    if (this.kind === "borrowed" && this.anchor instanceof Storage) {
-      this.anchor.look(this.offset + this.nbytes);
-      this.address = this.anchor.address + this.offset;
+    if (this.kind === "freed") throw texts.disposed(undefined);
+    if (this.kind === "borrowed" && this.#anchor instanceof Storage) {
+      this.#anchor.look(this.offset + this.nbytes);
+      this.address = this.#anchor.address + this.offset;
     }
     // Whoever has a buffer over these bytes may transfer or resize it, and the bytes go with it.
-    const given = this.lent ?? (this.exported ? this.anchor : null);
+    const given = this.lent ?? (this.exported ? this.#anchor : null);
     if (given instanceof ArrayBuffer && !reaches(given, this.offset, this.nbytes)) {
       throw texts.storageDetached(undefined);
     }
@@ -194,19 +206,19 @@ export class Storage {
     if (!this.resizable) throw texts.storageNotResizable(undefined);
     if (nbytes === this.nbytes) return;
     // From now on every use is compared with the size.
-    if (nbytes < this.nbytes) this.watched = true;
+    if (nbytes < this.nbytes) this.#watched = true;
     if (this.kind === "none" || (nbytes > 0 && nbytes <= this.capacity)) {
       this.nbytes = nbytes;
       return;
     }
     const next = this.moved(nbytes);
-    const old = this.anchor;
+    const old = this.#anchor;
     const own = this.kind !== "tiny" && !this.exported;
     this.exported = false;
     this.address = next.address;
     this.nbytes = nbytes;
     this.capacity = nbytes;
-    this.anchor = next.anchor;
+    this.#anchor = next.#anchor;
     this.kind = next.kind;
     this.source = next.source;
     if (own) releaseAnchor(old);
@@ -235,20 +247,20 @@ export class Storage {
       if (address === 0) throw texts.noExportMemory(undefined);
       copyBytes(address, this.ptr, this.nbytes);
       this.address = address;
-      this.anchor = ownBlock(address, this.nbytes);
+      this.#anchor = ownBlock(address, this.nbytes);
       this.kind = "heap";
     }
     if (this.lent !== null) return this.lent as ArrayBuffer;
     this.exported = true;
-    const owner = this.anchor;
+    const owner = this.#anchor;
     const length = Math.min(this.nbytes, MAX_BUFFER);
     if ((this.kind === "mapped" || this.kind === "heap") && (owner as ArrayBuffer).byteLength < length) {
-      this.anchor = this.share(0, length);
+      this.#anchor = this.share(0, length);
       releaseAnchor(owner);
     }
-    if (this.anchor instanceof ArrayBuffer) {
-      this.watched = true;
-      return this.anchor;
+    if (this.#anchor instanceof ArrayBuffer) {
+      this.#watched = true;
+      return this.#anchor;
     }
     return this.nbytes === 0 ? new ArrayBuffer(0) : this.share(0, length);
   }
@@ -279,7 +291,7 @@ export class Storage {
     if (this.nbytes === 0) return null;
     if (this.kind === "heap") return shareBlock(this.address, 0, 1);
     if (this.kind === "mapped") return shareMapping(this.address, 0, 1);
-    return this.anchor instanceof Storage ? this.anchor.own() : null;
+    return this.#anchor instanceof Storage ? this.#anchor.own() : null;
   }
 
   /** Gives up one claim; the last one returns the bytes at once. */
@@ -288,18 +300,21 @@ export class Storage {
   }
 
   private free(): void {
-    const { anchor, address, capacity, source } = this;
-    this.anchor = null;
+    const { address, capacity, source } = this;
+    const anchor = this.#anchor;
+    this.#anchor = null;
     this.nbytes = 0;
     this.capacity = 0;
     this.address = 0;
-    if (this.watched && this.kind === "borrowed" && anchor instanceof Storage) anchor.release();
+    if (this.#watched && this.kind === "borrowed" && anchor instanceof Storage) anchor.release();
     if (this.kind === "heap") returnBlock(anchor, address, capacity, this.exported);
     else if (this.kind === "device" && source instanceof DeviceBlock) {
       this.source = null;
       returnDeviceBlock(source, capacity);
     } else if (this.kind === "mapped" || this.kind === "pinned" || this.kind === "device") releaseAnchor(anchor);
     this.kind = "freed";
+    // Nobody has it by now but copies of tensor objects that somebody else made.
+    this.watch();
   }
 }
 
@@ -316,7 +331,7 @@ class DisposedStorage extends Storage {
   }
   constructor() {
     super(0, 0, null, "tiny");
-    this.watched = true;
+    this.watch();
   }
 }
 

@@ -55,6 +55,11 @@ function copyFor(job: FileJob, background: boolean): StridedPart | RuntimeBytes 
   return bytes instanceof Uint8Array ? { bytes, offset, nbytes } : { tensor: bytes, offset, nbytes };
 }
 
+/** Where a job's bytes are now: the runtime moves those of a short array when somebody asks for its buffer. */
+function addressFor({ data, runtime }: FileJob): number {
+  return data && runtime?.bytes instanceof Uint8Array ? addressOf(runtime.bytes) + runtime.at : (data ?? 0);
+}
+
 /** Bytes of the runtime's that a job writes. */
 interface RuntimeBytes {
   bytes: Uint8Array;
@@ -257,7 +262,7 @@ export class FileJobs {
       const path = next();
       this.table[row + JobField.path] = job.path === null ? 0 : path;
       const hasSecond = job.source !== undefined || job.name !== undefined;
-      this.table[row + JobField.data] = hasSecond ? next() : (job.data ?? 0);
+      this.table[row + JobField.data] = hasSecond ? next() : addressFor(job);
       this.table[row + JobField.nbytes] = job.nbytes;
       this.table[row + JobField.flags] = job.flags;
       this.table[row + JobField.offset] = job.offset ?? 0;

@@ -109,9 +109,7 @@ export function inodesOf(files: Iterable<MappedFile>): (path: string) => boolean
 
 /** The file of a storage that is a mapping or lies in one. */
 export function fileBehind(storage: Storage): MappedFile | null {
-  const { anchor } = storage;
-  const owner = storage.kind === "borrowed" && anchor instanceof Storage ? anchor : storage;
-  const file = mappedFileOf(owner);
+  const file = mappedFileOf(storage.root);
   return file === null || file.path === null ? null : file;
 }
 

@@ -1,7 +1,7 @@
 // The bytes of a tensor as they go into files: row-major, little-endian, without gaps.
 import { marks } from "../../dispatch/staging.ts";
 import { NotImplementedError } from "../../tensor/errors.ts";
-import { Storage } from "../../tensor/storage.ts";
+import type { Storage } from "../../tensor/storage.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { fileBehind } from "./mapping.ts";
 import type { TensorBytes } from "./pieces.ts";
@@ -42,9 +42,7 @@ export function isLent(storage: Storage): boolean {
 
 /** The block behind a storage, an allocated or a pinned one, or the mapping as a negative address; 0 for a user's. */
 export function blockBehind(storage: Storage): number {
-  let owner: unknown = storage;
-  while (owner instanceof Storage && owner.kind === "borrowed") owner = owner.anchor;
-  if (!(owner instanceof Storage)) return 0;
+  const owner = storage.root;
   if (owner.kind === "heap" || owner.kind === "pinned") return owner.address;
   return owner.kind === "mapped" ? -owner.address : 0;
 }

@@ -200,6 +200,7 @@ export function unpackMemmap(archivePath: string, prefix: string, options: { max
       nbytes: entry.nbytes,
       flags: JobFlag.write | JobFlag.create | JobFlag.replace | JobFlag.noFollow | JobFlag.writable,
       data: data instanceof Uint8Array ? addressOf(data) : data.address,
+      runtime: data instanceof Uint8Array ? { bytes: data, at: 0 } : undefined,
       keep: data,
     });
   }

@@ -261,7 +261,8 @@ async function* chunks(piece: Piece, most: number): AsyncGenerator<[number, Uint
     const length = Math.min(most, nbytes - at);
     if (data instanceof Uint8Array) yield [offset + at, data.slice(at, at + length)];
     else if ("strided" in data) {
-      const bytes = new Uint8Array(length);
+      // Over a buffer of its own, so that the bytes stay where they are while the program goes on.
+      const bytes = new Uint8Array(new ArrayBuffer(length));
       const part = { ...data, tensor: data.strided, offset: at, nbytes: length };
       await gatherInSlices(part, addressOf(bytes), bytes, new Slices());
       yield [offset + at, bytes];

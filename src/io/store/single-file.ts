@@ -32,11 +32,10 @@ function joined(pieces: readonly Piece[]): Piece {
   const first = pieces[0] as Piece;
   if (pieces.length === 1) return first;
   const bytes = new Uint8Array(pieces.reduce((sum, piece) => sum + pieceBytes(piece), 0));
-  const target = addressOf(bytes);
   let at = 0;
   for (const { data } of pieces) {
     if (data instanceof Uint8Array) bytes.set(data, at);
-    else if (data.nbytes > 0) copyBytes(target + at, (data as TensorBytes).address, data.nbytes);
+    else if (data.nbytes > 0) copyBytes(addressOf(bytes) + at, (data as TensorBytes).address, data.nbytes);
     at += data instanceof Uint8Array ? data.length : data.nbytes;
   }
   return { offset: first.offset, data: bytes };

@@ -12,7 +12,7 @@ import { holdMember } from "../core/locking.ts";
 import { type NewState, stateOf, type Td, type ValueTd } from "../core/state.ts";
 import { flatNumbers, positionsIn } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
-import { joinedValues, nestedValues } from "../core/values.ts";
+import { frozenLists, joinedValues, nestedValues } from "../core/values.ts";
 import { valuesOf } from "../ops/stacking.ts";
 import { NonTensorData, orBack, Values } from "./non-tensor.ts";
 
@@ -212,20 +212,25 @@ export class NonTensorStack<V = unknown> extends Values {
   }
   #replace(next: readonly V[]): void {
     const before = this.values_;
-    this.#write(next);
-    orBack(this._onChange, () => this.#write(before));
+    this.#write(next, before);
+    orBack(this._onChange, () => this.#write(before, next));
   }
-  /** Writes values into the members; one that has a single value for several elements becomes a stack. */
-  #write(next: readonly V[]): void {
+  /**
+   * Writes the values that differ from `before` into the members; one that has a single value for several elements
+   * becomes a stack. The same member may be there twice: what its other place had before is not written back.
+   */
+  #write(next: readonly V[], before: readonly V[]): void {
     const parts = this.#parts;
     if (parts === null) {
       this.#flat = [...next];
       return;
     }
+    const old = parted(before, this._batchSize, this._stackDim);
     for (const [i, list] of parted(next, this._batchSize, this._stackDim).entries()) {
       const part = parts[i] as ValueTd;
-      if (valuesOf(part).every((value, k) => value === list[k])) continue;
-      if (part._kind === "nonTensorStack") (part as NonTensorStack<V>).#write(list);
+      const was = old[i] as V[];
+      if (was.every((value, k) => Object.is(value, list[k]))) continue;
+      if (part._kind === "nonTensorStack") (part as NonTensorStack<V>).#write(list, was);
       else if (list.every((value) => Bun.deepEquals(value, list[0], true))) part.value_ = list[0];
       else parts[i] = new NonTensorStack<unknown>(list, stateOf(part)) as ValueTd;
     }
@@ -237,10 +242,15 @@ export class NonTensorStack<V = unknown> extends Values {
     this._batchSize = stackState(parts, this._stackDim).batchSize;
     this._onChange?.();
   }
-  /** Nested arrays of the values. */
+  /**
+   * Nested arrays of the values. Arrays of up to 1024 elements are frozen: a write to them would reach no collection.
+   * `setAt` writes.
+   */
   override tolist(): NestedArray<V> {
-    if (this.#parts !== null && this._stackDim === 0) return this.#parts.map((part) => part.tolist()) as NestedArray<V>;
-    return nestedValues(this.values_, this._batchSize);
+    if (this.#parts !== null && this._stackDim === 0) {
+      return frozenLists(this.#parts.map((part) => part.tolist()) as NestedArray<V>, 1);
+    }
+    return frozenLists(nestedValues(this.values_, this._batchSize), this._batchSize.length);
   }
   /**
    * The same stack with stacks for those members that have one value for several elements.

@@ -6,7 +6,7 @@ import { RuntimeError } from "../../tensor/errors.ts";
 import { CONSTRUCTOR } from "../core/signatures.ts";
 import { make, type NewState, stateOf, type Td, toDeviceOrNull, toSize, type ValueTd } from "../core/state.ts";
 import type { Classes, CollectionOptions, Entry, Schema } from "../core/types.ts";
-import { nestedValues } from "../core/values.ts";
+import { frozenLists, nestedValues } from "../core/values.ts";
 import { valuesOf } from "../ops/stacking.ts";
 import { TensorDictBase } from "./base.ts";
 
@@ -116,9 +116,9 @@ export class NonTensorData<V = unknown> extends Values {
   maybeToStack(): Td {
     return this._batchSize.length === 0 ? (this as Td) : this.toStack();
   }
-  /** The value, in nested arrays of the batch's shape. */
+  /** The value, in nested arrays of the batch's shape, which are frozen: a write to them would reach nothing. */
   override tolist(): NestedArray<V> {
-    return nestedValues(valuesOf(this) as V[], this._batchSize);
+    return frozenLists(nestedValues(valuesOf(this) as V[], this._batchSize), this._batchSize.length);
   }
 }
 

@@ -33,6 +33,19 @@ export function nestedValues<V>(values: readonly V[], shape: readonly number[]):
   return Array.from({ length: count }, (_, i) => nestedValues(values.slice(i * step, (i + 1) * step), shape.slice(1)));
 }
 
+/** To freeze a longer list takes longer than to make it. */
+const MOST_FROZEN = 1024;
+
+/**
+ * Refuses writes to lists of values that somebody is given: they would reach no collection. Of a tree of lists all
+ * levels are refused but those below `depth`, which are values themselves, and lists of more than 1024 elements.
+ */
+export function frozenLists<T>(lists: T, depth: number): T {
+  if (depth === 0 || !Array.isArray(lists)) return lists;
+  for (const list of depth > 1 ? lists : []) frozenLists(list, depth - 1);
+  return lists.length > MOST_FROZEN ? lists : Object.freeze(lists);
+}
+
 /** Lists for the members of a stack as one, row-major. */
 export function joinedValues<T>(lists: readonly (readonly T[])[], inner: readonly number[], dim: number): T[] {
   if (dim === 0 || inner.includes(-1)) return lists.flat();

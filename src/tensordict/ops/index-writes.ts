@@ -398,6 +398,13 @@ function planNonTensor(td: Td, key: string, own: ValueTd, index: Index, item: un
   }
   const value = valuesFor(td, index, item, key);
   if (own._kind === "nonTensor" && sameValue(own, value)) return;
+  if (own._kind === "nonTensor" && own._batchSize.length === 0) {
+    writes.push(() => {
+      own._assign(value);
+      if (td._outside !== undefined) td._put(key, own);
+    });
+    return;
+  }
   if (own._kind === "nonTensor" && td.isMemmap()) throw new RuntimeError(ONE_VALUE);
   const stack = own._kind === "nonTensorStack" ? own : own.toStack();
   writes.push(() => {

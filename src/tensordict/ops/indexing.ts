@@ -6,7 +6,7 @@ import { Tensor } from "../../tensor/tensor.ts";
 import { isMask, onCpu } from "../core/index-parts.ts";
 import { lockTd, mapLike } from "../core/locking.ts";
 import type { NestedTensor } from "../core/nested.ts";
-import { type DimNames, isLazy, isLockedTd, type LazyTd, make, type StackTd, type Td } from "../core/state.ts";
+import { type DimNames, isLazy, isLockedTd, type LazyTd, make, type StackTd, stateOf, type Td } from "../core/state.ts";
 import { tensor, zeros } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
 import { applyShape } from "./shape.ts";
@@ -260,6 +260,18 @@ function nestedPart(entry: NestedTensor, parts: readonly unknown[]): Entry | nul
   return typeof first === "number" ? entry.at(first, ...(rest as IndexPart[])) : null;
 }
 
+/** Whether a part takes what it chooses in one piece, so that both share it. */
+function isBasic(part: unknown): boolean {
+  return part === null || part === ":" || typeof part === "number" || part instanceof Slice;
+}
+
+/** What an index leaves of a stack. Values that lists and masks choose are copies, as tensors are. */
+function chosen(stack: StackTd, parts: readonly unknown[]): Td | null {
+  const found = lazyIndex(stack, parts);
+  if (found === null || isLazy(stack) || parts.every(isBasic)) return found;
+  return found._like(new Map(), stateOf(found));
+}
+
 /** Python's `td[index]`: the parts of the index, or one array of them. */
 export function indexTd(td: Td, given: readonly unknown[]): Td {
   const index = given.length === 1 && Array.isArray(given[0]) ? (given[0] as unknown[]) : given;
@@ -275,7 +287,7 @@ export function indexTd(td: Td, given: readonly unknown[]): Td {
     nested: (entry) => nestedPart(entry, parts),
     size: (shape) => indexedSize(shape, parts),
     names: (names) => indexedNames(names, parts),
-    lazy: (lazy) => lazyIndex(lazy, parts),
+    lazy: (lazy) => chosen(lazy, parts),
     mapped,
   });
   return mapped ? mapLike(td, found) : found;

@@ -13,7 +13,7 @@ import { Storage } from "../../tensor/storage.ts";
 import { makeStrided, Tensor } from "../../tensor/tensor.ts";
 import { typeName } from "../../tensor/type-name.ts";
 import { childrenOf, lockTd } from "../core/locking.ts";
-import { mapEntries, mapMembers } from "../core/mapping.ts";
+import { mapEntries, mapMembers, unlockedValue } from "../core/mapping.ts";
 import { blockOf, isConsolidated, markConsolidated, viewsOfCopy } from "../core/one-block.ts";
 import {
   entriesOf,
@@ -27,6 +27,7 @@ import {
   requireUnlocked,
   stateOf,
   type Td,
+  type ValueTd,
 } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
 import { likeEntry } from "../core/unbatched.ts";
@@ -81,7 +82,10 @@ export function contiguousTd(td: Td, options: ContiguousOptions = {}): Td {
     const made = t.contiguous();
     return options.canonical === true && !isCanonical(made) ? made.clone({ memoryFormat: contiguousFormat }) : made;
   };
-  const result = applyLeaves(whole, change, { nested: (entry) => entry });
+  const result = applyLeaves(whole, change, {
+    nested: (entry) => entry,
+    values: (entry) => unlockedValue(entry as ValueTd),
+  });
   if (options.inplace !== true) return result;
   replaceTensors(td, result);
   return td;

@@ -8,7 +8,6 @@ import { Tensor } from "../../tensor/tensor.ts";
 import { fromSource, isSource, mismatch, startsWith, toEntry } from "../core/convert.ts";
 import { type IsLeaf, isLeafBy } from "../core/leaves.ts";
 import { lockTd } from "../core/locking.ts";
-import { unlockedValue } from "../core/mapping.ts";
 import { fitNames } from "../core/names.ts";
 import { type NestedTensor, noNested } from "../core/nested.ts";
 import { rehearse, rehearseCopy } from "../core/rehearsal.ts";
@@ -151,7 +150,8 @@ function applyLevel(
       kept = true;
     } else if (isNonTensor(entry)) {
       kept = true;
-      const value = options.values?.(entry) ?? unlockedValue(entry);
+      // Values of what comes out are its own, as its tensors are.
+      const value = options.values?.(entry) ?? (options.inplace ? entry : entry._like(new Map(), stateOf(entry)));
       entries.set(key, options.batchSize === undefined ? value : rebatch(value, state.batchSize));
     } else {
       const inner = applyLevel(entry, fn, options, items as Td[], path, writes);
