@@ -1,5 +1,5 @@
 // Files that are written bit by bit: beside the target, which they replace when they are complete.
-import { closeSync, fstatSync, openSync, readSync, resolve, statSync, writeSync } from "../../runtime/node.ts";
+import { closeSync, fstatSync, openSync, readSync, statSync, writeSync } from "../../runtime/node.ts";
 import { guarded, OSError } from "../base/errors.ts";
 import { absoluteFile } from "../base/places.ts";
 import { runSteps } from "../base/steps.ts";
