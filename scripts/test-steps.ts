@@ -258,7 +258,7 @@ const foreign: Step = {
 const modules = "node_modules";
 
 /** Folders of tests that take minutes begin first, so that none is left alone at the end. */
-const LONG = ["fuzz", "package", "cli", "tensordict", "docs"];
+const LONG = ["cuda", "attack", "tensordict", "package", "cli", "docs", "fuzz"];
 
 /** The folders of `test/` that have tests, each a process of its own: its memory goes with it, and so does a crash. */
 export function testFolders(): string[] {

@@ -8,12 +8,13 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import "../../src/install.ts";
+import { rounds } from "../campaign.ts";
 import { MADE } from "./formats-made.ts";
 import { FLIPPED, hdf5Engines } from "./formats-readers.ts";
 
 const PROGRAM = join(import.meta.dir, "formats-program.ts");
 const { ZENSOR_ATTACK_ROUNDS, ZENSOR_ATTACK_FORMAT } = process.env;
-const ROUNDS = Number(ZENSOR_ATTACK_ROUNDS ?? 60);
+const ROUNDS = Number(ZENSOR_ATTACK_ROUNDS ?? rounds(40, 200));
 /** A process that says nothing for so long hangs. */
 const SILENT_MS = 30_000;
 /** Old versions of the HDF5 library end the process for some damage. */

@@ -6,12 +6,13 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { full, io, type Tensor, TensorDict, tensordict } from "../../src/index.ts";
+import { rounds } from "../campaign.ts";
 import { started, zensor } from "../cli/run.ts";
 import { temporaryDirectory } from "../tensordict/helpers.ts";
 import { everythingIn, furnish, oneOf, seeded } from "./folders.ts";
 
-const { ZENSOR_ATTACK_SEED = "1", ZENSOR_ATTACK_RUNS = "40" } = process.env;
-const RUNS = Number(ZENSOR_ATTACK_RUNS);
+const { ZENSOR_ATTACK_SEED = "1", ZENSOR_ATTACK_RUNS } = process.env;
+const RUNS = Number(ZENSOR_ATTACK_RUNS ?? rounds(28, 84));
 const room = temporaryDirectory();
 afterAll(room.remove);
 
