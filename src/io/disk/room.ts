@@ -9,6 +9,9 @@ const BLOCK_BYTES = 512;
 /** Of btrfs, XFS and bcachefs: copies of files share blocks there, and take no room. */
 const SHARING = [0x9123683e, 0x58465342, 0xca451a4e];
 
+/** Less is not asked for: its first byte is about its last, and small files are written often. */
+const LEAST_ASKED = 2 ** 20;
+
 /** Deflate makes nothing smaller than this: two bits for 258 bytes. */
 export const MOST_DEFLATED = 1032;
 
@@ -35,11 +38,11 @@ function statfsAbove(path: string): ReturnType<typeof statfsSync> | null {
 }
 
 /**
- * Throws `OSError` (ENOSPC) when the disk of a path has less free room than so many bytes.
+ * Throws `OSError` (ENOSPC) when the disk of a path has less free room than so many bytes, if they are a MiB or more.
  * @param copied how many of them are copied from other files
  */
 export function requireRoom(path: string, nbytes: number, copied = 0): void {
-  if (!(nbytes > 0)) return;
+  if (!(nbytes >= LEAST_ASKED)) return;
   const found = statfsAbove(path);
   // Some file systems say nothing.
   if (found === null || Number(found.blocks) === 0) return;
