@@ -113,7 +113,7 @@ export class ArrowColumns {
     const inner = shapeOf(field, size, this.reading.path) ?? [size];
     this.refuseInner(items.valid?.subarray(0, data.length * size) ?? null);
     const { dtype } = items;
-    const order = field === null ? null : permutationOf(field);
+    const order = field === null ? null : permutationOf(field, this.reading.path);
     return this.filled({
       ...{ kind: "numbers", dtype, array, inner: [...inner, ...items.inner], order, valid: this.valid(data) },
     });
@@ -282,13 +282,13 @@ function shapeOf(field: ArrowField | null, size: number, path?: string): number[
 }
 
 /** In which order the dimensions of a row are meant; null for that of its elements. */
-export function permutationOf(field: ArrowField): number[] | null {
+export function permutationOf(field: ArrowField, path: string): number[] | null {
   if (field.metadata.get("ARROW:extension:name") !== "arrow.fixed_shape_tensor") return null;
   const { shape, permutation } = JSON.parse(field.metadata.get("ARROW:extension:metadata") ?? "{}");
   if (permutation === undefined || permutation === null) return null;
   const order = Array.isArray(permutation) ? [...permutation].sort((a, b) => a - b) : [];
   if (order.length !== shape.length || order.some((dim, i) => dim !== i)) {
-    throw new FormatError(`${JSON.stringify(permutation)} is no order of ${shape.length} dimensions`);
+    throw new FormatError(`${JSON.stringify(permutation)} is no order of ${shape.length} dimensions`, path);
   }
   return permutation.every((dim: number, i: number) => dim === i) ? null : permutation;
 }
