@@ -282,7 +282,7 @@ function shapeOf(field: ArrowField | null, size: number, path?: string): number[
 }
 
 /** In which order the dimensions of a row are meant; null for that of its elements. */
-export function permutationOf(field: ArrowField, path: string): number[] | null {
+export function permutationOf(field: ArrowField, path?: string): number[] | null {
   if (field.metadata.get("ARROW:extension:name") !== "arrow.fixed_shape_tensor") return null;
   const { shape, permutation } = JSON.parse(field.metadata.get("ARROW:extension:metadata") ?? "{}");
   if (permutation === undefined || permutation === null) return null;
