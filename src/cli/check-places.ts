@@ -4,6 +4,7 @@ import { join, relative } from "node:path";
 import { boxVolume, fillExactly } from "../io/base/boxes.ts";
 import { FormatError, guarded } from "../io/base/errors.ts";
 import { systemPath } from "../io/base/places.ts";
+import { Folder } from "../io/disk/folder.ts";
 import { MemmapArchive } from "../io/memmap/memmap-archive.ts";
 import { readDirectory, readTree } from "../io/memmap/memmap-read.ts";
 import { sizesPath } from "../io/memmap/nested-read.ts";
@@ -11,6 +12,7 @@ import type { TreeNode } from "../io/memmap/tree.ts";
 import { Snapshot } from "../io/snapshot/snapshot.ts";
 import { type ManifestEntry, METADATA_FILE, type Piece, type TensorEntry } from "../io/snapshot/snapshot-manifest.ts";
 import { loadTorch } from "../io/torch/torch-file.ts";
+import type { Trust } from "./collections.ts";
 import type { Report } from "./report.ts";
 
 const MAX_DEPTH = 256;
@@ -77,14 +79,22 @@ function compareFiles(
 }
 
 /** Files below a directory and their sizes; directories without anything are a problem. */
-function filesBelow(root: string, path: string, report: Report, depth = 0, found = new Map<string, number>()) {
+function filesBelow(
+  root: string,
+  report: Report,
+  followLinks = false,
+  path = root,
+  depth = 0,
+  found = new Map<string, number>(),
+): Map<string, number> {
   if (depth > MAX_DEPTH) throw new FormatError("directories are nested too deeply", path);
   const names = guarded(path, () => readdirSync(path));
   if (names.length === 0) report.problem(relative(root, path), "is an empty directory");
   for (const name of names) {
     const file = join(path, name);
-    const stat = guarded(file, () => lstatSync(file));
-    if (stat.isDirectory()) filesBelow(root, file, report, depth + 1, found);
+    const linked = followLinks ? guarded(file, () => statSync(file, { throwIfNoEntry: false })) : undefined;
+    const stat = linked ?? guarded(file, () => lstatSync(file));
+    if (stat.isDirectory()) filesBelow(root, report, followLinks, file, depth + 1, found);
     else if (stat.isFile()) found.set(file, stat.size);
     else {
       const target = stat.isSymbolicLink() ? statSync(file, { throwIfNoEntry: false }) : undefined;
@@ -96,9 +106,10 @@ function filesBelow(root: string, path: string, report: Report, depth = 0, found
 }
 
 /** Compares the files of a memory-mapped directory with what its metadata says. */
-export function checkDirectory(path: string, report: Report): void {
+export function checkDirectory(path: string, report: Report, { followLinks = false }: Trust = {}): void {
   const root = systemPath(path);
-  compareFiles(root, expectedFiles(readDirectory(root)), filesBelow(root, root, report), report);
+  const expected = expectedFiles(readDirectory(root, { followLinks }));
+  compareFiles(root, expected, filesBelow(root, report, followLinks), report);
 }
 
 /** Compares the entries of an archive with what its metadata says. */
@@ -120,11 +131,15 @@ class SnapshotCheck {
   private readonly runs = new Map<string, Run[]>();
   private readonly files = new Set<string>();
   private readonly sharded = new Map<string, Piece[]>();
+  private readonly folder: Folder;
 
   constructor(
     private readonly root: string,
     private readonly report: Report,
-  ) {}
+    private readonly trust: Trust,
+  ) {
+    this.folder = new Folder(root, trust.followLinks);
+  }
 
   private tensor(entry: TensorEntry, where: string): void {
     const nbytes = boxVolume(entry.shape) * entry.dtype.itemsize;
@@ -168,7 +183,8 @@ class SnapshotCheck {
       case "object": {
         this.files.add(join(this.root, entry.location));
         try {
-          loadTorch(join(this.root, entry.location));
+          const { maxBytes } = this.trust;
+          loadTorch(this.folder.place(entry.location), maxBytes === undefined ? {} : { maxBytes });
         } catch (error) {
           this.report.problem(path, (error as Error).message);
         }
@@ -196,7 +212,7 @@ class SnapshotCheck {
       this.pieces(shape, different, logical);
     }
     for (const [path, runs] of this.runs) this.fileRuns(path, runs);
-    for (const path of filesBelow(this.root, this.root, this.report).keys()) {
+    for (const path of filesBelow(this.root, this.report, this.trust.followLinks).keys()) {
       const known = path === join(this.root, METADATA_FILE) || this.files.has(path);
       if (!known) this.report.problem(relative(this.root, path), "belongs to nothing");
     }
@@ -218,9 +234,10 @@ class SnapshotCheck {
 }
 
 /** Compares the files of a snapshot with its manifest. */
-export function checkSnapshot(path: string, report: Report): void {
-  const snapshot = new Snapshot(path);
-  const check = new SnapshotCheck(snapshot.path, report);
+export function checkSnapshot(path: string, report: Report, trust: Trust = {}): void {
+  const { followLinks = false } = trust;
+  const snapshot = new Snapshot(path, { followLinks });
+  const check = new SnapshotCheck(snapshot.path, report, trust);
   for (const [name, entry] of snapshot.manifest) check.entry(name, entry, snapshot);
   check.finish();
 }

@@ -73,8 +73,9 @@ function findUnused(zip: ZipFile, file: FileRanges, report: Report): void {
 }
 
 /** Compares every checksum of an archive. */
-export async function checkZip(path: string, report: Report): Promise<ZipFile> {
+export async function checkZip(path: string, report: Report, maxBytes?: number): Promise<ZipFile> {
   const zip = readZip(path);
+  zip.requireTotal(maxBytes);
   const file = new FileRanges(path);
   try {
     report.expect([...zip.entries.values()].reduce((sum, entry) => sum + entry.compressedBytes, 0));

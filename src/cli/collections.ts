@@ -22,6 +22,12 @@ export interface Opened {
   tree: PythonNode | null;
 }
 
+/** How much of a source is believed: options of the readers that have them. */
+export interface Trust {
+  followLinks?: boolean;
+  maxBytes?: number;
+}
+
 /** A TensorDict of tensors by name, and other values beside them. */
 function fromValues(value: unknown, path: string): Td {
   return encodePython(value, path).td;
@@ -73,9 +79,9 @@ export function isHeaderArray(array: Tensor): boolean {
   return headerIn(array) !== null;
 }
 
-async function openNpz(path: string): Promise<PythonTree> {
+async function openNpz(path: string, limit: Trust): Promise<PythonTree> {
   const { loadNpz } = await import("../io/numpy/npz-load.ts");
-  const arrays = loadNpz(path);
+  const arrays = loadNpz(path, limit);
   const kept = arrays[METADATA];
   const header = kept === undefined ? null : headerIn(kept);
   if (header !== null) delete arrays[METADATA];
@@ -94,12 +100,13 @@ async function openHdf5(path: string): Promise<Td> {
   return td;
 }
 
-async function openSnapshot(path: string): Promise<Opened> {
+async function openSnapshot(path: string, { followLinks, maxBytes }: Trust): Promise<Opened> {
   const { Snapshot } = await import("../io/snapshot/snapshot.ts");
-  const snapshot = new Snapshot(path);
+  const snapshot = new Snapshot(path, followLinks === undefined ? {} : { followLinks });
+  const limit = maxBytes === undefined ? {} : { maxBytes };
   const names = [...snapshot.manifest.keys()].filter((name) => name.split("/").length === 2);
   const roots = [...new Set(names.map((name) => name.slice(name.indexOf("/") + 1)))];
-  const values = roots.map((name): [string, unknown] => [name, snapshot.readObject(`0/${name}`)]);
+  const values = roots.map((name): [string, unknown] => [name, snapshot.readObject(`0/${name}`, limit)]);
   // What `convert` writes is the state of one object; others are kept apart by their names.
   const [only] = values;
   const found = encodePython(values.length === 1 ? only?.[1] : Object.fromEntries(values), path);
@@ -136,17 +143,19 @@ function openGguf(file: GgufFile): Opened {
 async function openWhole(
   path: string,
   format: Exclude<FormatName, "gguf" | "torchsnapshot" | "safetensors">,
+  trust: Trust,
 ): Promise<PythonTree> {
+  const { followLinks: _, ...limit } = trust;
   switch (format) {
     case "memmap":
     case "tdz":
-      return withoutStructure(TensorDict.loadMemmap(path, { mode: "r" }) as Td, path);
+      return withoutStructure(TensorDict.loadMemmap(path, { mode: "r", ...trust }) as Td, path);
     case "consolidated":
       return withoutStructure(TensorDict.fromConsolidated(path) as Td, path);
     case "pt":
-      return fromPython((await import("../io/torch/torch-file.ts")).loadExactly(path), path);
+      return fromPython((await import("../io/torch/torch-file.ts")).loadExactly(path, limit), path);
     case "npz":
-      return await openNpz(path);
+      return await openNpz(path, limit);
     case "npy":
       return fromPython((await import("../io/numpy/npy.ts")).loadNpy(path), path);
     case "hdf5":
@@ -155,10 +164,10 @@ async function openWhole(
 }
 
 /** Opens a file or a directory. Bytes are mapped where the format allows it. */
-export async function openCollection(path: string, format: FormatName): Promise<Opened> {
+export async function openCollection(path: string, format: FormatName, trust: Trust = {}): Promise<Opened> {
   using _ = openAnyClass();
   if (format === "gguf") return openGguf((await import("../io/gguf/gguf.ts")).loadGguf(path));
-  if (format === "torchsnapshot") return await openSnapshot(path);
+  if (format === "torchsnapshot") return await openSnapshot(path, trust);
   if (format === "safetensors") return await openSafetensors(path);
-  return { ...(await openWhole(path, format)), lost: [] };
+  return { ...(await openWhole(path, format, trust)), lost: [] };
 }

@@ -1,10 +1,10 @@
 // `zensor convert`: any format into any other that can be written. Bytes go from file to file where both sides have
 // them as they are, so that files larger than memory can be converted.
-import { openSource } from "./source.ts";
+import { openSource, type TrustOptions } from "./source.ts";
 import { openTarget, type TargetOptions, writeTarget } from "./target.ts";
 
 /** Options of the command. */
-export interface ConvertOptions extends TargetOptions {
+export interface ConvertOptions extends TargetOptions, TrustOptions {
   from?: string;
 }
 

@@ -11,7 +11,7 @@ import { say } from "./output.ts";
 import { pythonNotes } from "./python-tree.ts";
 import { type PythonNode, valueOf } from "./python-values.ts";
 
-import { openSource } from "./source.ts";
+import { openSource, type TrustOptions } from "./source.ts";
 import { printable } from "./text.ts";
 
 /** One difference. */
@@ -124,9 +124,13 @@ function compareTrees(a: PythonNode | null, b: PythonNode | null, found: Differe
 }
 
 /** Prints the differences; gives whether there are none. */
-export async function diff(first: string, second: string, options: { json?: boolean }): Promise<boolean> {
-  const a = await openSource(first);
-  const b = await openSource(second);
+export async function diff(
+  first: string,
+  second: string,
+  options: { json?: boolean } & TrustOptions,
+): Promise<boolean> {
+  const a = await openSource(first, options);
+  const b = await openSource(second, options);
   const found: Difference[] = [];
   await compare(a.td as Entry, b.td as Entry, "", found);
   compareTrees(a.tree, b.tree, found);

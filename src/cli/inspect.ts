@@ -8,7 +8,7 @@ import { FORMATS, type FormatName } from "./formats.ts";
 import { say } from "./output.ts";
 import { valueOf } from "./python-values.ts";
 
-import { openOutline } from "./source.ts";
+import { openOutline, type TrustOptions } from "./source.ts";
 import { bytesText } from "./text.ts";
 
 /** One line of the listing. */
@@ -79,7 +79,7 @@ function printTable(listing: Listing): void {
 }
 
 /** Lists the tensors of a file or a directory. */
-export async function inspect(path: string, options: { json?: boolean; from?: string }): Promise<void> {
+export async function inspect(path: string, options: { json?: boolean; from?: string } & TrustOptions): Promise<void> {
   const { td, format } = await openOutline(path, options);
   const listing = listingOf(td, format);
   if (!options.json) return printTable(listing);

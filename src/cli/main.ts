@@ -8,7 +8,7 @@ import { CliError, EXIT } from "./errors.ts";
 import { FORMATS } from "./formats.ts";
 import { endCommand, withPlaces } from "./lifetime.ts";
 import { output, say } from "./output.ts";
-import { printable } from "./text.ts";
+import { printable, withFlags } from "./text.ts";
 
 const NOTES = `
 Formats (found out by themselves, or named with --from and --to):
@@ -21,6 +21,8 @@ ${Object.entries(FORMATS)
 
 Every format is read from and written to S3 stores, s3://bucket/key. Of directories and .safetensors files only what
 is needed is transferred; all else passes as a whole through the folder for temporary files ($TMPDIR).
+Folders are not left by symbolic links without --follow-links; archives that become more than 1 GiB, and more
+than 200 times what they are, are read up to --max-bytes.
 What a target cannot hold is told before anything is written; --lossy leaves it out.
 
 Exit codes:
@@ -33,6 +35,24 @@ const OUTPUT = {
   getOutHelpWidth: () => (fstatSync(1).isCharacterDevice() ? (process.stdout.columns ?? 80) : 80),
   getOutHasColors: () => false,
 };
+
+/** A command that reads, with the options of those. */
+function reading(made: Command): Command {
+  return made
+    .option("--follow-links", "follow symbolic links that lead out of a folder")
+    .option("--max-bytes <size>", "most bytes that compressed entries of an archive may become, such as 2GiB");
+}
+
+/** A command that writes a target, likewise. */
+function writing(made: Command): Command {
+  return made
+    .option("--to <format>", "format of the target, where its name does not tell")
+    .option("--threads <n>", "threads that write")
+    .option("--force", "replace an existing target")
+    .option("--lossy", "leave out what the target cannot hold, and say so")
+    .option("--json", "machine-readable output")
+    .option("--quiet", "no progress and no summary");
+}
 
 /** The commands; `exitCode` receives what a command ends with. */
 function commandLine(version: string, ended: (exitCode: number) => void = () => {}): Command {
@@ -50,39 +70,35 @@ function commandLine(version: string, ended: (exitCode: number) => void = () => 
     .option("--depth <n>", "deepest level")
     .option("--json", "machine-readable output")
     .action(async (path, options) => await (await import("./tree.ts")).tree(path, options));
-  command("inspect <path>", "list the tensors of a file or a directory")
+  reading(command("inspect <path>", "list the tensors of a file or a directory"))
     .option("--json", "machine-readable output")
     .option("--from <format>", "the format, where it cannot be seen")
     .action(async (path, options) => await (await import("./inspect.ts")).inspect(path, options));
-  const writing = (made: Command) =>
-    made
-      .option("--to <format>", "format of the target, where its name does not tell")
-      .option("--threads <n>", "threads that write")
-      .option("--force", "replace an existing target")
-      .option("--lossy", "leave out what the target cannot hold, and say so")
-      .option("--json", "machine-readable output")
-      .option("--quiet", "no progress and no summary");
-  writing(command("convert <from> <to>", "convert one format into another"))
+  writing(reading(command("convert <from> <to>", "convert one format into another")))
     .option("--from <format>", "format of the source, where it cannot be seen")
     .action(async (from, to, options) => await (await import("./convert.ts")).convert(from, to, options));
   const more = (text: string, before: string[] = []) => [...before, text];
-  writing(command("slice <from> <to>", "write some entries or some rows of a source"))
+  writing(reading(command("slice <from> <to>", "write some entries or some rows of a source")))
     .option("--from <format>", "format of the source, where it cannot be seen")
     .option("--keys <names>", "entries, separated by commas; a dot leads into a level (repeatable)", more)
     .option("--rows <start:stop>", "rows along the first batch dimension; without a batch size, of each of --keys")
     .action(async (from, to, options) => await (await import("./slice.ts")).slice(from, to, options));
-  writing(command("merge <paths...>", "merge sources into a target, which is named last: all entries of all of them"))
+  writing(
+    reading(
+      command("merge <paths...>", "merge sources into a target, which is named last: all entries of all of them"),
+    ),
+  )
     .option("--last", "of entries that several sources have, take the last")
     .option("--stack", "stack sources that are alike along a new first dimension")
     .option("--cat", "concatenate sources that are alike along their first batch dimension")
     .action(async (paths, options) => await (await import("./merge.ts")).merge(paths, options));
-  command("diff <first> <second>", "say what differs between two files or directories of any format")
+  reading(command("diff <first> <second>", "say what differs between two files or directories of any format"))
     .option("--json", "machine-readable output")
     .action(async (first, second, options) => {
       const same = await (await import("./diff.ts")).diff(first, second, options);
       if (!same) ended(EXIT.failed);
     });
-  command("verify <path>", "check a file or a directory: structure, sizes and checksums")
+  reading(command("verify <path>", "check a file or a directory: structure, sizes and checksums"))
     .option("--from <format>", "the format, where it cannot be seen")
     .option("--sums <file>", "compare with the checksums of this file")
     .option("--write-sums <file>", "write the checksum of every tensor")
@@ -128,7 +144,9 @@ export async function main(argv: readonly string[]): Promise<number> {
       return EXIT.interrupted;
     }
     const text = error instanceof Error ? error.message : String(error);
-    console.error(`${styleText("red", "error:", { stream: process.stderr })} ${printable(withPlaces(text))}`);
+    console.error(
+      `${styleText("red", "error:", { stream: process.stderr })} ${printable(withFlags(withPlaces(text)))}`,
+    );
     return error instanceof CliError ? error.exitCode : EXIT.failed;
   } finally {
     endCommand();

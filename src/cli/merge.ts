@@ -5,12 +5,12 @@ import { isRemote } from "../io/store/s3.ts";
 import { combine, union } from "./combine.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { temporaryFor } from "./scratch.ts";
-import { openSource } from "./source.ts";
+import { openSource, type TrustOptions } from "./source.ts";
 import { openTarget, place, prepare, type TargetOptions, tellWritten, writeTarget } from "./target.ts";
 import { writeCollection } from "./writing.ts";
 
 /** Options of the command. */
-export interface MergeOptions extends TargetOptions {
+export interface MergeOptions extends TargetOptions, TrustOptions {
   last?: boolean;
   stack?: boolean;
   cat?: boolean;
@@ -30,7 +30,7 @@ export async function merge(paths: readonly string[], options: MergeOptions): Pr
   }
   const target = await openTarget(to, from, options);
   const sources = [];
-  for (const path of from) sources.push(await openSource(path, { quiet: options.quiet }));
+  for (const path of from) sources.push(await openSource(path, options));
   if (!options.stack && !options.cat) {
     await writeTarget(union(sources, options.last === true), target);
     return;

@@ -7,12 +7,12 @@ import type { Opened } from "./collections.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { SEPARATOR } from "./losses.ts";
 import { findPath, type Rows, rowsOption, take } from "./selection.ts";
-import { openReached, reach } from "./source.ts";
+import { openReached, reach, type TrustOptions } from "./source.ts";
 import { hasStructure } from "./structure.ts";
 import { openTarget, type TargetOptions, writeTarget } from "./target.ts";
 
 /** Options of the command. */
-export interface SliceOptions extends TargetOptions {
+export interface SliceOptions extends TargetOptions, TrustOptions {
   from?: string;
   keys?: string[];
   rows?: string;
@@ -39,10 +39,10 @@ async function openPart(
 ): Promise<Opened> {
   const part = (td: Td) => take(td, keys && namesIn(td, keys), rows);
   const reached = await reach(path, options);
-  if (reached.format !== "hdf5") return await openReached(path, reached, part, options.quiet);
+  if (reached.format !== "hdf5") return await openReached(path, reached, options, part);
   using file = TensorDict.fromH5(reached.at, { mode: "r", batchSize: [] });
   // What is kept in a structure is no dataset that could be read by itself.
-  if (hasStructure(file as Td)) return await openReached(path, reached, part, options.quiet);
+  if (hasStructure(file as Td)) return await openReached(path, reached, options, part);
   return { td: part(file as Td), lost: [], tree: null };
 }
 

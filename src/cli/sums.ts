@@ -117,8 +117,9 @@ export function* hdf5Tensors(file: Hdf5File, report: Report, path: readonly stri
 const NPY = ".npy";
 
 /** Every array of a .npz file. Its bytes come from the file, not from mapped arrays: those are rarely aligned. */
-export function* npzTensors(path: string): Generator<Parts> {
+export function* npzTensors(path: string, maxBytes?: number): Generator<Parts> {
   const zip = readZip(path);
+  zip.requireTotal(maxBytes);
   const entries = [...zip.entries.values()];
   const other = entries.find(({ name }) => !name.endsWith(NPY));
   if (other !== undefined) throw new FormatError("is no array: its name does not end with .npy", other.name);

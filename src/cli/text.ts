@@ -20,6 +20,13 @@ export function printable(text: string): string {
   });
 }
 
+/** Options of the library that errors name, as the command line has them. */
+export function withFlags(text: string): string {
+  return text
+    .replaceAll("{ followLinks: true }", "--follow-links")
+    .replaceAll("if maxBytes says", "if --max-bytes says");
+}
+
 /** Reads a count given as an option. */
 export function countOption(name: string, text: string | undefined, fallback: number): number {
   if (text === undefined) return fallback;

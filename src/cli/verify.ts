@@ -10,13 +10,13 @@ import { TensorDict } from "../tensordict/index.ts";
 import { openAnyClass } from "./any-class.ts";
 import { checkArchive, checkDirectory, checkObjects, checkSnapshot } from "./check-places.ts";
 import { checkZip } from "./check-zip.ts";
-import { openCollection } from "./collections.ts";
+import { openCollection, type Trust } from "./collections.ts";
 import { CliError } from "./errors.ts";
 import { FORMATS, type FormatName } from "./formats.ts";
 import { withPlaces } from "./lifetime.ts";
 import { say } from "./output.ts";
 import { Report } from "./report.ts";
-import { type Reached, reach } from "./source.ts";
+import { type Reached, reach, type TrustOptions, trustOf } from "./source.ts";
 import {
   compareSums,
   findOverlaps,
@@ -28,10 +28,10 @@ import {
   tensorsOf,
   writeSums,
 } from "./sums.ts";
-import { printable } from "./text.ts";
+import { printable, withFlags } from "./text.ts";
 
 /** Options of the command. */
-export interface VerifyOptions {
+export interface VerifyOptions extends TrustOptions {
   from?: string;
   sums?: string;
   writeSums?: string;
@@ -51,9 +51,14 @@ async function attempt(path: string, report: Report, check: () => unknown): Prom
   }
 }
 
-async function checkArchiveFile(path: string, format: FormatName, report: Report): Promise<boolean> {
+async function checkArchiveFile(
+  path: string,
+  format: FormatName,
+  report: Report,
+  { maxBytes }: Trust,
+): Promise<boolean> {
   const before = report.problems.length;
-  await attempt(path, report, async () => await checkZip(path, report));
+  await attempt(path, report, async () => await checkZip(path, report, maxBytes));
   if (report.problems.length > before) return false;
   if (format === "tdz") await attempt(path, report, () => checkArchive(path, report));
   return true;
@@ -65,31 +70,31 @@ async function isLegacy(path: string): Promise<boolean> {
 }
 
 /** Everything about the structure; gives whether the tensors can be opened. */
-async function checkStructure(path: string, format: FormatName, report: Report): Promise<boolean> {
+async function checkStructure(path: string, format: FormatName, report: Report, trust: Trust): Promise<boolean> {
   const before = report.problems.length;
   switch (format) {
     case "memmap":
-      await attempt(path, report, () => checkDirectory(path, report));
+      await attempt(path, report, () => checkDirectory(path, report, trust));
       break;
     case "torchsnapshot":
-      await attempt(path, report, () => checkSnapshot(path, report));
+      await attempt(path, report, () => checkSnapshot(path, report, trust));
       break;
     case "tdz":
     case "npz":
-      return await checkArchiveFile(path, format, report);
+      return await checkArchiveFile(path, format, report, trust);
     case "pt":
-      if (!(await isLegacy(path))) return await checkArchiveFile(path, format, report);
+      if (!(await isLegacy(path))) return await checkArchiveFile(path, format, report, trust);
   }
   return report.problems.length === before;
 }
 
 /** The collection; of a directory or an archive without its bytes unless they are wanted. */
-async function open(path: string, format: FormatName, wantsBytes: boolean): Promise<Td> {
-  if (format !== "memmap" && format !== "tdz") return (await openCollection(path, format)).td;
+async function open(path: string, format: FormatName, wantsBytes: boolean, trust: Trust): Promise<Td> {
+  if (format !== "memmap" && format !== "tdz") return (await openCollection(path, format, trust)).td;
   using _ = openAnyClass();
   // Pickles of values are no damage; nothing of them is read.
   const how = wantsBytes ? ({ mode: "r" } as const) : ({ device: "meta" } as const);
-  return TensorDict.loadMemmap(path, { ...how, pickles: "keep" }) as Td;
+  return TensorDict.loadMemmap(path, { ...how, ...trust, pickles: "keep" }) as Td;
 }
 
 /** Reads all tensors for their checksums. */
@@ -123,6 +128,8 @@ async function checkRemote(url: string, format: FormatName, options: VerifyOptio
 
 async function checkTensors(path: string, format: FormatName, options: VerifyOptions, report: Report): Promise<void> {
   const wantsSums = options.sums !== undefined || options.writeSums !== undefined;
+  const trust = trustOf(options);
+  const { maxBytes } = trust;
   const use = (tensors: Iterable<Parts>) => useSums(path, tensors, options, report);
   if (format === "hdf5") {
     const { Hdf5File } = await import("../io/hdf5/hdf5.ts");
@@ -136,17 +143,17 @@ async function checkTensors(path: string, format: FormatName, options: VerifyOpt
   if (format === "torchsnapshot" && !wantsSums) return;
   if (format === "pt" && !wantsSums) {
     // Files of other things than tensors by name are whole, too.
-    (await import("../io/torch/torch-file.ts")).loadTorch(path);
+    (await import("../io/torch/torch-file.ts")).loadTorch(path, maxBytes === undefined ? {} : { maxBytes });
     return;
   }
   if (format === "npz") {
     // One array at a time: compressed ones have to be in memory.
-    const arrays = npzTensors(path);
+    const arrays = npzTensors(path, maxBytes);
     if (wantsSums) await use(arrays);
     else for (const _ of arrays);
     return;
   }
-  const td = await open(path, format, wantsSums);
+  const td = await open(path, format, wantsSums, trust);
   if (format === "consolidated") findOverlaps(td, report);
   if (wantsSums) await use([...tensorsOf(td)]);
 }
@@ -176,14 +183,14 @@ export async function verify(path: string, given: VerifyOptions): Promise<boolea
   const { at, format } = reached ?? { at: path, format: null };
   try {
     if (format !== null && isRemote(at)) await checkRemote(at, format, options, report);
-    else if (format !== null && (await checkStructure(at, format, report))) {
+    else if (format !== null && (await checkStructure(at, format, report, trustOf(options)))) {
       await attempt(at, report, async () => await checkTensors(at, format, options, report));
     }
   } finally {
     report.stop();
   }
   const { checksums } = report;
-  const problems = report.problems.map(({ where, what }) => ({ where, what: withPlaces(what) }));
+  const problems = report.problems.map(({ where, what }) => ({ where, what: withFlags(withPlaces(what)) }));
   const ok = problems.length === 0;
   if (options.json) {
     say(JSON.stringify({ path, format, ok, checksums, problems }, null, 2));

@@ -7,6 +7,7 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -16,6 +17,7 @@ import { basename, join } from "node:path";
 import { leftoversOf, temporaryBeside, writerMark } from "../../src/io/base/leftovers.ts";
 import { runSteps } from "../../src/io/base/steps.ts";
 import { AtomicDirectory } from "../../src/io/disk/atomic-directory.ts";
+import { looked, metadataOf } from "../../src/io/disk/directory-contents.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 import type { Td } from "../../src/tensordict/core/state.ts";
 import { tensor, zeros } from "../../src/tensordict/core/tensor-ops.ts";
@@ -255,6 +257,58 @@ describe("what is left of crashed saves", () => {
     save(target, [2]);
     expect(beside(target).sort()).toEqual(["keep", "other", basename(ended)].sort());
     expect(leftoversOf(target)).toEqual([]);
+  });
+});
+
+describe("a look at what another writer puts away meanwhile", () => {
+  const swap = (target: string, made: string) => {
+    renameSync(target, join(room.fresh(), "old"));
+    renameSync(made, target);
+  };
+
+  test("counts only for what still has the name", () => {
+    const target = fresh();
+    const others = [fresh(), fresh()];
+    for (const path of [target, ...others]) save(path, [1]);
+    const seen: number[] = [];
+    const found = looked(target, ({ ino }) => {
+      seen.push(ino);
+      const other = others.pop();
+      if (other === undefined) return;
+      swap(target, other);
+      throw new Error("what was seen of the old one");
+    });
+    expect([found, new Set(seen).size, seen.at(-1)]).toEqual([true, 3, lstatSync(target).ino]);
+    expect(looked(target, () => rmSync(target, { recursive: true }))).toBe(false);
+    expect(looked(target, () => expect.unreachable())).toBe(false);
+    mkdirSync(target);
+    expect(() =>
+      looked(target, () => {
+        throw new Error("what is there");
+      }),
+    ).toThrow("what is there");
+  });
+
+  test("a number that a later directory has again is no proof", () => {
+    const target = fresh();
+    let looks = 0;
+    mkdirSync(target);
+    looked(target, () => {
+      if (++looks > 1) return;
+      rmSync(target, { recursive: true });
+      mkdirSync(target);
+      throw new Error("what was seen of the old one");
+    });
+    expect(looks).toBe(2);
+  });
+
+  test("metadata that has gone, or whose link leads nowhere, is none", () => {
+    const target = fresh();
+    save(target, [1]);
+    rmSync(join(target, "meta.json"));
+    expect(metadataOf(target)).toBeNull();
+    symlinkSync("nowhere", join(target, "meta.json"));
+    expect(() => save(target, [2])).toThrow("it holds meta.json, which is no part of a tensordict");
   });
 });
 

@@ -1,7 +1,7 @@
 // Memory-mapped TensorDicts and tensors: saving, loading, growing, and what stays in memory.
 import "../../src/install.ts";
 import { afterAll, describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { native } from "../../src/ffi/library.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
@@ -147,6 +147,60 @@ describe("saving and loading", () => {
     expect(() => sample().memmapRefresh_()).toThrow(
       "Cannot refresh a TensorDict that is not memory mapped or has no path associated.",
     );
+  });
+});
+
+describe("loading into one that is locked", () => {
+  const stored = () => {
+    const path = fresh();
+    new TensorDict({ a: tensor([4, 5, 6]), b: { c: zeros([3, 2]) }, more: zeros([3]) }, [3]).memmap(path);
+    return path;
+  };
+  const told = (td: Td) => [
+    [...td.keys()].sort(),
+    (td.at("a") as Tensor).tolist(),
+    [td.isLocked, (td.at("b") as Td).isLocked, td.isMemmap()],
+  ];
+  const locked = "Cannot modify locked TensorDict";
+  const inner = (td: Td) => {
+    (td.at("b") as Td).lock_();
+    return td;
+  };
+  const cases: [string, () => Td, () => string, string][] = [
+    ["locked", () => sample().lock_(), stored, locked],
+    ["locked below", () => inner(sample()), stored, locked],
+  ];
+  for (const missing of ["", "nowhere", "an empty folder"]) {
+    const where = () =>
+      missing === "an empty folder" ? mkdtempSync(`${room.path}/empty`) : missing === "" ? "" : fresh();
+    cases.push([`locked, from ${missing === "" ? '""' : missing}`, () => sample().lock_(), where, "No such file"]);
+    cases.push([`locked below, from ${missing === "" ? '""' : missing}`, () => inner(sample()), where, "No such file"]);
+    cases.push([
+      `mapped, from ${missing === "" ? '""' : missing}`,
+      () => sample().memmap(fresh()) as Td,
+      where,
+      "No such file",
+    ]);
+    const lone = () => sample().memmap(fresh()).unlock_() as Td;
+    cases.push([`mapped and unlocked, from ${missing === "" ? '""' : missing}`, lone, where, "No such file"]);
+  }
+  test.each(cases)("%s: refused, and as it was", (_, make, where, message) => {
+    for (const load of ["loadMemmap_", "load_"] as const) {
+      const td = make();
+      const before = told(td);
+      expect(() => td[load](where())).toThrow(message);
+      expect(told(td)).toEqual(before);
+    }
+  });
+
+  test("a mapped one is filled, and locked again", () => {
+    const td = sample().memmap(fresh()) as Td;
+    td.loadMemmap_(stored());
+    expect(told(td)).toEqual([
+      ["a", "b", "more"],
+      [4, 5, 6],
+      [true, true, true],
+    ]);
   });
 });
 

@@ -14,7 +14,7 @@ export const LAYOUT = "compression:any compressionOpts:int shuffle:bool chunks:a
 const TREE = "path:text | style:=indent,branches maxDepth:number maxLines:number";
 const NPZ = `mode:=r,r+,c verify:bool maxBytes:number ${PLACE}`;
 const TAKE = "path!:text appState!:saved numThreads:int maxChunkBytes:number slabBytes:number fsync:bool";
-const RESTORE = "appState!:restored rank:int memoryBudgetBytes:number";
+const RESTORE = "appState!:restored rank:int memoryBudgetBytes:number maxBytes:number";
 
 /** Functions. */
 export const FUNCTIONS = {
@@ -85,7 +85,7 @@ export const METHODS = {
   Snapshot: {
     restore: `| ${RESTORE}`,
     restoreAsync: `| ${RESTORE} ${BACKGROUND}`,
-    readObject: "path:text | into:any memoryBudgetBytes:number",
+    readObject: "path:text | into:any memoryBudgetBytes:number maxBytes:number",
   },
   StateDict: { stateDict: "", loadStateDict: "state:dict" },
 };

@@ -1,13 +1,13 @@
 // Directories written whole: beside the target under another name, with which they trade places when every byte is on
 // the disk. Whoever opens the target finds the old directory or the new one.
-import { chmodSync, dirname, join, lstatSync, mkdirSync, statSync } from "../../runtime/node.ts";
+import { chmodSync, dirname, join, mkdirSync, statSync } from "../../runtime/node.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { guarded, OSError } from "../base/errors.ts";
 import { swept, temporaryBeside } from "../base/leftovers.ts";
 import { asSaid, rememberPath } from "../base/paths.ts";
 import { realTarget } from "../base/places.ts";
 import type { Steps } from "../base/steps.ts";
-import { listedNow, metadataOf, strangeIn } from "./directory-contents.ts";
+import { listedNow, looked, metadataOf, strangeIn } from "./directory-contents.ts";
 import { DirectoryLock } from "./directory-lock.ts";
 import { discarded, requireDescriptor, syncDirectories, syncUpward, tradeBack, tradePlaces } from "./durable.ts";
 import { takeName } from "./naming.ts";
@@ -99,19 +99,11 @@ export class AtomicDirectory {
 
   private check(): void {
     const { target } = this;
-    const look = () => guarded(target, () => lstatSync(target, { throwIfNoEntry: false }));
-    for (let stat = look(); stat !== undefined; ) {
+    looked(target, (stat) => {
       if (!stat.isDirectory())
         throw new OSError(`${target} exists and is not a directory.`, { path: target, errno: 20, code: "ENOTDIR" });
-      const names = listedNow(target);
-      // What another writer puts in place or takes away meanwhile is looked at again.
-      const now = look();
-      if (now?.ino === stat.ino) {
-        this.mayReplace(names);
-        return;
-      }
-      stat = now;
-    }
+      this.mayReplace(listedNow(target));
+    });
   }
 
   private mayReplace(names: readonly string[], at = this.target): void {

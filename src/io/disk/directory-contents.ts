@@ -1,12 +1,42 @@
 // What lies in a memory-mapped directory beside its own files: whoever replaces the directory would take it away.
+import type { Stats } from "node:fs";
 import { join, lstatSync, readdirSync } from "../../runtime/node.ts";
-import { FormatError, guarded, type OSError } from "../base/errors.ts";
+import { FileNotFoundError, FormatError, guarded, type OSError } from "../base/errors.ts";
 import { isUnfinished } from "../base/leftovers.ts";
 import { parsePythonJsonObject } from "../base/python-json.ts";
 import { readSmallFile } from "./small-file.ts";
 
 /** Files of a level by name: metadata, an append that waits, and values that are no tensors. */
 const LEVEL = new Set(["meta.json", ".meta.json.append.tmp", "other.pickle", "pickle.pkl", "json_types.json"]);
+
+/** What tells a thing under a name from another one: a number alone may have been given again. */
+function sameThing(a: Stats | undefined, b: Stats | undefined): boolean {
+  return a?.ino === b?.ino && a?.dev === b?.dev && a?.birthtimeMs === b?.birthtimeMs;
+}
+
+/**
+ * Looks at what has a name, which another writer may give to something else meanwhile: what the look finds, or throws,
+ * counts only if the same thing has the name afterwards. False where nothing has it any more.
+ */
+export function looked(path: string, look: (stat: Stats) => void): boolean {
+  const now = () => guarded(path, () => lstatSync(path, { throwIfNoEntry: false }));
+  let stat = now();
+  while (stat !== undefined) {
+    let failed: { error: unknown } | null = null;
+    try {
+      look(stat);
+    } catch (error) {
+      failed = { error };
+    }
+    const after = now();
+    if (sameThing(stat, after)) {
+      if (failed !== null) throw failed.error;
+      return true;
+    }
+    stat = after;
+  }
+  return false;
+}
 
 /** Metadata of more bytes is not looked into. */
 const MAX_META_BYTES = 256 * 2 ** 20;
@@ -21,14 +51,14 @@ export function listedNow(directory: string): string[] {
   }
 }
 
-/** Whose metadata a directory has; null when it cannot be read as any. */
+/** Whose metadata a directory has; null when it cannot be read as any, or is not there any more. */
 export function metadataOf(directory: string): "own" | "other" | null {
   try {
     const bytes = readSmallFile(join(directory, "meta.json"), MAX_META_BYTES);
     const type = parsePythonJsonObject(bytes, { maxLength: MAX_META_BYTES }).get("_type");
     return typeof type === "string" ? "own" : "other";
   } catch (error) {
-    if (error instanceof FormatError) return null;
+    if (error instanceof FormatError || error instanceof FileNotFoundError) return null;
     throw error;
   }
 }

@@ -22,6 +22,7 @@ import {
 import { guarded, guardedLater, OSError, systemError } from "../base/errors.ts";
 import { sweepLeftovers, temporaryBeside } from "../base/leftovers.ts";
 import { runSteps, runStepsLater, type Steps, wait } from "../base/steps.ts";
+import { looked } from "./directory-contents.ts";
 import { exchangeNames, takeName } from "./naming.ts";
 
 export { temporaryBeside } from "../base/leftovers.ts";
@@ -285,11 +286,14 @@ export function lostError(path: string): OSError {
 
 /** False when nothing has the name any more. */
 function tookPlace(made: string, target: string, mayReplace: (at: string) => void): boolean {
-  const old = guarded(target, () => lstatSync(target, { throwIfNoEntry: false }));
-  if (old === undefined) return false;
-  requirePlain(target);
-  mayReplace(target);
-  if (!old.isDirectory() && !statSync(made).isDirectory()) {
+  let isDirectory = false;
+  const isThere = looked(target, (old) => {
+    requirePlain(target);
+    mayReplace(target);
+    isDirectory = old.isDirectory();
+  });
+  if (!isThere) return false;
+  if (!isDirectory && !statSync(made).isDirectory()) {
     guarded(target, () => renameSync(made, target));
     return true;
   }

@@ -47,6 +47,8 @@ export interface SnapshotReadOptions {
   rank?: number;
   /** Memory that reading may take beside the tensors that are there already. */
   memoryBudgetBytes?: number;
+  /** Most bytes of a value that lies in a compressed file of its own; by default 1 GiB, or 200 times that file. */
+  maxBytes?: number;
 }
 
 /** Where bytes of a tensor are: a file, and the first of them. */
@@ -72,6 +74,7 @@ export class SnapshotReader {
   private readonly rank: number;
   private pieceBytes: number;
   private readonly frugal: boolean;
+  private readonly limit: { maxBytes?: number };
   private later: Generator<Read>[] | null = null;
 
   constructor(
@@ -79,12 +82,13 @@ export class SnapshotReader {
     private readonly metadata: SnapshotMetadata,
     options: SnapshotReadOptions = {},
   ) {
-    const { rank = 0, memoryBudgetBytes: budget } = options;
+    const { rank = 0, memoryBudgetBytes: budget, maxBytes } = options;
     if (!(Number.isSafeInteger(rank) && rank >= 0)) throw new ValueError(`rank ${rank} is no number of a process`);
     if (budget !== undefined && !(Number.isSafeInteger(budget) && budget >= MIN_BUDGET)) {
       throw new ValueError(`memoryBudgetBytes is a number of at least ${MIN_BUDGET} bytes`);
     }
     this.rank = rank;
+    this.limit = maxBytes === undefined ? {} : { maxBytes };
     this.frugal = budget !== undefined;
     // Half of the budget is being read; the other half is for what the system and the collector give back late.
     this.pieceBytes = budget === undefined ? READ_BYTES : Math.min(READ_BYTES, Math.floor(budget / 2));
@@ -200,7 +204,7 @@ export class SnapshotReader {
     if (entry.serializer !== "torch_save") throw refuse(`it is serialized by ${entry.serializer}`);
     const value = ((): unknown => {
       try {
-        return loadTorch(file);
+        return loadTorch(file, this.limit);
       } catch (error) {
         if (error instanceof FormatError) throw refuse(error.message, error);
         throw error;

@@ -217,7 +217,7 @@ export class Snapshot {
    * @param options `into`: a tensor that is filled and returned if its shape and dtype are those saved
    * @torch Snapshot.read_object
    */
-  readObject(path: string, options: { into?: Tensor; memoryBudgetBytes?: number } = {}): unknown {
+  readObject(path: string, options: { into?: Tensor } & Omit<SnapshotReadOptions, "rank"> = {}): unknown {
     const [, rank, logical] = /^(\d{1,9})\/(.*)$/s.exec(path) ?? [];
     if (rank === undefined || logical === undefined) {
       throw new KeyError(`the snapshot has no entry ${JSON.stringify(path)}`);

@@ -123,8 +123,8 @@ export function* loadingTorch(path: string, options: TorchLoadOptions & Backgrou
 }
 
 /** `loadTorch`, where a whole float that is the value of the file is a `Float`. */
-export function loadExactly(path: string): unknown {
-  return runSteps(loadingExactly(path, {}));
+export function loadExactly(path: string, options: Pick<TorchLoadOptions, "maxBytes"> = {}): unknown {
+  return runSteps(loadingExactly(path, options));
 }
 
 function loadingExactly(path: string, options: TorchLoadOptions & BackgroundOptions): Steps<unknown> {

@@ -310,22 +310,28 @@ export abstract class DiskMethods<in out S extends Schema = Schema> extends Coll
     return this;
   }
 
-  /** Replaces the entries by those of a directory. @torch TensorDict.load_memmap_ */
+  /**
+   * Replaces the entries by those of a directory. One that is mapped is unlocked for that; any other that is locked is
+   * refused. A call that fails leaves it as it was. @torch TensorDict.load_memmap_
+   */
   loadMemmap_(prefix: string, options: Omit<LoadOptions, "out" | "subpath"> = {}): this {
-    const wasMapped = this.isMemmap();
     const self = this._td;
-    const before = wasMapped ? [...tensorsOf(self)] : [];
+    if (!this.isMemmap()) {
+      loadTree(prefix, { ...options, out: self });
+      return this;
+    }
+    const before = [...tensorsOf(self)];
     let placed = false;
-    if (this._locked) self.unlock_();
+    self.unlock_();
     try {
       loadTree(prefix, { ...options, out: self });
-      if (wasMapped) placeLevels(self, prefix);
+      placeLevels(self, prefix);
       placed = true;
     } finally {
-      const after = wasMapped ? [...tensorsOf(self)] : [];
+      const after = [...tensorsOf(self)];
       const unchanged = after.length === before.length && after.every(([, t], i) => t === before[i]?.[1]);
-      if (wasMapped && (placed || unchanged)) holdTogether(self);
-      if (wasMapped) lockTd(this);
+      if (placed || unchanged) holdTogether(self);
+      lockTd(this);
     }
     return this;
   }

@@ -17,7 +17,7 @@ import { CPU, type Device } from "../../tensor/device.ts";
 import { ValueError } from "../../tensor/errors.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, Tensor } from "../../tensor/tensor.ts";
-import { isLazy, type Td } from "../core/state.ts";
+import { isLazy, requireUnlocked, type Td } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
 import { loadArchive } from "./archive-load.ts";
 import { MemoryMappedTensor } from "./mapped-tensor.ts";
@@ -161,14 +161,39 @@ function built(
 function given(td: Td, { out }: LoadOptions): Td {
   if (out === undefined) return td;
   // What does not fit is found before the first change.
+  requireChangeable(out, td);
   loadInto(out.clone(false) as Td, td);
   return loadInto(out, td);
 }
 
+/** Pairs of members that are filled by themselves; null where a stack is not filled from one like it. */
+function memberPairs(out: Td, td: Td): [Td, Td][] | null {
+  if (!isLazy(out) || !isLazy(td) || out.stackDim !== td.stackDim) return null;
+  const { members } = td;
+  return out.members.length === members.length ? out.members.map((member, i) => [member, members[i] as Td]) : null;
+}
+
+/** Throws if a level is locked that `loadInto` would change, which may lie below others that are not. */
+function requireChangeable(out: Td, td: Td): void {
+  const pairs = memberPairs(out, td);
+  if (pairs !== null) {
+    for (const [member, other] of pairs) requireChangeable(member, other);
+    return;
+  }
+  let isChanged = [...out._keys()].some((key) => td._own(key) === undefined);
+  for (const key of td._keys()) {
+    const [own, entry] = [out._own(key), td._own(key) as Entry];
+    if (isLevel(own) && isLevel(entry)) requireChangeable(own, entry);
+    else isChanged = true;
+  }
+  if (isChanged) requireUnlocked(out);
+}
+
 // Levels that are there stay the objects they are; tensors are replaced.
 function loadInto(out: Td, td: Td): Td {
-  if (isLazy(out) && isLazy(td) && out.stackDim === td.stackDim && out.members.length === td.members.length) {
-    for (const [i, member] of out.members.entries()) loadInto(member, td.members[i] as Td);
+  const pairs = memberPairs(out, td);
+  if (pairs !== null) {
+    for (const [member, other] of pairs) loadInto(member, other);
     return out;
   }
   for (const key of [...out._keys()]) if (td._own(key) === undefined) out.del_(key);
