@@ -16,7 +16,7 @@ import {
 import { join } from "node:path";
 import { io, ones, TensorDict } from "../../src/index.ts";
 import { exchangeNames, takeName } from "../../src/io/disk/naming.ts";
-import { zensor } from "../cli/run.ts";
+import { program, zensor } from "../cli/run.ts";
 import { TREE_WRITERS } from "../io/all-writers.ts";
 import { temporaryDirectory } from "../tensordict/helpers.ts";
 import { everythingIn, furnish, losses, oneOf, seeded } from "./folders.ts";
@@ -85,6 +85,19 @@ describe("commands", () => {
       expect(problems).toEqual([]);
     }, 60_000);
   }
+
+  test("what is open and has no name is no place for a file", async () => {
+    if (process.platform !== "linux") return;
+    const before = everythingIn(folder);
+    for (const to of ["npz", "memmap"]) {
+      for (const target of ["/dev/stdout", "/proc/self/fd/1", "/dev/stdout/x"]) {
+        // In a program of its own, whose output is a pipe.
+        const { code } = await program(["convert", source, target, "--to", to, "--force"], {});
+        expect([to, target, code]).toEqual([to, target, 1]);
+      }
+    }
+    expect(everythingIn(folder)).toEqual(before);
+  }, 60_000);
 
   test("by force a file is replaced where a link leads, and the link stays", async () => {
     expect(await zensor("convert", source, "to-file", "--to", "npz", "--force")).toMatchObject({ code: 0 });

@@ -129,6 +129,24 @@ test("a Parquet file without Arrow's schema: types are those that it has itself"
   expect(td.get("struct_times").tolist()).toEqual([{ d: 1000, m: 1.5 }, null, { d: null, m: 2 }]);
 });
 
+test("tensors whose dimensions are stored in another order are as Arrow means them, over row groups", () => {
+  const one = [
+    [
+      [1, 4],
+      [2, 5],
+      [3, 6],
+    ],
+    [
+      [7, 10],
+      [8, 11],
+      [9, 12],
+    ],
+  ];
+  for (const td of [TensorDict.fromArrow(at("permuted.arrow")), TensorDict.fromParquet(at("permuted.parquet"))]) {
+    expect((td.get("d") as Tensor).tolist()).toEqual([...one, ...one]);
+  }
+});
+
 test("times of 96 bits", () => {
   const td = TensorDict.fromParquet(at("int96.parquet"));
   expect([...(td.get("t") as Tensor).typedArray()]).toEqual([1n, NO_TIME, -1n]);

@@ -57,15 +57,28 @@ export function absoluteFile(path: string): string {
   return full;
 }
 
+/** A path without links; null for what is open and has no name, as a pipe that is the standard output. */
+function openName(path: string): string | null {
+  const real = realpathNative(path);
+  return isAbsolute(real) && lstatSync(real, { throwIfNoEntry: false }) !== undefined ? real : null;
+}
+
 /** The path of a place without links, as far as it is there already. */
 export function realPlace(path: string): string {
   const full = systemPath(path);
   try {
-    return realpathNative(full);
+    return openName(full) ?? full;
   } catch {
     const parent = dirname(full);
     return parent === full ? full : join(realPlace(parent), basename(full));
   }
+}
+
+/** Where a link leads that leads somewhere. */
+function namedPlace(link: string, target: string): string {
+  const real = guarded(target, () => openName(link));
+  if (real === null) throw new OSError(`${asSaid(target)} is not a regular file`, { path: target, code: "not_a_file" });
+  return real;
 }
 
 /**
@@ -79,7 +92,7 @@ export function realTarget(target: string): string {
     const stat = guarded(target, () => lstatSync(path, { throwIfNoEntry: false }));
     if (stat?.isSymbolicLink() !== true) break;
     if (guarded(target, () => statSync(path, { throwIfNoEntry: false })) !== undefined) {
-      path = realpathNative(path);
+      path = namedPlace(path, target);
       break;
     }
     if (links === MOST_LINKS) throw systemError(40, target);

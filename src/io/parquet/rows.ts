@@ -1,5 +1,6 @@
 // Rows of a Parquet file: the values of its columns, put together as their levels say.
-import { type ArrowField, extensionOf, KIND } from "../arrow/types.ts";
+import { fixedOrder, fixedShape } from "../arrow/fixed-shape.ts";
+import { type ArrowField, KIND } from "../arrow/types.ts";
 import { arrayClass, type Column, numbers } from "../columns/columns.ts";
 import type { Growth } from "../columns/growth.ts";
 import { mapOf, NO_TIME, objectsOf } from "../columns/meaning.ts";
@@ -212,19 +213,6 @@ function fixedSizes(field: ArrowField): { sizes: number[]; inner: ArrowField } {
   return { sizes, inner };
 }
 
-/** The shape that a field says its rows have, if it has as many elements. */
-function shapeOf(field: ArrowField, sizes: number[]): number[] {
-  if (extensionOf(field) !== "arrow.fixed_shape_tensor") return sizes;
-  try {
-    const { shape } = JSON.parse(field.metadata.get("ARROW:extension:metadata") ?? "");
-    const count = (list: number[]) => list.reduce((n, one) => n * one, 1);
-    if (Array.isArray(shape) && shape.every(Number.isSafeInteger) && count(shape) === count(sizes)) return shape;
-  } catch {
-    // Then they are lists.
-  }
-  return sizes;
-}
-
 /** Lists of one size without gaps as numbers of more dimensions; null for all others. */
 function fixedNumbers(node: SchemaNode, field: ArrowField, parts: readonly Part[], path?: string): Column | null {
   const { sizes, inner } = fixedSizes(field);
@@ -255,7 +243,8 @@ function fixedNumbers(node: SchemaNode, field: ArrowField, parts: readonly Part[
     array.set((one as Meant).array as Float64Array, at);
     at += (one as Meant).array.length;
   }
-  return numbers(first.dtype, array, shapeOf(field, sizes));
+  const shape = fixedShape(field, each, path) ?? sizes;
+  return { ...numbers(first.dtype, array, shape), order: fixedOrder(field, shape.length, path) };
 }
 
 /** A column of the file, of one or more row groups. @throws BadFile for levels that make no sense */

@@ -1,5 +1,6 @@
 // Arrow tables: columns over the buffers of a table, which are checked before they are used.
 import { ValueError } from "../../tensor/errors.ts";
+import { fixedOrder, fixedShape } from "../arrow/fixed-shape.ts";
 import { withMeaning } from "../arrow/meaning.ts";
 import {
   type ArrowData,
@@ -110,10 +111,10 @@ export class ArrowColumns {
     const items = this.tensor(child, null, depth + 1);
     const used = data.length * size * items.inner.reduce((n, one) => n * one, 1);
     const array = items.array.length === used ? items.array : (items.array.subarray(0, used) as NodeJS.TypedArray);
-    const inner = shapeOf(field, size, this.reading.path) ?? [size];
+    const inner = fixedShape(field, size, this.reading.path) ?? [size];
     this.refuseInner(items.valid?.subarray(0, data.length * size) ?? null);
     const { dtype } = items;
-    const order = field === null ? null : permutationOf(field, this.reading.path);
+    const order = fixedOrder(field, inner.length, this.reading.path);
     return this.filled({
       ...{ kind: "numbers", dtype, array, inner: [...inner, ...items.inner], order, valid: this.valid(data) },
     });
@@ -262,33 +263,4 @@ function emptyOf(dtype: string): NodeJS.TypedArray {
     float64: () => new Float64Array(0),
   };
   return makers[dtype]?.() ?? new Uint8Array(0);
-}
-
-/** The shape of one row that a column of tensors says it has; null for lists. */
-function shapeOf(field: ArrowField | null, size: number, path?: string): number[] | null {
-  if (field?.metadata.get("ARROW:extension:name") !== "arrow.fixed_shape_tensor") return null;
-  let said: unknown;
-  try {
-    said = JSON.parse(field.metadata.get("ARROW:extension:metadata") ?? "");
-  } catch (error) {
-    throw new FormatError("the shape of a column of tensors is no JSON", path, error);
-  }
-  const shape = (said as { shape?: unknown } | null)?.shape;
-  const isShape = Array.isArray(shape) && shape.length < 64 && shape.every((n) => Number.isSafeInteger(n) && n >= 0);
-  if (!isShape || shape.reduce((n, one) => n * one, 1) !== size) {
-    throw new FormatError(`the shape ${JSON.stringify(shape)} of a column of tensors has no ${size} elements`, path);
-  }
-  return shape;
-}
-
-/** In which order the dimensions of a row are meant; null for that of its elements. */
-export function permutationOf(field: ArrowField, path?: string): number[] | null {
-  if (field.metadata.get("ARROW:extension:name") !== "arrow.fixed_shape_tensor") return null;
-  const { shape, permutation } = JSON.parse(field.metadata.get("ARROW:extension:metadata") ?? "{}");
-  if (permutation === undefined || permutation === null) return null;
-  const order = Array.isArray(permutation) ? [...permutation].sort((a, b) => a - b) : [];
-  if (order.length !== shape.length || order.some((dim, i) => dim !== i)) {
-    throw new FormatError(`${JSON.stringify(permutation)} is no order of ${shape.length} dimensions`, path);
-  }
-  return permutation.every((dim: number, i: number) => dim === i) ? null : permutation;
 }
