@@ -46,7 +46,6 @@ export const writeSync = later("fs", "writeSync");
 export const promises = {
   open: later("fs/promises", "open"),
   readdir: later("fs/promises", "readdir"),
-  rename: later("fs/promises", "rename"),
   rm: later("fs/promises", "rm"),
   statfs: later("fs/promises", "statfs"),
 };

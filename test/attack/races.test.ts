@@ -2,11 +2,23 @@
 // save whose unfinished files are removed or replaced fails, or what it wrote is there whole.
 import "../../src/install.ts";
 import { afterAll, describe, expect, test } from "bun:test";
-import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { openTarget, place } from "../../src/cli/target.ts";
 import { full, io, ones, type Tensor, TensorDict, tensordict } from "../../src/index.ts";
+import { runStepsLater } from "../../src/io/base/steps.ts";
 import { copyMappedFiles } from "../../src/io/disk/tensor-bytes.ts";
+import { UnfinishedFile } from "../../src/io/disk/unfinished-file.ts";
 import { temporaryDirectory } from "../tensordict/helpers.ts";
 import { everythingIn, isUnfinished, seeded } from "./folders.ts";
 
@@ -253,5 +265,37 @@ describe("a large unfinished file that is removed", () => {
       await expect(saving).rejects.toThrow(/removed|No such file/);
       expect([existsSync(path), unfinished(dirname(path))]).toEqual([false, []]);
     }, 60_000);
+  }
+});
+
+describe("the last look and the name are one step", () => {
+  const COMING: Record<string, (path: string) => void> = {
+    "another file": (path) => {
+      rmSync(path);
+      writeFileSync(path, "four");
+    },
+    "a link": (path) => {
+      rmSync(path);
+      symlinkSync("nothing", path);
+    },
+    nothing: (path) => rmSync(path),
+  };
+  for (const [name, come] of Object.entries(COMING)) {
+    for (const old of [null, "old"]) {
+      test(`${name} comes after the first look, ${old === null ? "nothing" : "a file"} at the target`, async () => {
+        const folder = room.fresh();
+        mkdirSync(folder, { recursive: true });
+        const path = join(folder, "target");
+        if (old !== null) writeFileSync(path, old);
+        const file = new UnfinishedFile(path);
+        writeSync(file.begin(), "ours");
+        const placing = runStepsLater(file.placing(4));
+        come(file.path);
+        await expect(placing).rejects.toThrow("another program removed or replaced it");
+        file.close();
+        rmSync(file.path, { force: true });
+        expect(everythingIn(folder)).toEqual(old === null ? {} : { target: old });
+      });
+    }
   }
 });

@@ -11,6 +11,7 @@ import {
   parse,
   promises,
   readdirSync,
+  readWithoutWaiting,
   renameSync,
   resolve,
   rmdirSync,
@@ -133,15 +134,24 @@ export function synced(path: string): Steps<void> {
   );
 }
 
-/** `replaceFile` as a step: giving back the pages of a large old file takes a while. */
-export function replaced(made: string, path: string): Steps<void> {
-  return wait(
-    () => replaceFile(made, path),
-    async () => {
-      requirePlain(path);
-      await guardedLater(path, () => promises.rename(made, path));
-    },
-  );
+/**
+ * `replaceFile` as a step, after a look that nothing comes between. Giving back the pages of a large old file takes a
+ * while: it stays open until that happens in the background.
+ */
+export function replaced(made: string, path: string, look: () => void = () => {}): Steps<void> {
+  const replace = (): void => {
+    look();
+    replaceFile(made, path);
+  };
+  return wait(replace, async () => {
+    requirePlain(path);
+    const old = process.platform === "win32" ? null : await promises.open(path, readWithoutWaiting()).catch(() => null);
+    try {
+      replace();
+    } finally {
+      await old?.close();
+    }
+  });
 }
 
 /** `discardPath` as a step. */

@@ -73,8 +73,11 @@ export class UnfinishedFile {
   *placing(nbytes: number | null, { fsync, existsok, signal }: NameOptions = {}): Steps<void> {
     signal?.throwIfAborted();
     const { path, target } = this;
-    if (!this.isWhole(nbytes)) throw lostError(target);
-    if (existsok !== false) yield* replaced(path, target);
+    const look = (): void => {
+      if (!this.isWhole(nbytes)) throw lostError(target);
+    };
+    look();
+    if (existsok !== false) yield* replaced(path, target, look);
     else if (!takeName(path, target)) throw systemError(17, target);
     this.close();
     yield* swept(target);
