@@ -4,7 +4,7 @@ import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { FormatError } from "../io/base/errors.ts";
 import { isUnfinished } from "../io/base/leftovers.ts";
-import { listedNow, metadataOf, strangeIn } from "../io/disk/directory-contents.ts";
+import { listedNow, metadataOf, strangeIn, unnamedIn } from "../io/disk/directory-contents.ts";
 import { Snapshot } from "../io/snapshot/snapshot.ts";
 import { type ManifestEntry, METADATA_FILE } from "../io/snapshot/snapshot-manifest.ts";
 
@@ -49,7 +49,7 @@ function problemOfSnapshot(path: string, names: readonly string[]): string | nul
 }
 
 function strangeText(name: string | null): string | null {
-  return name === null ? null : `holds ${name}, which no command has made`;
+  return name === null ? null : `holds ${name}, which is no part of it`;
 }
 
 /** Why a directory must stay; null when it may be replaced. */
@@ -59,5 +59,5 @@ export function problemOfReplacing(path: string): string | null {
   if (names.includes(METADATA_FILE)) return problemOfSnapshot(path, names);
   if (!names.includes("meta.json")) return "is no memory-mapped directory (it has no meta.json)";
   if (metadataOf(path) !== "own") return "has a meta.json that is not one of a memory-mapped directory";
-  return strangeText(strangeIn(path, names));
+  return strangeText(strangeIn(path, names) ?? unnamedIn(path, names));
 }

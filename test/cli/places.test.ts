@@ -1,8 +1,8 @@
 // Where commands print and write: an output that takes nothing ends them, and a target has nothing to do with a source.
 import "../../src/install.ts";
 import { afterAll, describe, expect, test } from "bun:test";
-import { closeSync, linkSync, mkdirSync, openSync, readdirSync, symlinkSync } from "node:fs";
-import { join } from "node:path";
+import { closeSync, copyFileSync, linkSync, mkdirSync, openSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { arange, io, ones } from "../../src/index.ts";
 import { TensorDict } from "../../src/tensordict/index.ts";
 import { contentOf } from "../durability/writers.ts";
@@ -112,5 +112,28 @@ describe("a target inside of a source, around it, or the same by another name", 
     const beside = command(dir, at("dd-other"));
     expect((await zensor(...beside)).code).toBe(0);
     expect(readdirSync(folder)).toContain("dd-other");
+  });
+});
+
+describe("a memory-mapped directory with somebody's own files", () => {
+  test.each(["raw.memmap", "n/raw.memmap", "mine/a.memmap", "n/letter.txt"])(
+    "%s stays, --force or not",
+    async (name) => {
+      const { dir, file } = sources();
+      mkdirSync(join(dir, dirname(name)), { recursive: true });
+      copyFileSync(join(dir, "a.memmap"), join(dir, name));
+      const before = contentOf(dir);
+      const { code, err } = await zensor("convert", file, dir, "--force");
+      expect([code, err.includes(name)]).toEqual([1, true]);
+      expect(contentOf(dir)).toEqual(before);
+    },
+  );
+
+  test("keys of any letters and nested tensors are its own", async () => {
+    const { dir, file } = sources();
+    new TensorDict({ "a.b": ones(1), "x y": ones(1), "é%": ones(2), deep: { "a/b": ones(2) } }).memmap(dir);
+    rmSync(join(dir, "a.memmap"));
+    expect(await zensor("convert", file, dir, "--force")).toMatchObject({ code: 0, err: "" });
+    expect(readdirSync(dir).sort()).toEqual(["a.memmap", "c.memmap", "meta.json"]);
   });
 });

@@ -2,6 +2,7 @@
 import type { Stats } from "node:fs";
 import { join, lstatSync, readdirSync } from "../../runtime/node.ts";
 import { FileNotFoundError, FormatError, guarded, type OSError } from "../base/errors.ts";
+import { encodeKey } from "../base/keys.ts";
 import { isUnfinished } from "../base/leftovers.ts";
 import { parsePythonJsonObject } from "../base/python-json.ts";
 import { readSmallFile } from "./small-file.ts";
@@ -51,16 +52,45 @@ export function listedNow(directory: string): string[] {
   }
 }
 
-/** Whose metadata a directory has; null when it cannot be read as any, or is not there any more. */
-export function metadataOf(directory: string): "own" | "other" | null {
+function readMetadata(directory: string): ReturnType<typeof parsePythonJsonObject> | null {
   try {
     const bytes = readSmallFile(join(directory, "meta.json"), MAX_META_BYTES);
-    const type = parsePythonJsonObject(bytes, { maxLength: MAX_META_BYTES }).get("_type");
-    return typeof type === "string" ? "own" : "other";
+    return parsePythonJsonObject(bytes, { maxLength: MAX_META_BYTES });
   } catch (error) {
     if (error instanceof FormatError || error instanceof FileNotFoundError) return null;
     throw error;
   }
+}
+
+/** Whose metadata a directory has; null when it cannot be read as any, or is not there any more. */
+export function metadataOf(directory: string): "own" | "other" | null {
+  const metadata = readMetadata(directory);
+  if (metadata === null) return null;
+  return typeof metadata.get("_type") === "string" ? "own" : "other";
+}
+
+/**
+ * The path, from the directory on, of a file of elements that its metadata does not name: somebody's own, or left by a
+ * save of other entries into the same directory. Null when there is none. What is no such file is `strangeIn`'s.
+ */
+export function unnamedIn(directory: string, names: readonly string[] = listedNow(directory)): string | null {
+  const files = names.filter((name) => name.endsWith(".memmap"));
+  // Keys stand in names as they are, or encoded.
+  const keys = files.length > 0 ? [...(readMetadata(directory)?.keys() ?? [])] : [];
+  const known = new Set(keys.flatMap((key) => [key, encodeKey(key)]));
+  for (const name of files) {
+    const key = name.slice(0, -".memmap".length);
+    // The sizes of a nested tensor's parts lie beside it.
+    if (!known.has(key) && !known.has(key.replace(/\.shape$/, ""))) return name;
+  }
+  for (const name of names) {
+    const path = join(directory, name);
+    const stat = guarded(path, () => lstatSync(path, { throwIfNoEntry: false }));
+    if (stat?.isDirectory() !== true || isUnfinished(name)) continue;
+    const inside = unnamedIn(path);
+    if (inside !== null) return `${name}/${inside}`;
+  }
+  return null;
 }
 
 /** The path, from the directory on, of something that no save into a directory makes; null when there is none. */
