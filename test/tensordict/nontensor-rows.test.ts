@@ -2,7 +2,7 @@
 // what lists and masks choose are copies. Programs with Python's results; scripts/oracle/make_nontensor_rows.py.
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { arange, NonTensorData, NonTensorStack, slice, TensorDict, tensor } from "../../src/index.ts";
+import { arange, NonTensorData, NonTensorStack, ones, slice, TensorDict, tensor } from "../../src/index.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: steps of programs are read from a file
 type Td = any;
@@ -118,4 +118,14 @@ test("repeated rows are rows of their own", () => {
   const stacked = TensorDict.stack([source, source]) as Td;
   stacked.setAt([0, 1], row);
   expect((textsOf(stacked) as unknown[])[0]).toEqual(["a", "new", "c"]);
+});
+
+test("a collection that changes its dtype in place keeps its values, a new one has its own", () => {
+  const td = new TensorDict<Record<string, unknown>>(
+    { x: ones(2), n: new NonTensorData("a", { batchSize: [2] }) },
+    [2],
+  );
+  const before = td.get("n" as never);
+  expect(td.to("float64", { inplace: true }).get("n" as never)).toBe(before);
+  expect(td.to("float32").get("n" as never)).not.toBe(before);
 });

@@ -160,7 +160,10 @@ export function convertTd(td: Td, target: unknown, options: ToOptions): Td {
   // Such a collection stays locked, and stays one block.
   const block = dtype === null && elsewhere && isConsolidated(td);
   if (dtype !== null) {
-    result = applyLeaves(result, (t) => t.to(dtype), { nested: (entry) => entry.to(dtype) });
+    // What keeps its tensors' places keeps its values.
+    const kept = { values: (entry: Td) => unlockedValue(entry as ValueTd) };
+    const inPlace = options.inplace === true ? kept : {};
+    result = applyLeaves(result, (t) => t.to(dtype), { nested: (entry) => entry.to(dtype), ...inPlace });
   }
   if (elsewhere) result = moveTd(result, device);
   if (options.inplace === true && result !== td) {
