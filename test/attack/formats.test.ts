@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import "../../src/install.ts";
 import { rounds } from "../campaign.ts";
+import { watchLines } from "../watched.ts";
 import { MADE } from "./formats-made.ts";
 import { FLIPPED, hdf5Engines } from "./formats-readers.ts";
 
@@ -43,27 +44,17 @@ async function run(kind: string, name: string, to: number, environment: Record<s
     const env = { ...process.env, ...environment };
     const child = Bun.spawn([process.execPath, ...words], { env, stdout: "pipe", stderr: "pipe" });
     const errors = new Response(child.stderr).text();
-    let silent = setTimeout(() => child.kill("SIGKILL"), SILENT_MS);
-    let [rest, last] = ["", from];
+    let last = from;
     let done = false;
-    const decoder = new TextDecoder();
-    for await (const chunk of child.stdout) {
-      clearTimeout(silent);
-      silent = setTimeout(() => child.kill("SIGKILL"), SILENT_MS);
-      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-      rest = lines.pop() as string;
-      for (const line of lines) {
-        if (line.startsWith("begin ")) last = Number(line.slice(6));
-        else if (line.startsWith("failure ")) outcome.failures.push(line.replaceAll("\\n", "\n"));
-        else if (line.startsWith("done ")) {
-          done = true;
-          const counts = JSON.parse(line.slice(5)) as Outcome;
-          for (const key of ["cases", "read", "refused"] as const) outcome[key] += counts[key];
-        }
+    await watchLines(child, SILENT_MS, (line) => {
+      if (line.startsWith("begin ")) last = Number(line.slice(6));
+      else if (line.startsWith("failure ")) outcome.failures.push(line.replaceAll("\\n", "\n"));
+      else if (line.startsWith("done ")) {
+        done = true;
+        const counts = JSON.parse(line.slice(5)) as Outcome;
+        for (const key of ["cases", "read", "refused"] as const) outcome[key] += counts[key];
       }
-    }
-    clearTimeout(silent);
-    await child.exited;
+    });
     if (done) break;
     const end = child.signalCode ?? `exit ${child.exitCode}`;
     outcome.ends.push(`${kind} ${name} ${last}: ${end} ${(await errors).slice(-500)}`);

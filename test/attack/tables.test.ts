@@ -6,6 +6,7 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { watchLines } from "../watched.ts";
 
 const { ZENSOR_ATTACK_ROUNDS, ZENSOR_ATTACK_SEED = "1" } = process.env;
 const rounds = Number(ZENSOR_ATTACK_ROUNDS ?? 0);
@@ -27,24 +28,15 @@ async function attack(what: string): Promise<{ failures: string[]; counts: Recor
     const words = [folder, ZENSOR_ATTACK_SEED, String(rounds), what, String(from)];
     const child = Bun.spawn([process.execPath, program, ...words], { stdout: "pipe", stderr: "pipe" });
     const noise = new Response(child.stderr).text();
-    const watch = () => setTimeout(() => child.kill("SIGKILL"), HANGS_AFTER_MS);
-    let [silent, rest, last] = [watch(), "", ""];
-    let counts: Record<string, number> | null = null;
-    const decoder = new TextDecoder();
-    for await (const chunk of child.stdout) {
-      clearTimeout(silent);
-      silent = watch();
-      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-      rest = lines.pop() as string;
-      for (const line of lines) {
-        if (line.startsWith("begin ")) last = line.slice(6);
-        else if (line.startsWith("failure ")) failures.push(JSON.parse(line.slice(8)));
-        else if (line.startsWith("done ")) counts = JSON.parse(line.slice(5));
-      }
-    }
-    clearTimeout(silent);
-    await child.exited;
-    if (counts !== null) return { failures, counts };
+    let last = "";
+    const done: Record<string, number>[] = [];
+    await watchLines(child, HANGS_AFTER_MS, (line) => {
+      if (line.startsWith("begin ")) last = line.slice(6);
+      else if (line.startsWith("failure ")) failures.push(JSON.parse(line.slice(8)));
+      else if (line.startsWith("done ")) done.push(JSON.parse(line.slice(5)));
+    });
+    const counts = done.at(-1);
+    if (counts !== undefined) return { failures, counts };
     failures.push(`${last} ended the process with ${child.signalCode ?? child.exitCode}: ${(await noise).slice(-500)}`);
     from = Number.parseInt(last, 10) + 1;
   }

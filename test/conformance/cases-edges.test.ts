@@ -5,26 +5,12 @@ import { join } from "node:path";
 import { isKnown, KNOWN } from "../oracle/known.ts";
 import { loadCaseSet } from "./case-set.ts";
 import type { Case } from "./case-types.ts";
+import { testPrograms } from "./programs.ts";
 import { Runner } from "./runner.ts";
 
 const set = loadCaseSet(join(import.meta.dir, "../fixtures/cases-edges"));
 const runner = await Runner.load();
-const groups = new Map<string, Case[]>();
-for (const c of set.cases) {
-  const name = c.steps?.[c.steps.length - 1]?.[1] as string;
-  groups.set(name, [...(groups.get(name) ?? []), c]);
-}
-
-for (const [name, cases] of groups) {
-  test(`at the edges of ${name}`, () => {
-    const failures: string[] = [];
-    for (const c of cases) {
-      const { status, reasons } = runner.run(set, c);
-      if (status !== "passed") failures.push(`${c.id}: ${reasons.join("; ")}`);
-    }
-    expect(failures).toEqual([]);
-  });
-}
+const groups = testPrograms(set, runner, (name) => `at the edges of ${name}`);
 
 test("there are enough of them, of many operators and of each kind", () => {
   const seconds = set.cases.flatMap(({ second }) => (second === undefined ? [] : [second]));

@@ -3,26 +3,12 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { loadCaseSet } from "./case-set.ts";
 import type { Case } from "./case-types.ts";
+import { testPrograms } from "./programs.ts";
 import { Runner } from "./runner.ts";
 
 const set = loadCaseSet(join(import.meta.dir, "../fixtures/cases-oracle"));
 const runner = await Runner.load();
-const groups = new Map<string, Case[]>();
-for (const c of set.cases) {
-  const name = c.steps?.[c.steps.length - 1]?.[1] as string;
-  groups.set(name, [...(groups.get(name) ?? []), c]);
-}
-
-for (const [name, cases] of groups) {
-  test(`programs that end with ${name}`, () => {
-    const failures: string[] = [];
-    for (const c of cases) {
-      const { status, reasons } = runner.run(set, c);
-      if (status !== "passed") failures.push(`${c.id}: ${reasons.join("; ")}`);
-    }
-    expect(failures).toEqual([]);
-  });
-}
+testPrograms(set, runner, (name) => `programs that end with ${name}`);
 
 test("there are enough of them, with gradients and with errors", () => {
   expect(set.cases.length).toBeGreaterThan(1400);

@@ -7,6 +7,7 @@ import schema from "../../generated/ops.json";
 import { arange, empty, full, linspace, logspace, ones, randint, zeros } from "../../src/index.ts";
 import { loadCaseSet } from "./case-set.ts";
 import type { Case } from "./case-types.ts";
+import { failuresOf } from "./programs.ts";
 import { Runner } from "./runner.ts";
 
 const set = loadCaseSet(join(import.meta.dir, "../fixtures/cases-targets"));
@@ -17,13 +18,8 @@ const placeOf = (c: Case): [key: string, kind: string] => c.id.split("/").slice(
 
 for (const kind of new Set(set.cases.map((c) => placeOf(c)[1]))) {
   test(`targets: ${kind}`, () => {
-    const failures: string[] = [];
-    for (const c of set.cases) {
-      if (placeOf(c)[1] !== kind) continue;
-      const { status, reasons } = runner.run(set, c);
-      if (status !== "passed") failures.push(`${c.id}: ${reasons.join("; ")}`);
-    }
-    expect(failures).toEqual([]);
+    const cases = set.cases.filter((c) => placeOf(c)[1] === kind);
+    expect(failuresOf(set, runner, cases)).toEqual([]);
   });
 }
 

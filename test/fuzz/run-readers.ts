@@ -1,6 +1,7 @@
 // Runs the cases of a reader in processes of their own and says which rules were broken.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { watchLines } from "../watched.ts";
 
 const PROGRAM = join(import.meta.dir, "readers-program.ts");
 const MOST_CRASHES = 10;
@@ -60,25 +61,14 @@ async function runProcess(run: Run, from: number): Promise<Outcome & { last: num
     ended: "",
   };
   const stderr = new Response(child.stderr).text();
-  const watch = (ms = run.hangsAfter ?? 60_000) => setTimeout(() => child.kill("SIGKILL"), ms);
+  const take = (line: string): void => {
+    if (line.startsWith("begin ")) outcome.last = Number(line.slice(6));
+    else if (line.startsWith("done ")) outcome.counts = JSON.parse(line.slice(5));
+    else if (line.startsWith("refused ")) outcome.refusedWhole.push(line.slice(8));
+    else if (line.startsWith("failure ")) outcome.failures.push(line.replaceAll("\\n", "\n"));
+  };
   // Until it is ready it may take longer.
-  let silent = watch(120_000);
-  let rest = "";
-  const decoder = new TextDecoder();
-  for await (const chunk of child.stdout) {
-    clearTimeout(silent);
-    silent = watch();
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-    rest = lines.pop() as string;
-    for (const line of lines) {
-      if (line.startsWith("begin ")) outcome.last = Number(line.slice(6));
-      else if (line.startsWith("done ")) outcome.counts = JSON.parse(line.slice(5));
-      else if (line.startsWith("refused ")) outcome.refusedWhole.push(line.slice(8));
-      else if (line.startsWith("failure ")) outcome.failures.push(line.replaceAll("\\n", "\n"));
-    }
-  }
-  clearTimeout(silent);
-  await child.exited;
+  await watchLines(child, run.hangsAfter ?? 60_000, take, 120_000);
   outcome.ended = `${child.signalCode ?? child.exitCode}: ${(await stderr).slice(-2000)}`;
   return outcome;
 }

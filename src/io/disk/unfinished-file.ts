@@ -76,9 +76,11 @@ export class UnfinishedFile {
     const look = (): void => {
       if (!this.isWhole(nbytes)) throw lostError(target);
     };
-    look();
     if (existsok !== false) yield* replaced(path, target, look);
-    else if (!takeName(path, target)) throw systemError(17, target);
+    else {
+      look();
+      if (!takeName(path, target)) throw systemError(17, target);
+    }
     this.close();
     yield* swept(target);
     if (fsync) yield* synced(dirname(target));
