@@ -1,9 +1,9 @@
 // What programs do with memory: sizes in bytes that come and go. Each pattern is a process of its own.
-import { cpu, empty, manualSeed, matmul, ones, type Tensor } from "../../src/index.ts";
+import { cpu, empty, matmul, ones, type Tensor } from "../../src/index.ts";
 
 /** Looks at what is resident, from time to time. */
 export type Look = () => void;
-type Pattern = (look: Look, random: () => number) => unknown;
+type Pattern = (look: Look) => unknown;
 
 const KB = 1024;
 const MB = 1024 * KB;
@@ -45,9 +45,9 @@ function pinned(kept: number, size: (i: number) => number, between: number, step
 
 /** As much as may be kept at most without a limit of one's own, given back before it begins. */
 function afterFull(pattern: Pattern): Pattern {
-  return (look, random) => {
+  return (look) => {
     for (const x of Array.from({ length: 108 }, () => filled(10 * MB))) x.dispose();
-    return pattern(look, random);
+    return pattern(look);
   };
 }
 
@@ -145,7 +145,6 @@ export interface Found {
 
 /** Runs one pattern: by how much resident memory was above its bound at most, and where it ends without the cache. */
 export async function run(name: string): Promise<Found> {
-  manualSeed(0);
   const limit = Number(process.env.ZENSOR_CACHE_LIMIT);
   filled(MB).dispose();
   Bun.gc(true);
@@ -158,7 +157,7 @@ export async function run(name: string): Promise<Found> {
     const rss = process.memoryUsage.rss() - base;
     over = Math.max(over, rss - 1.25 * (cpu.memoryAllocated() + limit));
     reserved = Math.max(reserved, rss - cpu.memoryReserved());
-  }, random);
+  });
   Bun.gc(true);
   cpu.emptyCache();
   const after = process.memoryUsage.rss() - base - 1.25 * cpu.memoryAllocated();
