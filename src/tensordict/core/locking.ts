@@ -19,7 +19,7 @@ export function childrenOf(td: Collection): Td[] {
   const children: Td[] = [];
   if (isClassTd(td) && td._source !== null) return childrenOf(td._source);
   if (isLazy(td)) children.push(...td._members);
-  else if (isNonTensor(td)) children.push(...(td._kind === "nonTensorStack" ? (td._parts as readonly Td[]) : []));
+  else if (isNonTensor(td)) children.push(...(td._kind === "nonTensorStack" ? (td._given as readonly Td[]) : []));
   else if (isParams(td)) children.push(td._wrapped);
   else
     for (const key of td._keys()) {

@@ -17,8 +17,10 @@ const remembered = new WeakMap<Td, Block>();
 
 /** Tensors and values in order; they stay the same objects as long as nothing is replaced. */
 function partsOf(td: Td, found: unknown[] = []): unknown[] {
-  if (isNonTensor(td)) found.push(td._kind === "nonTensor" ? td.value_ : td.values_);
-  else if (isLazy(td)) for (const member of td.members) partsOf(member, found);
+  if (isNonTensor(td)) {
+    if (td._kind === "nonTensor") found.push(td.value_);
+    else for (const value of td.values_) found.push(value);
+  } else if (isLazy(td)) for (const member of td.members) partsOf(member, found);
   else {
     for (const [key, entry] of entriesOf(td)) {
       found.push(key);

@@ -23,8 +23,9 @@ export function onHost(value: unknown): Tensor {
 
 /** The elements of a shape counted in row-major order, on the CPU. */
 export function positionsIn(shape: readonly number[]): Tensor {
-  const count = shape.reduce((a, b) => a * b, 1);
-  return onHost(Float64Array.from({ length: count }, (_, i) => i)).reshape([...shape]);
+  const numbers = new Float64Array(shape.reduce((a, b) => a * b, 1));
+  for (let i = 0; i < numbers.length; i++) numbers[i] = i;
+  return onHost(numbers).reshape([...shape]);
 }
 
 export function zeros(shape: readonly number[], options: { dtype?: DTypeLike; device?: DeviceLike } = {}): Tensor {

@@ -28,6 +28,7 @@ export function regularValues(data: unknown): { values: unknown[]; shape: Size }
 /** Flat values as nested lists of a shape. */
 export function nestedValues<V>(values: readonly V[], shape: readonly number[]): NestedArray<V> {
   if (shape.length === 0) return values[0] as V;
+  if (shape.length === 1 && shape[0] === values.length) return [...values] as NestedArray<V>;
   const count = shape[0] as number;
   const step = count === 0 ? 0 : values.length / count;
   return Array.from({ length: count }, (_, i) => nestedValues(values.slice(i * step, (i + 1) * step), shape.slice(1)));

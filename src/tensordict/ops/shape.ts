@@ -100,10 +100,13 @@ function shapeValues(td: ValueTd, op: ShapeOp): Td {
 
 /** A stack of values is rearranged by rearranging the positions of its values. */
 function pickValues(td: ValueTd, op: ShapeOp): Td {
-  const moved = (op.onCpu ?? op.tensor)(positionsIn(td._batchSize));
+  const change = op.onCpu ?? op.tensor;
   // Where the dimension of the stack has gone is told by the names.
   const marks = td._batchSize.map((_, dim) => (td._kind === "nonTensorStack" && dim === td.stackDim ? "stack" : null));
   const stackDim = Math.max(0, op.names?.(marks)?.indexOf("stack") ?? 0);
+  const shared = td._kind === "nonTensorStack" ? td._rearranged(change, stackDim) : null;
+  if (shared !== null) return shared;
+  const moved = change(positionsIn(td._batchSize));
   return stackOfValues([td], stateOf(td, { batchSize: moved.shape, names: null }), flatNumbers(moved), stackDim);
 }
 
