@@ -57,10 +57,14 @@ export function absoluteFile(path: string): string {
   return full;
 }
 
+/** What the system calls things that are open and have no name, or none any more. */
+const NAMELESS = /^\/proc\/|^\/dev\/fd\/| \(deleted\)$/;
+
 /** A path without links; null for what is open and has no name, as a pipe that is the standard output. */
 function openName(path: string): string | null {
   const real = realpathNative(path);
-  return isAbsolute(real) && lstatSync(real, { throwIfNoEntry: false }) !== undefined ? real : null;
+  if (!isAbsolute(real)) return null;
+  return NAMELESS.test(real) && lstatSync(real, { throwIfNoEntry: false }) === undefined ? null : real;
 }
 
 /** The path of a place without links, as far as it is there already. */

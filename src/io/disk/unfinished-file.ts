@@ -53,8 +53,10 @@ export class UnfinishedFile {
   /** Throws for what a file cannot replace. */
   requireFile(): void {
     const { target } = this;
+    const stat = lstatSync(target, { throwIfNoEntry: false });
+    if (stat === undefined || stat.isFile()) return;
+    if (stat.isDirectory()) throw systemError(21, target);
     requirePlain(target);
-    if (lstatSync(target, { throwIfNoEntry: false })?.isDirectory()) throw systemError(21, target);
   }
 
   /** Whether the name is still that of the file that was begun, or of one that was removed. */
