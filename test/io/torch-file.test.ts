@@ -6,9 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { arange, load, nn, ones, save, TensorDict, tensorclass, zeros } from "../../src/index.ts";
 import { FileNotFoundError, FormatError } from "../../src/io/base/errors.ts";
-import { PickleName, PickleWriter } from "../../src/io/pickle/pickle-write.ts";
+import { PickleWriter } from "../../src/io/pickle/pickle-write.ts";
+import { PythonName, PythonObject } from "../../src/io/pickle/python-object.ts";
 import { FileWrite } from "../../src/io/store/single-file.ts";
-import { loadTorch } from "../../src/io/torch/torch-file.ts";
+import { loadTorch, type TorchLoadOptions } from "../../src/io/torch/torch-file.ts";
 import { saveTorch, saveTorchAsync } from "../../src/io/torch/torch-save.ts";
 import { readZip } from "../../src/io/zip/zip.ts";
 import { zipPieces } from "../../src/io/zip/zip-write.ts";
@@ -63,9 +64,9 @@ class OldReference {
   constructor(readonly id: readonly unknown[]) {}
 }
 
-function refusal(path: string): string {
+function refusal(path: string, options: TorchLoadOptions = {}): string {
   try {
-    loadTorch(path);
+    loadTorch(path, options);
   } catch (error) {
     expect(error).toBeInstanceOf(FormatError);
     expect((error as Error).message).toStartWith(`${path}: `);
@@ -174,7 +175,7 @@ describe("what torch wrote", () => {
     const parts = pickles.map((value) => new PickleWriter("x").write(value));
     const tensor = (begin: number, offset: number, shape: number[], strides: number[]): OldTensor => {
       const view = Object.freeze(["7", begin, 4]);
-      const id = Object.freeze(["storage", new PickleName("torch", "FloatStorage"), "9", "cpu", 6, view]);
+      const id = Object.freeze(["storage", new PythonName("torch", "FloatStorage"), "9", "cpu", 6, view]);
       return new OldTensor(id, offset, shape, strides);
     };
     const value = [tensor(2, 1, [3], [1]), tensor(0, 0, [2, 3], [3, 1]), tensor(2, 0, [5], [1])];
@@ -217,7 +218,10 @@ describe("what torch wrote", () => {
     expect(load(fixture("params")).get("a")).toBeInstanceOf(nn.Parameter);
   });
   test("tensorclasses, once they are known", () => {
-    expect(refusal(fixture("tensorclass"))).toContain('names "readings.Reading"');
+    expect(refusal(fixture("tensorclass"), { unknown: "refuse" })).toContain('names "readings.Reading"');
+    const described = loadTorch(fixture("tensorclass"));
+    expect(described).toBeInstanceOf(PythonObject);
+    expect(described.state.tensordict).toBeInstanceOf(TensorDict);
     class Reading extends tensorclass({ value: Tensor, label: String }) {}
     registerTensorClass(Reading as never);
     const reading = loadTorch(fixture("tensorclass"));
@@ -227,10 +231,18 @@ describe("what torch wrote", () => {
     saveTorch(reading, path);
     expect(loadTorch(path).label).toBe("q");
   });
-  test("what is no data is refused by its name", () => {
-    expect(refusal(fixture("sparse"))).toContain("sparse tensors");
-    expect(refusal(fixture("quantized"))).toContain("quantized tensors");
-    expect(refusal(fixture("module"))).toContain("torch.nn.modules.container.Sequential");
+  test("what is no data is refused by its name, or described", () => {
+    const reasons = {
+      sparse: ["sparse tensors", "torch._utils._rebuild_sparse_tensor"],
+      quantized: ["quantized tensors", "torch._utils._rebuild_qtensor"],
+      module: ["torch.nn.modules.container.Sequential", "torch.nn.modules.container.Sequential"],
+    };
+    for (const [name, [refused, described]] of Object.entries(reasons)) {
+      expect(refusal(fixture(name), { unknown: "refuse" })).toContain(refused as string);
+      expect(refusal(fixture(name), { unknown: "skip" })).toContain(`all of it is a ${described}`);
+      const value = loadTorch(fixture(name));
+      expect([value instanceof PythonObject, value.className]).toEqual([true, described]);
+    }
   });
 });
 
@@ -327,8 +339,8 @@ describe("what is written", () => {
     saveTorch({ x: 1 }, path);
     const before = readFileSync(path);
     const bits = ones(4);
-    const tuple: unknown[] = [[]];
-    (tuple[0] as unknown[]).push(tuple);
+    const tuple: unknown[] = [];
+    tuple.push(tuple);
     let deep: unknown = 0;
     for (let i = 0; i < 5000; i++) deep = [deep];
     const bad = [
@@ -377,7 +389,15 @@ describe("hostile files", () => {
       "ctorch._tensor\n_rebuild_from_type_v2\n(cos\nsystem\nctorch\nTensor\n)}tR.",
     ];
     for (const [i, call] of calls.entries()) {
-      expect(refusal(archive(`call${i}.pt`, Buffer.from(call, "latin1")))).toContain("which is no data");
+      const path = archive(`call${i}.pt`, Buffer.from(call, "latin1"));
+      expect(refusal(path, { unknown: "refuse" })).toContain("which is no data");
+      for (const unknown of ["describe", "skip"] as const) {
+        try {
+          touch(loadTorch(path, { unknown }));
+        } catch (error) {
+          expect(error).toBeInstanceOf(FormatError);
+        }
+      }
       const old = join(dir, `old${i}.pt`);
       writeFileSync(old, Buffer.from(`\x80\x02${call}`, "latin1"));
       refusal(old);
