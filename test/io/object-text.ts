@@ -118,7 +118,8 @@ class Text {
     if (how === "storage") return `storage(${(callee as PythonName).name}, ${digest(args[0] as Tensor)})`;
     let text = `${how === "new" ? "new" : "call"} ${this.of(callee)}${this.of(args)}`;
     if (kwargs !== null) text += this.of(kwargs);
-    if (listItems !== null) text += ` items [${listItems.map((item, i) => this.of(exactly(listItems, i, item))).join(", ")}]`;
+    if (listItems !== null)
+      text += ` items [${listItems.map((item, i) => this.of(exactly(listItems, i, item))).join(", ")}]`;
     if (dictItems !== null) text += ` pairs {${this.pairs(dictItems)}}`;
     if (state !== undefined) text += ` state ${this.of(exactly(value, "state", state))}`;
     return stateSetter === null ? text : `${text} by ${this.of(stateSetter)}`;

@@ -80,7 +80,8 @@ export class NumpyScalar {
 
   /** The scalar of such a word; null for any other. */
   static fromWord(word: string): NumpyScalar | null {
-    const [, from, order, code, hex] = /^(numpy\.core|numpy\._core)\.scalar ([<>|=])(\w+) ([0-9a-f]*)$/.exec(word) ?? [];
+    const [, from, order, code, hex] =
+      /^(numpy\.core|numpy\._core)\.scalar ([<>|=])(\w+) ([0-9a-f]*)$/.exec(word) ?? [];
     if (from === undefined) return null;
     return NumpyScalar.of(code as string, order as string, from, new Uint8Array(Buffer.from(hex as string, "hex")));
   }

@@ -25,7 +25,8 @@ const NAMES: Readonly<Record<string, readonly [module: string, name: string]>> =
 
 const EXCEPTIONS = new Set(
   (
-    "ArithmeticError AssertionError AttributeError BaseException BufferError BytesWarning DeprecationWarning EOFError " +
+    "ArithmeticError AssertionError AttributeError BaseException BufferError BytesWarning DeprecationWarning " +
+    "EOFError " +
     "EnvironmentError Exception FloatingPointError FutureWarning GeneratorExit IOError ImportError ImportWarning " +
     "IndentationError IndexError KeyError KeyboardInterrupt LookupError MemoryError NameError NotImplementedError " +
     "OSError OverflowError PendingDeprecationWarning ReferenceError RuntimeError RuntimeWarning StopIteration " +

@@ -198,8 +198,7 @@ export class PickleWriter {
       this.name(`${value.from}.multiarray`, "scalar");
       this.tuple([new NumpyDtype(value.code, value.order), value.bytes]);
       this.call(value);
-    }
-    else if (value instanceof PickleDict) this.dict(value.pairs, value);
+    } else if (value instanceof PickleDict) this.dict(value.pairs, value);
     else if (value instanceof Complex) {
       this.name("__builtin__", "complex");
       this.tuple([new Float(value.re), new Float(value.im)]);
@@ -245,14 +244,17 @@ export class PickleWriter {
   private described(value: PythonObject): void {
     const { callee, how, args, kwargs, listItems, dictItems, state, stateSetter } = value;
     if (how === "storage" || how === "persistent") {
-      throw new FormatError(`a ${how === "storage" ? "storage" : "persistent id"} by itself cannot be saved`, this.path);
+      throw new FormatError(
+        `a ${how === "storage" ? "storage" : "persistent id"} by itself cannot be saved`,
+        this.path,
+      );
     }
     if (kwargs !== null && how === "call") {
       throw new FormatError(`the call of ${value.className} with named arguments cannot be saved`, this.path);
     }
     this.value(callee);
     this.tuple(args);
-    if (kwargs !== null) this.dict(Object.entries(kwargs).map(([key, item]) => [key, exactly(kwargs, key, item)]));
+    if (kwargs !== null && !this.recall(kwargs)) this.pairs(kwargs, Object.entries(kwargs));
     this.code(how === "call" ? CODE.reduce : kwargs === null ? CODE.make : CODE.makeNamed);
     if (!this.storeAgain(value)) return;
     if (listItems !== null) {

@@ -1,6 +1,6 @@
 // Pickles as data: every opcode of protocols 0 to 5, and no code. A pickle asks for classes and functions by name; what
-// these names stand for, the caller lists. A name that is not listed is an error before anything is done with it, or, for
-// who describes them, stays a name, and what the pickle does with it becomes a record.
+// these names stand for, the caller lists. A name that is not listed is an error before anything is done with it. For
+// who describes such names, it stays a name, and what the pickle does with it becomes a record.
 import { Float } from "../../tensor/complex.ts";
 import { FormatError } from "../base/errors.ts";
 import { type DictClass, noteByteArray, noteFrozenSet } from "../base/python-origin.ts";

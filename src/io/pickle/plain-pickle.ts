@@ -216,6 +216,8 @@ export class PlainValues {
     if (this.unknown !== "describe") {
       throw new FormatError(`the pickle names "${nameOf(value)}", which is no data here`, this.path);
     }
+    const inner = this.attribute(value);
+    if (inner !== null) return inner;
     const callee = this.of(value.callee);
     if (!(callee instanceof PythonName || callee instanceof PythonObject)) {
       throw new FormatError(`the pickle calls ${nameOf(value)}, which is no function`, this.path);
@@ -229,6 +231,15 @@ export class PlainValues {
     if (value.state !== undefined) made.state = this.item(made, "state", value.state);
     if (value.setter !== undefined) made.stateSetter = this.of(value.setter) as PythonName | PythonObject;
     return made;
+  }
+
+  /** A class inside of another, or an attribute of one, which old protocols have as a call: null for anything else. */
+  private attribute({ callee, how, args, state }: PickledRecord): PythonName | null {
+    const [of, name, ...others] = args;
+    const called = callee instanceof GlobalReference && callee.name === "builtins.getattr" && how === "call";
+    if (!called || others.length > 0 || state !== undefined || typeof name !== "string") return null;
+    const outer = of instanceof GlobalReference || of instanceof PickledRecord ? this.of(of) : null;
+    return outer instanceof PythonName ? new PythonName(outer.module, `${outer.name}.${name}`) : null;
   }
 
   /** What becomes of a value in its place. */
@@ -277,11 +288,11 @@ export class PlainValues {
   }
 
   private noteClass(source: Map<unknown, unknown>, result: object): void {
-    if (!(source instanceof DictPairs)) return noteDict(result, "dict");
-    const attributes = source.attributes && this.of(source.attributes);
+    const dict = source instanceof DictPairs ? source : new DictPairs("dict");
+    const attributes = dict.attributes && this.of(dict.attributes);
     // Without what it makes for missing keys, it is a dict.
     if (attributes === SKIPPED) noteDict(result, "dict");
-    else noteDict(result, source.className, attributes);
+    else noteDict(result, dict.className, attributes);
   }
 }
 

@@ -2,6 +2,7 @@
 import { Complex, Float, Int } from "../../tensor/complex.ts";
 import { setOwn } from "../../tensor/objects.ts";
 import { Tensor } from "../../tensor/tensor.ts";
+import { FormatError } from "../base/errors.ts";
 import { isPlainObject, pythonFloatRepr, pythonJsonString } from "../base/python-json.ts";
 import { asInPython } from "../base/python-origin.ts";
 
@@ -107,12 +108,28 @@ export class PythonObject {
     return found;
   }
 
-  /** The attribute, or the item of a subclass of `dict`, of this name; undefined where there is none. */
+  /**
+   * The attribute, or the item of a subclass of `dict`, of this name, also a parameter, buffer or module of a module's;
+   * undefined where there is none.
+   */
   get(name: string): unknown {
-    const { dictItems, attributes } = this;
+    const { attributes } = this;
     if (Object.hasOwn(attributes, name)) return attributes[name];
-    if (dictItems instanceof Map) return dictItems.get(name);
-    return dictItems !== null && Object.hasOwn(dictItems, name) ? dictItems[name] : undefined;
+    for (const dict of [this.dictItems, ...MODULE_PARTS.map((part) => ownOf(attributes, part))]) {
+      const found = ownOf(dict, name);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  /**
+   * The parameters and the persistent buffers of a pickled module, with those of the modules in it, under the names of
+   * `state_dict()`: what `module.loadStateDict` takes. Empty for anything else.
+   */
+  stateDict(): Record<string, Tensor> {
+    const found: Record<string, Tensor> = {};
+    addState(this, "", found, { open: new Set(), count: 0 });
+    return found;
   }
 
   /** As Python would show a plain object: `argparse.Namespace(lr=0.1)`; what is long is cut. */
@@ -124,11 +141,55 @@ export class PythonObject {
   }
 }
 
+/** Where modules have what `getattr` finds in them. */
+const MODULE_PARTS = ["_parameters", "_buffers", "_modules"];
+
+function ownOf(dict: unknown, name: string): unknown {
+  if (dict instanceof Map) return dict.get(name);
+  return isPlainObject(dict) && Object.hasOwn(dict, name) ? dict[name] : undefined;
+}
+
+/** Modules of one state dict: sharing can make a short pickle endless. */
+const MAX_MODULES = 1_000_000;
+
+interface Visit {
+  open: Set<PythonObject>;
+  count: number;
+}
+
+function addState(module: PythonObject, prefix: string, found: Record<string, Tensor>, visit: Visit): void {
+  const { open } = visit;
+  if (open.has(module)) return;
+  if (++visit.count > MAX_MODULES) throw new FormatError(`more than ${MAX_MODULES} modules in one`);
+  open.add(module);
+  const { attributes } = module;
+  const passing = ownOf(attributes, "_non_persistent_buffers_set");
+  for (const part of MODULE_PARTS) {
+    const dict = ownOf(attributes, part);
+    for (const [name, value] of dict instanceof Map ? dict : Object.entries(dict ?? {})) {
+      if (part === "_buffers" && passing instanceof Set && passing.has(name)) continue;
+      if (value instanceof Tensor) setOwn(found, `${prefix}${name}`, value);
+      else if (value instanceof PythonObject) addState(value, `${prefix}${name}.`, found, visit);
+    }
+  }
+  // A module may be in two places: both have names.
+  open.delete(module);
+}
+
 const EMPTY: readonly unknown[] = Object.freeze([]);
 /** Characters of a text that people read. */
 const SHOWN = 1000;
 /** Below so many levels the text says only that there is more. */
 const MAX_DEPTH = 100;
+
+/** The text of what holds nothing; null for everything else. */
+function atomText(value: object): string | null {
+  if (value instanceof Float) return pythonFloatRepr(value.value);
+  if (value instanceof Int) return String(value.value);
+  if (value instanceof Complex || value instanceof PythonName) return String(value);
+  if (!Array.isArray(value) || value.length > 0) return null;
+  return Object.isFrozen(value) ? "()" : "[]";
+}
 
 /** Writes values as Python's literals. What is met again is referred to, so that the text is as long as the value. */
 class Literals {
@@ -161,23 +222,26 @@ class Literals {
   }
 
   private object(value: object, depth: number): void {
-    if (value instanceof Float) return this.say(pythonFloatRepr(value.value));
-    if (value instanceof Int || value instanceof Complex || value instanceof PythonName) {
-      return this.say(String(value instanceof Int ? value.value : value));
-    }
-    if (Array.isArray(value) && value.length === 0) return this.say(Object.isFrozen(value) ? "()" : "[]");
+    const atom = atomText(value);
     const before = this.seen.get(value);
-    if (before !== undefined) return this.say(`<${before}>`);
-    this.seen.set(value, this.seen.size + 1);
-    if (depth > MAX_DEPTH) return this.say("...");
+    if (atom !== null) this.say(atom);
+    else if (before !== undefined) this.say(`<${before}>`);
+    else {
+      this.seen.set(value, this.seen.size + 1);
+      if (depth > MAX_DEPTH) this.say("...");
+      else this.container(value, depth + 1);
+    }
+  }
+
+  private container(value: object, depth: number): void {
     if (value instanceof Tensor) this.say(`tensor(${value.dtype.name}, [${value.shape.join(", ")}])`);
-    else if (value instanceof PythonObject) this.record(value, depth + 1);
+    else if (value instanceof PythonObject) this.record(value, depth);
     else if (value instanceof Uint8Array) this.bytes(value);
     else if (Array.isArray(value)) {
       const tuple = Object.isFrozen(value);
-      this.list(tuple ? "(" : "[", value, tuple ? (value.length === 1 ? ",)" : ")") : "]", depth + 1);
-    } else if (value instanceof Set) this.list("{", [...value], "}", depth + 1);
-    else if (value instanceof Map || isPlainObject(value)) this.dict(value, depth + 1);
+      this.list(tuple ? "(" : "[", value, tuple ? (value.length === 1 ? ",)" : ")") : "]", depth);
+    } else if (value instanceof Set) this.list("{", [...value], "}", depth);
+    else if (value instanceof Map || isPlainObject(value)) this.dict(value, depth);
     else this.say(String((value as { _className?: string })._className ?? value));
   }
 

@@ -109,10 +109,10 @@ export interface TorchLoadOptions {
 /**
  * What `torch.save` wrote: tensors (views of one mapping of the file; those of one storage share it), parameters,
  * TensorDicts, numbers, strings, bytes, lists, tuples (frozen arrays), sets, dicts, OrderedDicts and Counters (objects,
- * or Maps where a key is no string or a number), NumPy's numbers (numbers) and arrays (tensors). `saveTorch` writes what
- * was read with the types that it had, 2.0 as a float and an OrderedDict with its attributes. Tensors come to the CPU
- * unless `mapLocation` says otherwise; changing them does not change the file. No code of the file is run: whatever it
- * names beyond these becomes a `PythonObject`, which describes it, or what `unknown` says.
+ * or Maps where a key is no string or a number), NumPy's numbers (numbers) and arrays (tensors). `saveTorch` writes
+ * what was read with the types that it had, 2.0 as a float and an OrderedDict with its attributes. Tensors come to the
+ * CPU unless `mapLocation` says otherwise; changing them does not change the file. No code of the file is run: whatever
+ * it names beyond these becomes a `PythonObject`, which describes it, or what `unknown` says.
  * @throws FileNotFoundError when there is no such file
  * @throws FormatError when it is damaged, holds something else, or with `unknown: "refuse"` an object of another class
  * @example

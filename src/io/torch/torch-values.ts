@@ -9,7 +9,14 @@ import { Storage } from "../../tensor/storage.ts";
 import { bytesNeeded, CONJ, makeStrided, NEG, type Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
 import { noteAttributes } from "../base/python-origin.ts";
-import { GlobalReference, NoData, PickledObject, PickledRecord, type PickleGlobal, type PickleRules } from "../pickle/pickle.ts";
+import {
+  GlobalReference,
+  NoData,
+  PickledObject,
+  PickledRecord,
+  type PickleGlobal,
+  type PickleRules,
+} from "../pickle/pickle.ts";
 import { PlainValues, plainGlobal, SKIPPED, type Unknown } from "../pickle/plain-pickle.ts";
 import { PythonName, PythonObject } from "../pickle/python-object.ts";
 import { numpyGlobal, numpyValue } from "./numpy-values.ts";
