@@ -357,6 +357,14 @@ function touch(value: unknown, seen = new Set<unknown>()): void {
   else if (!(value instanceof DType)) for (const item of Object.values(value)) touch(item, seen);
 }
 
+function touchIfRead(path: string, options: TorchLoadOptions = {}): void {
+  try {
+    touch(loadTorch(path, options));
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+  }
+}
+
 describe("hostile files", () => {
   const names = readdirSync(fixtures).filter((name) => name.endsWith(".pt"));
   test("pickles that would run something run nothing", () => {
@@ -375,13 +383,7 @@ describe("hostile files", () => {
     for (const [i, call] of calls.entries()) {
       const path = archive(`call${i}.pt`, Buffer.from(call, "latin1"));
       expect(refusal(path, { unknown: "refuse" })).toContain("which is no data");
-      for (const unknown of ["describe", "skip"] as const) {
-        try {
-          touch(loadTorch(path, { unknown }));
-        } catch (error) {
-          expect(error).toBeInstanceOf(FormatError);
-        }
-      }
+      for (const unknown of ["describe", "skip"] as const) touchIfRead(path, { unknown });
       const old = join(dir, `old${i}.pt`);
       writeFileSync(old, Buffer.from(`\x80\x02${call}`, "latin1"));
       refusal(old);
@@ -473,13 +475,6 @@ describe("hostile files", () => {
       state = (Math.imul(state, 1103515245) + 12345) >>> 0;
       return (state >>> 8) % n;
     };
-    const attempt = (path: string): void => {
-      try {
-        touch(loadTorch(path));
-      } catch (error) {
-        if (!(error instanceof FormatError)) throw error;
-      }
-    };
     const path = join(dir, "damaged.pt");
     for (const name of names) {
       copyFileSync(join(fixtures, name), path);
@@ -491,13 +486,13 @@ describe("hostile files", () => {
         const damaged = Buffer.from(bytes);
         damaged[random(bytes.length)] = random(256);
         writeFileSync(path, damaged);
-        attempt(path);
+        touchIfRead(path);
         if (contents === null) continue;
         const list = contents.map(([entry, data]) => ({ name: entry, data: Uint8Array.from(data) }));
         const pickle = list.find((entry) => entry.name.endsWith("data.pkl")) as { data: Uint8Array };
         for (let k = 0; k < 1 + (i % 3); k++) pickle.data[random(pickle.data.length)] = random(256);
         new FileWrite(path, zipPieces(list, { style: "torch" }).pieces).run();
-        attempt(path);
+        touchIfRead(path);
       }
     }
   }, 30_000);

@@ -53,6 +53,10 @@ export const FUNCTIONS = {
 export const CONSTRUCTORS = {
   GgufFile: `path:text | ${PLACE}`,
   Hdf5File: "path:text mode?:string written?:text?",
+  PythonName: "module:text name:text",
+  PythonObject:
+    "callee:any | how:=new,call,storage,persistent args:list kwargs:any listItems:any dictItems:any state:any " +
+    "stateSetter:any",
   SafetensorsFile: `path:text | ${PLACE}`,
   Snapshot: "path:text | followLinks:bool",
   StateDict: "values?:dict",
@@ -80,6 +84,8 @@ export const METHODS = {
     close: "",
   },
   Hdf5Opaque: { toString: "" },
+  PythonName: { toString: "" },
+  PythonObject: { get: "name:text", stateDict: "", toString: "" },
   PendingSnapshot: { wait: "", done: "" },
   RemoteSafetensors: { tensor: "name:text | rows:any", tensors: "names?:strings" },
   SafetensorsListing: { keys: "", entry: "name:text" },

@@ -1,10 +1,13 @@
 // Objects of classes that are not there: what a pickle says of them, as values that can be looked at and written back.
+import { inOrder } from "../../tensor/checks.ts";
 import { Complex, Float, Int } from "../../tensor/complex.ts";
+import { TypeError } from "../../tensor/errors.ts";
 import { setOwn } from "../../tensor/objects.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
 import { isPlainObject, pythonFloatRepr, pythonJsonString } from "../base/python-json.ts";
 import { asInPython } from "../base/python-origin.ts";
+import { CONSTRUCTORS } from "../base/signatures.ts";
 
 /**
  * A class or a function of Python's, by its name. Nothing is behind it: it is not imported and cannot be called.
@@ -15,12 +18,16 @@ import { asInPython } from "../base/python-origin.ts";
  * ```
  */
 export class PythonName {
-  constructor(
-    /** Where Python imports it from: "torch.nn.functional". */
-    readonly module: string,
-    /** Its qualified name there: "relu", or "Outer.Inner". */
-    readonly name: string,
-  ) {}
+  /** Where Python imports it from: "torch.nn.functional". */
+  readonly module: string;
+  /** Its qualified name there: "relu", or "Outer.Inner". */
+  readonly name: string;
+
+  constructor(module: string, name: string) {
+    [module, name] = inOrder<[string, string]>("PythonName", CONSTRUCTORS.PythonName, arguments);
+    this.module = module;
+    this.name = name;
+  }
   /** Module and name: "torch.nn.functional.relu". */
   toString(): string {
     return `${this.module}.${this.name}`;
@@ -76,11 +83,20 @@ export class PythonObject {
   /** What a subclass of `dict` holds, or null. */
   dictItems: Record<string, unknown> | Map<unknown, unknown> | null;
   /** Its state, mostly an object of its attributes; undefined for none. */
-  state: unknown;
+  // biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
+  state: any;
   /** What sets that state, where it is not the class, or null. */
   stateSetter: PythonName | PythonObject | null;
 
   constructor(callee: PythonName | PythonObject, parts: PythonObjectParts = {}) {
+    [callee, parts = {}] = inOrder<[PythonName | PythonObject, PythonObjectParts?]>(
+      "PythonObject",
+      CONSTRUCTORS.PythonObject,
+      arguments,
+    );
+    if (!(callee instanceof PythonName || callee instanceof PythonObject)) {
+      throw new TypeError("callee must be a PythonName or a PythonObject", { op: "PythonObject" });
+    }
     this.callee = callee;
     this.how = parts.how ?? "new";
     this.args = parts.args === undefined ? EMPTY : Object.freeze([...parts.args]);
@@ -112,7 +128,8 @@ export class PythonObject {
    * The attribute, or the item of a subclass of `dict`, of this name, also a parameter, buffer or module of a module's;
    * undefined where there is none.
    */
-  get(name: string): unknown {
+  // biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
+  get(name: string): any {
     const { attributes } = this;
     if (Object.hasOwn(attributes, name)) return attributes[name];
     for (const dict of [this.dictItems, ...MODULE_PARTS.map((part) => ownOf(attributes, part))]) {
