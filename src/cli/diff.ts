@@ -1,5 +1,6 @@
 // `zensor diff`: what is not the same in two files or directories, whatever their formats.
 import { pythonJsonStringify } from "../io/base/python-json.ts";
+import { pythonText } from "../io/pickle/python-object.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { NestedTensor } from "../tensordict/core/nested.ts";
 import { isLazy, isNested, type Td } from "../tensordict/core/state.ts";
@@ -8,6 +9,7 @@ import { isNonTensor } from "../tensordict/index.ts";
 import { pause } from "./lifetime.ts";
 
 import { say } from "./output.ts";
+import { objectsIn } from "./python-objects.ts";
 import { pythonNotes } from "./python-tree.ts";
 import { type PythonNode, valueOf } from "./python-values.ts";
 
@@ -120,6 +122,13 @@ function compareTrees(a: PythonNode | null, b: PythonNode | null, found: Differe
     const [left, right] = [x.get(name), y.get(name)];
     if (left !== right)
       found.push({ name, what: `in Python ${left ?? "as it is here"} and ${right ?? "as it is here"}` });
+  }
+  const [first, second] = [objectsIn(a), objectsIn(b)];
+  for (const [name, object] of first) {
+    const other = second.get(name);
+    const same = other === undefined || pythonText(other) === pythonText(object);
+    // What is a value, or of another class, has been told.
+    if (!same && !found.some((row) => row.name === name)) found.push({ name, what: "what the object is differs" });
   }
 }
 

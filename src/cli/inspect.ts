@@ -6,10 +6,11 @@ import { isNonTensor } from "../tensordict/index.ts";
 import { FORMATS, type FormatName } from "./formats.ts";
 
 import { say } from "./output.ts";
-import { valueOf } from "./python-values.ts";
+import { objectsIn } from "./python-objects.ts";
+import { classNameOf, type PythonNode, valueOf } from "./python-values.ts";
 
 import { openOutline, type TrustOptions } from "./source.ts";
-import { bytesText } from "./text.ts";
+import { bytesText, printable } from "./text.ts";
 
 /** One line of the listing. */
 export interface Row {
@@ -55,7 +56,30 @@ export function listingOf(td: Td, format: FormatName): Listing {
   return listing;
 }
 
+/** Says what the objects are whose tensors are listed, and takes the quotes from those that are texts. */
+function addObjects(listing: Listing, tree: PythonNode | null): void {
+  for (const [name, object] of objectsIn(tree)) {
+    const known = listing.values.find((row) => row.name === name);
+    if (known === undefined) listing.values.push({ name, value: new ObjectText(`${classNameOf(object)}(...)`) });
+    else if (typeof known.value === "string") known.value = new ObjectText(known.value);
+  }
+}
+
+/** Characters of an object's text that a table shows. */
+const SHOWN = 300;
+
+/** The text of an object, which is no text in the file. */
+class ObjectText {
+  constructor(readonly text: string) {}
+  toJSON(): string {
+    return this.text;
+  }
+}
+
 function valueText(value: unknown): string {
+  if (value instanceof ObjectText) {
+    return printable(value.text.length > SHOWN ? `${value.text.slice(0, SHOWN)}...` : value.text);
+  }
   return typeof value === "string" ? JSON.stringify(value) : pythonJsonStringify(value as never);
 }
 
@@ -80,10 +104,14 @@ function printTable(listing: Listing): void {
 
 /** Lists the tensors of a file or a directory. */
 export async function inspect(path: string, options: { json?: boolean; from?: string } & TrustOptions): Promise<void> {
-  const { td, format } = await openOutline(path, options);
+  const { td, format, tree } = await openOutline(path, options);
   const listing = listingOf(td, format);
+  addObjects(listing, tree);
   if (!options.json) return printTable(listing);
-  const values = listing.values.map(({ name, value }) => ({ name, value: toPlain(value as PythonJson) }));
+  const values = listing.values.map(({ name, value }) => ({
+    name,
+    value: value instanceof ObjectText ? value : toPlain(value as PythonJson),
+  }));
   const text = (_key: string, value: unknown) => (typeof value === "bigint" ? `${value}` : value);
   say(JSON.stringify({ ...listing, values }, text, 2));
 }

@@ -379,6 +379,12 @@ function listed(found: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   });
 }
 
+/** One line for the objects of Python's classes that only a .pt file holds; none where there are none. */
+export function objectLosses(names: Iterable<string>): string[] {
+  const found = new Set(names);
+  return listed(new Map(found.size === 0 ? [] : [["objects of Python's classes (texts or tensors remain)", found]]));
+}
+
 function isEven(members: readonly Td[]): boolean {
   const [first, ...rest] = members as [Td, ...Td[]];
   const keys = [...first._keys()];

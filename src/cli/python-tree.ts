@@ -1,9 +1,10 @@
 // What Python programs save, as the one collection that every format can hold, and a tree that tells what each level of
 // it was: a dictionary of any kind of keys, a list, a tuple. Levels hold tensors; everything else is a value.
 
-import { isPlainObject, type PythonJson, pythonJsonStringify, toPlain } from "../io/base/python-json.ts";
-import { asInPython } from "../io/base/python-origin.ts";
+import { type PythonJson, pythonJsonStringify, toPlain } from "../io/base/python-json.ts";
+import { dequeLength, exactly } from "../io/base/python-origin.ts";
 import { inFile } from "../io/pickle/plain-pickle.ts";
+import { PythonObject } from "../io/pickle/python-object.ts";
 import { SCALAR_SIZE } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { entriesOf, isNested, make, type NewState, type Td, type ValueTd } from "../tensordict/core/state.ts";
@@ -11,11 +12,14 @@ import type { Entry } from "../tensordict/core/types.ts";
 import { isNonTensor, isTensorCollection } from "../tensordict/index.ts";
 import { CliError } from "./errors.ts";
 import { ALONE, METADATA, SEPARATOR, standsBeside } from "./losses.ts";
+import { Holding, leavesOf, type ObjectNode, objectOf, partsOf } from "./python-objects.ts";
 import {
+  classNameOf,
   Describer,
   dictFacts,
   isDict,
   isDictClass,
+  OBJECT,
   type PythonNode,
   restore,
   restoreDict,
@@ -66,30 +70,12 @@ function collectionNode(td: Td): PythonNode | null {
 
 class Encoder {
   private readonly describer: Describer;
-  private readonly holding = new Map<object, boolean>();
+  private readonly holding = new Holding();
+  /** What has been met in the outermost object that is being encoded: its parts are there once. */
+  private met: Set<unknown> | null = null;
 
   constructor(path: string) {
     this.describer = new Describer(path);
-  }
-
-  /** Whether there are tensors in a value. */
-  private holds(value: unknown): boolean {
-    if (typeof value !== "object" || value === null) return false;
-    if (value instanceof Tensor || isTensorCollection(value) || isNested(value)) return true;
-    const known = this.holding.get(value);
-    if (known !== undefined) return known;
-    // What contains itself is looked at once.
-    this.holding.set(value, false);
-    let found = false;
-    if (Array.isArray(value)) {
-      for (const item of value) if (typeof item === "object") found = this.holds(item) || found;
-    } else if (value instanceof Map) {
-      for (const item of value.values()) found = this.holds(item) || found;
-    } else if (isPlainObject(value)) {
-      for (const key in value) if (typeof value[key] === "object") found = this.holds(value[key]) || found;
-    }
-    this.holding.set(value, found);
-    return found;
   }
 
   entry(value: unknown): { entry: Entry; node: PythonNode | null } {
@@ -97,36 +83,60 @@ class Encoder {
     if (isTensorCollection(value)) {
       return { entry: value as Entry, node: isNonTensor(value) ? { is: COLLECTION } : collectionNode(value) };
     }
-    if (!this.holds(value)) {
+    if (value instanceof PythonObject && this.holding.holdsTensors(value)) return this.object(value);
+    if (value instanceof PythonObject || !this.holding.holds(value)) {
       const { json, node } = this.describer.value(value);
       return { entry: valueEntry(json) as Entry, node };
     }
     return this.level(value as object);
   }
 
+  /** The tensors of an object, which stays beside them. */
+  private object(value: PythonObject): { entry: Td; node: PythonNode } {
+    const outer = this.met;
+    this.met ??= new Set();
+    const parts = partsOf(value, this.holding, (key) => this.describer.keyName(key));
+    const { entry, node } = this.within(value, parts, { is: OBJECT });
+    this.met = outer;
+    const made: ObjectNode = { ...node, object: value, leaves: leavesOf(entry) };
+    return { entry, node: made };
+  }
+
   level(value: object): { entry: Td; node: PythonNode } {
+    const { names, keys, is, attributes } = this.parts(value);
+    const facts: PythonNode = {};
+    if (is !== undefined) facts.is = is;
+    if (keys.size > 0) facts.keys = keys;
+    if (attributes !== undefined) facts.attributes = attributes;
+    return this.within(value, names, facts);
+  }
+
+  private within(
+    value: object,
+    names: readonly [string, unknown][],
+    facts: PythonNode,
+  ): { entry: Td; node: PythonNode } {
     return this.describer.within(value, () => {
       this.describer.count();
-      const { names, keys, is, attributes } = this.parts(value);
+      this.met?.add(value);
       const entries = new Map<string, Entry>();
       const nodes = new Map<string, PythonNode | null>();
       for (const [name, item] of names) {
+        if (this.met?.has(item)) continue;
         const { entry, node } = this.describer.at(name, () => this.entry(item));
         entries.set(name, entry);
         nodes.set(name, node);
       }
-      const node: PythonNode = { entries: nodes };
-      if (is !== undefined) node.is = is;
-      if (keys.size > 0) node.keys = keys;
-      if (attributes !== undefined) node.attributes = attributes;
-      return { entry: make.tensordict(entries, NO_STATE), node };
+      return { entry: make.tensordict(entries, NO_STATE), node: { ...facts, entries: nodes } };
     });
   }
 
   private parts(value: object) {
     if (isDict(value)) return { ...this.describer.named(value), ...dictFacts(value) };
-    const names = (value as unknown[]).map((item, i): [string, unknown] => [String(i), asInPython(value, i, item)]);
-    return { names, keys: new Map(), is: Object.isFrozen(value) ? "tuple" : "list", attributes: undefined };
+    const names = (value as unknown[]).map((item, i): [string, unknown] => [String(i), exactly(value, i, item)]);
+    const maxlen = dequeLength(value as unknown[]);
+    const is = maxlen !== undefined ? "deque" : Object.isFrozen(value) ? "tuple" : "list";
+    return { names, keys: new Map(), is, attributes: maxlen };
   }
 }
 
@@ -198,6 +208,8 @@ class Decoder {
   }
 
   level(td: Td, node: PythonNode): unknown {
+    const object = objectOf(td, node);
+    if (object !== undefined) return object;
     const all = new Map(entriesOf(td));
     const names = [...(node.entries?.keys() ?? [])].filter((name) => all.has(name));
     const pairs = Array.from(new Set([...names, ...all.keys()]), (name): [unknown, unknown] => [
@@ -205,11 +217,12 @@ class Decoder {
       this.value(all.get(name) as Entry, node.entries?.get(name) ?? null),
     ]);
     if (node.is === BY_ITSELF && pairs.length === 1) return (pairs[0] as [unknown, unknown])[1];
-    if (node.is === BY_ITSELF) return restoreDict(pairs, {});
+    // What is left of an object is a dictionary.
+    if (node.is === BY_ITSELF || node.is === OBJECT) return restoreDict(pairs, {});
     if (isDictClass(node.is)) return restoreDict(pairs, node);
     return restoreList(
       pairs.map(([, item]) => item),
-      node.is,
+      node,
     );
   }
 }
@@ -237,9 +250,14 @@ export function pythonNotes(tree: PythonNode | null, path: readonly string[] = [
   const notes = new Map<string, string>();
   const visit = (node: PythonNode | null, at: readonly string[]): void => {
     if (node === null) return;
-    const words = isDictClass(node.is) || node.is === undefined ? [] : [node.is];
+    const words =
+      isDictClass(node.is) || node.is === undefined
+        ? []
+        : [node.object === undefined ? node.is : classNameOf(node.object)];
     if (node.keys !== undefined) words.push(`keys ${[...node.keys.values()].map((key) => keyText(key)).join(", ")}`);
     if (words.length > 0) notes.set(at.join(SEPARATOR), words.join(", "));
+    // What an object holds says its own text.
+    if (node.is === OBJECT) return;
     for (const [name, inner] of node.entries ?? node.parts ?? []) visit(inner, [...at, name]);
   };
   visit(tree, path);

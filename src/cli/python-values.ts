@@ -1,23 +1,30 @@
 // Values of Python's that are no tensors, as JSON that every format understands, and beside it what JSON does not tell:
 // that a list was a tuple, a text bytes, and which keys were numbers.
 import { FormatError } from "../io/base/errors.ts";
+import { NumpyScalar } from "../io/base/numpy-scalar.ts";
 import { isPlainObject, type PythonJson, pythonFloatRepr, pythonJsonStringify } from "../io/base/python-json.ts";
 import {
-  asInPython,
   attributesOf,
   type DictClass,
+  dequeLength,
   dictClassOf,
+  exactKey,
+  exactly,
   isByteArray,
-  keyInPython,
+  isFrozenSet,
   noteByteArray,
+  noteDeque,
   noteDict,
+  noteFrozenSet,
 } from "../io/base/python-origin.ts";
+import { PythonName, PythonObject, pythonText } from "../io/pickle/python-object.ts";
 import { isConstantName, TorchConstant, TorchDevice } from "../io/torch/torch-constants.ts";
 import { deviceNamed } from "../io/torch/torch-values.ts";
 import { Complex, Float, Int } from "../tensor/complex.ts";
 import { Device } from "../tensor/device.ts";
 import { DType, dtypeByName } from "../tensor/dtype.ts";
 import { Size } from "../tensor/size.ts";
+import { Tensor } from "../tensor/tensor.ts";
 
 /** What something was in Python, where its place does not tell. */
 export interface PythonNode {
@@ -29,8 +36,10 @@ export interface PythonNode {
   entries?: ReadonlyMap<string, PythonNode | null>;
   /** What is in a value: those parts that are not what they seem to be, or all where their order counts. */
   parts?: ReadonlyMap<string, PythonNode | null>;
-  /** Attributes of an OrderedDict. */
+  /** Attributes of an OrderedDict, what a defaultdict makes, how many items a deque has at most. */
   attributes?: unknown;
+  /** The object that a level or a text stands for. */
+  object?: PythonObject | Tensor;
 }
 
 /** A value as JSON, and what it was. */
@@ -38,6 +47,17 @@ export interface Described {
   json: PythonJson;
   node: PythonNode | null;
 }
+
+/** The class of a node that stands for an object, as a text or as a level of its tensors. */
+export const OBJECT = "object";
+
+/** The name of an object's class in Python. */
+export function classNameOf(object: PythonObject | Tensor): string {
+  return object instanceof Tensor ? "torch.Tensor" : object.className;
+}
+
+/** That of a class or a function. */
+const NAME = "name";
 
 /** Deepest nesting, and values of one file: sharing can make a short pickle endless. */
 export const MAX_DEPTH = 100;
@@ -56,7 +76,7 @@ export function isDict(value: unknown): value is Map<unknown, unknown> | Record<
 
 /** Classes that are equal to a `dict` of the same pairs. */
 export function isDictClass(name: string | undefined): boolean {
-  return name === undefined || name === "OrderedDict" || name === "Counter";
+  return name === undefined || name === "OrderedDict" || name === "Counter" || name === "defaultdict";
 }
 
 /** The value of an entry that is no tensor: nested arrays for a stack; 2.0 as a `Float` where that is known. */
@@ -104,12 +124,12 @@ export class Describer {
   /** Names for the keys of a dictionary: each is there once, and texts are their own. */
   named(dict: Map<unknown, unknown> | Record<string, unknown>): Named {
     const pairs: [unknown, unknown][] = dict instanceof Map ? [...dict] : Object.entries(dict);
-    const taken = new Set(pairs.flatMap(([key]) => (typeof key === "string" ? [key] : [])));
+    const taken = new Set(pairs.flatMap(([key]) => (typeof exactKey(dict, key) === "string" ? [key as string] : [])));
     const keys = new Map<string, unknown>();
     const names = pairs.map(([key, item]): [string, unknown] => {
-      const value = asInPython(dict, key, item);
-      if (typeof key === "string") return [key, value];
-      const own = keyInPython(dict, key);
+      const value = exactly(dict, key, item);
+      const own = exactKey(dict, key);
+      if (typeof own === "string") return [own, value];
       let name = this.keyName(own);
       while (taken.has(name)) name += "~";
       taken.add(name);
@@ -119,12 +139,16 @@ export class Describer {
     return { names, keys };
   }
 
-  private keyName(key: unknown): string {
+  /** The name for a key. */
+  keyName(given: unknown): string {
+    const key = given instanceof NumpyScalar ? given.value : given;
+    if (typeof key === "string") return key;
     if (key === null) return "None";
     if (typeof key === "boolean") return key ? "True" : "False";
     if (key instanceof Float) return pythonFloatRepr(key.value);
     if (typeof key === "number" && !Number.isInteger(key)) return pythonFloatRepr(key);
     if (typeof key === "number" || typeof key === "bigint") return String(key);
+    if (key instanceof PythonObject || key instanceof Tensor) return pythonText(key, 60);
     const { json } = this.value(key);
     return (typeof json === "string" ? json : pythonJsonStringify(json)).slice(0, 64);
   }
@@ -138,6 +162,14 @@ export class Describer {
       if (!["string", "number", "bigint", "boolean"].includes(typeof value)) this.fail("is no plain value");
       return { json: value as PythonJson, node: null };
     }
+    if (value instanceof NumpyScalar) {
+      const { json } = this.value(value.plain);
+      return { json, node: { is: value.word } };
+    }
+    // A tensor is a value only as a key, or as what a program set on something.
+    if (value instanceof PythonObject || value instanceof Tensor) {
+      return { json: pythonText(value), node: { is: OBJECT, object: value } };
+    }
     const text = wordOf(value);
     if (text !== null) return { json: text.json, node: { is: text.is } };
     return this.within(value, () => this.container(value));
@@ -145,10 +177,11 @@ export class Describer {
 
   private container(value: object): Described {
     if (value instanceof Set) {
-      const members = Array.from(value, (item) => keyInPython(value, item));
-      return this.list(value, members, "set");
+      const members = Array.from(value, (item) => exactKey(value, item));
+      return this.list(value, members, isFrozenSet(value) ? "frozenset" : "set");
     }
     if (Array.isArray(value)) {
+      if (dequeLength(value) !== undefined) return this.list(value, value, "deque", dequeLength(value));
       const is = value instanceof Size ? "torch.Size" : Object.isFrozen(value) ? "tuple" : undefined;
       return this.list(value, value, is);
     }
@@ -156,10 +189,16 @@ export class Describer {
     return this.fail(`is a ${value.constructor?.name ?? "object"}, which is no plain value`);
   }
 
-  private list(holder: object, items: readonly unknown[], is: string | undefined): Described {
+  private list(
+    holder: object,
+    items: readonly unknown[],
+    is: string | undefined,
+    attributes?: number | null,
+  ): Described {
     const parts = new Map<string, PythonNode | null>();
     const json: PythonJson[] = [];
-    for (const [i, item] of items.entries()) {
+    for (const [i, own] of items.entries()) {
+      const item = exactly(holder, i, own);
       if (typeof item === "object" || typeof item === "undefined") {
         this.where.push(i);
         const inner = this.value(item);
@@ -168,10 +207,10 @@ export class Describer {
         json.push(inner.json);
       } else {
         this.count();
-        json.push(asInPython(holder, i, item) as PythonJson);
+        json.push(item as PythonJson);
       }
     }
-    return { json, node: nodeOf({ is, parts }) };
+    return { json, node: nodeOf({ is, parts, attributes }) };
   }
 
   private dict(value: Map<unknown, unknown> | Record<string, unknown>): Described {
@@ -221,6 +260,7 @@ function wordOf(value: object): { json: PythonJson; is: string } | null {
   if (value instanceof DType) return { json: String(value), is: "torch.dtype" };
   if (value instanceof TorchConstant) return { json: String(value), is: `torch.${value.kind}` };
   if (value instanceof Device || value instanceof TorchDevice) return { json: String(value), is: "torch.device" };
+  if (value instanceof PythonName) return { json: `${value.module} ${value.name}`, is: NAME };
   return null;
 }
 
@@ -249,6 +289,10 @@ function restoreWord(is: string, json: PythonJson): unknown {
       if (isConstantName(json) && `torch.${TorchConstant.of(json).kind}` === is) return TorchConstant.of(json);
       return bad(is);
     }
+    case NAME: {
+      const [, module, name] = /^(\S+) (\S+)$/.exec(typeof json === "string" ? json : "") ?? [];
+      return module === undefined ? bad(is) : new PythonName(module, name as string);
+    }
     case "torch.device":
       return deviceNamed(typeof json === "string" ? json : bad(is));
     default:
@@ -261,25 +305,28 @@ export function restoreDict(pairs: readonly [unknown, unknown][], { is, attribut
   if (!isDictClass(is)) bad(is as string);
   const dict = new Map(pairs);
   if (dict.size !== pairs.length) throw new FormatError("two names in the structure stand for the same key");
-  noteDict(dict, (is ?? "dict") as DictClass, attributes);
+  const named = attributes instanceof PythonName || attributes instanceof PythonObject;
+  // A factory that was not kept is none.
+  noteDict(dict, (is ?? "dict") as DictClass, is === "defaultdict" && !named ? null : attributes);
   return dict;
 }
 
 /** Refuses what Python has no key and no member of a set for: what can change. */
 export function requireHashable(value: unknown): unknown {
   if (Array.isArray(value) && Object.isFrozen(value)) value.forEach(requireHashable);
-  else if (Array.isArray(value) || isDict(value) || value instanceof Set || isChangeable(value)) {
+  else if (Array.isArray(value) || isDict(value) || isChangeable(value)) {
     throw new FormatError("the structure has a key or a member of a set that is a list, a dict or a set");
   }
   return value;
 }
 
 function isChangeable(value: unknown): boolean {
+  if (value instanceof Set) return !isFrozenSet(value);
   return value instanceof Uint8Array && isByteArray(value);
 }
 
 /** A list, or something made of one. */
-export function restoreList(items: unknown[], is: string | undefined): unknown {
+export function restoreList(items: unknown[], { is, attributes }: PythonNode): unknown {
   switch (is) {
     case undefined:
     case "list":
@@ -288,6 +335,10 @@ export function restoreList(items: unknown[], is: string | undefined): unknown {
       return Object.freeze(items);
     case "set":
       return new Set(items.map(requireHashable));
+    case "frozenset":
+      return noteFrozenSet(new Set(items.map(requireHashable)));
+    case "deque":
+      return noteDeque(items, Number.isSafeInteger(attributes) ? (attributes as number) : null);
     case "torch.Size":
       if (!items.every((n) => Number.isSafeInteger(n) && (n as number) >= 0)) bad(is);
       return Size.fromList(items as number[]);
@@ -300,12 +351,15 @@ export function restoreList(items: unknown[], is: string | undefined): unknown {
 export function restore(json: PythonJson, node: PythonNode | null): unknown {
   const part = (name: string) => node?.parts?.get(name) ?? null;
   const is = node?.is;
+  // An object that was not kept is the text of it.
+  if (is === OBJECT) return node?.object ?? json;
+  if (is?.startsWith("numpy.")) return NumpyScalar.fromWord(is) ?? bad(is);
   if (is?.startsWith("torch.") && is !== "torch.Size") return restoreWord(is, json);
-  if (is === "bytes" || is === "bytearray" || is === "complex") return restoreWord(is, json);
+  if (is === "bytes" || is === "bytearray" || is === "complex" || is === NAME) return restoreWord(is, json);
   if (Array.isArray(json)) {
     return restoreList(
       json.map((item, i) => restore(item as PythonJson, part(String(i)))),
-      is,
+      node ?? {},
     );
   }
   if (json instanceof Map || isPlainObject(json)) {

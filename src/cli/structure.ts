@@ -8,6 +8,7 @@ import type { Entry } from "../tensordict/core/types.ts";
 import { isNonTensor, NonTensorData } from "../tensordict/index.ts";
 import { CliError } from "./errors.ts";
 import { METADATA, SEPARATOR } from "./losses.ts";
+import { firstObject } from "./python-objects.ts";
 import { isPlainLevel, NO_STATE, nestedAtDots, type PythonTree, unnested, valueEntry } from "./python-tree.ts";
 import { Describer, MAX_DEPTH, type PythonNode, requireHashable, restore, valueOf } from "./python-values.ts";
 
@@ -37,7 +38,9 @@ function nodeJson(node: Stored | null): Json | null {
   const json: Json = new Map();
   if (node.is !== undefined) json.set("is", node.is);
   if (node.value !== undefined) json.set("value", node.value);
-  if (node.keys !== undefined) json.set("keys", new Map(Array.from(node.keys, ([name, key]) => [name, anyJson(key)])));
+  // Objects are no keys here: their names stand for them.
+  const keys = [...(node.keys ?? [])].filter(([, key]) => firstObject(key) === undefined);
+  if (keys.length > 0) json.set("keys", new Map(keys.map(([name, key]) => [name, anyJson(key)])));
   if (node.attributes !== undefined) json.set("attributes", anyJson(node.attributes));
   if (node.entries !== undefined) json.set("entries", nodesJson(node.entries));
   if (node.parts !== undefined) json.set("parts", nodesJson(node.parts));
@@ -100,9 +103,10 @@ function parsedNode(json: PythonJson | undefined): Stored | null {
   if (is !== undefined) node.is = is;
   if (json.has("value")) node.value = json.get("value") as PythonJson;
   if (keys !== undefined) node.keys = new Map(Array.from(keys, ([name, key]) => [name, requireHashable(anyOf(key))]));
-  const attributes = mapIn(json, "attributes");
+  const attributes = json.get("attributes");
   if (attributes !== undefined) node.attributes = anyOf(attributes);
-  if (attributes !== undefined && !(node.attributes instanceof Map)) return fail("has attributes that are no dict");
+  const isDict = node.attributes instanceof Map || is === "deque" || is === "defaultdict";
+  if (attributes !== undefined && !isDict) return fail("has attributes that are no dict");
   if (entries !== undefined) node.entries = entries;
   if (parts !== undefined) node.parts = parts;
   return node;

@@ -18,7 +18,8 @@ export type { LeafNode, TreeNode } from "./memmap/tree.ts";
 export { loadNpy, type NpyOptions, saveNpy, saveNpyAsync } from "./numpy/npy.ts";
 export { type NpzSaveOptions, saveNpz, saveNpzAsync } from "./numpy/npz.ts";
 export { loadNpz, loadNpzAsync, type NpzLoadOptions } from "./numpy/npz-load.ts";
-export { readPlainPickle } from "./pickle/plain-pickle.ts";
+export { readPlainPickle, type Unknown } from "./pickle/plain-pickle.ts";
+export { PythonName, PythonObject, type PythonObjectParts } from "./pickle/python-object.ts";
 export { RemoteSafetensors, type RowOptions } from "./safetensors/remote-safetensors.ts";
 export {
   loadSafetensors,

@@ -3,6 +3,7 @@ import { installChecks } from "../tensor/checks.ts";
 import { METHODS, STATICS } from "./base/signatures.ts";
 import { GgufFile } from "./gguf/gguf.ts";
 import { Hdf5File, Hdf5Opaque } from "./hdf5/hdf5.ts";
+import { PythonName, PythonObject } from "./pickle/python-object.ts";
 import { RemoteSafetensors } from "./safetensors/remote-safetensors.ts";
 import { SafetensorsFile } from "./safetensors/safetensors.ts";
 import { SafetensorsListing } from "./safetensors/safetensors-header.ts";
@@ -13,6 +14,8 @@ const classes = {
   Hdf5File,
   Hdf5Opaque,
   PendingSnapshot,
+  PythonName,
+  PythonObject,
   RemoteSafetensors,
   SafetensorsFile,
   SafetensorsListing,

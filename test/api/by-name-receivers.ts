@@ -85,6 +85,8 @@ export const RECEIVERS: Readonly<Record<string, () => Any>> = {
   Sequential: modules,
   Sigmoid: () => new nn.Sigmoid(),
   Tanh: () => new nn.Tanh(),
+  PythonName: () => new io.PythonName("a", "B"),
+  PythonObject: () => new io.PythonObject(new io.PythonName("a", "B"), { state: { name: 1 } }),
   GgufFile: () => new io.GgufFile(gguf),
   SafetensorsFile: () => new io.SafetensorsFile(safetensors()),
   Snapshot: () => new io.Snapshot(taken()),

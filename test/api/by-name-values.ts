@@ -285,6 +285,8 @@ export const VALUES: Readonly<Record<string, () => unknown>> = {
   bytes: () => new Uint8Array([0x80, 4, 0x5d, 0x4b, 1, 0x61, 0x2e]),
   url: () => "s3://bucket/key",
   rows: dense,
+  "new io.PythonName.module": () => "argparse",
+  callee: () => new Z.io.PythonName("argparse", "Namespace"),
   "GgufFile.name": () => Z.io.loadGguf(gguf).keys()[0],
   inputDict: entries,
   h5wasm: () => null,

@@ -31,6 +31,7 @@ const places = () => Z.zeros(2, 3, { dtype: "int64" });
 const indexed = { input: x(), dim: 0, index: places(), src: x() };
 const npy = () => written("a.npy", (path) => io.saveNpy(path, arange(3)));
 const npz = () => written("a.npz", (path) => io.saveNpz(path, { a: arange(3) }));
+const pt = () => written("a.pt", (path) => io.saveTorch([1], path));
 const raw = () => written("raw", (path) => Z.MemoryMappedTensor.fromTensor(arange(6), { filename: path }));
 const linear = () => new nn.Linear(2, 2);
 const pass = { inKeys: ["a"], outKeys: ["b"] };
@@ -152,6 +153,10 @@ export const CALLS: Readonly<Record<string, (word: Any) => unknown>> = {
       .table({ sortBy: word }),
   // Files
   "loadNpy.mode": (word) => io.loadNpy(npy(), { mode: word }),
+  "loadTorch.unknown": (word) => io.loadTorch(pt(), { unknown: word }),
+  "load.unknown": (word) => loose.load(pt(), { unknown: word }),
+  "loadAsync.unknown": (word) => loose.loadAsync(pt(), { unknown: word }),
+  "PythonObject.how": (word) => new io.PythonObject(new io.PythonName("a", "B"), { how: word }),
   "loadNpz.mode": (word) => io.loadNpz(npz(), { mode: word }),
   "loadNpzAsync.mode": (word) => io.loadNpzAsync(npz(), { mode: word }),
   "fromFilename.mode": (word) => Z.MemoryMappedTensor.fromFilename(raw(), { shape: [6], mode: word }),

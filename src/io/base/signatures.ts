@@ -6,6 +6,8 @@ export const BACKGROUND = "signal:any onProgress:fn";
 export const WRITE = "numThreads:int fsync:bool remote:any";
 /** Options of what uses an S3 store. */
 export const REMOTE = "client:any concurrency:int retries:int timeout:int signal:any onProgress:fn";
+/** What becomes of objects that no value stands for. */
+export const UNKNOWN = "unknown:=describe,skip,refuse";
 /** Where tensors of a file go. */
 export const PLACE = "device:any";
 /** How HDF5 files keep tensors. */
@@ -28,7 +30,7 @@ export const FUNCTIONS = {
   loadNpz: `path:text | ${NPZ}`,
   loadNpzAsync: `path:text | ${NPZ} ${BACKGROUND}`,
   loadSafetensors: `path:text | ${PLACE}`,
-  loadTorch: "path:text | mapLocation:any maxBytes:number",
+  loadTorch: `path:text | mapLocation:any maxBytes:number ${UNKNOWN}`,
   isMemmapArchive: "path:text",
   packMemmap: `prefix:text archivePath:text | ${WRITE} compression:any compressLevel:int`,
   readDirectory: "prefix:text | subpath:any robustKey:bool followLinks:bool maxDepth:number maxEntries:number",
@@ -51,6 +53,10 @@ export const FUNCTIONS = {
 export const CONSTRUCTORS = {
   GgufFile: `path:text | ${PLACE}`,
   Hdf5File: "path:text mode?:string written?:text?",
+  PythonName: "module:text name:text",
+  PythonObject:
+    "callee:any | how:=new,call,storage,persistent args:list kwargs:any listItems:any dictItems:any state:any " +
+    "stateSetter:any",
   SafetensorsFile: `path:text | ${PLACE}`,
   Snapshot: "path:text | followLinks:bool",
   StateDict: "values?:dict",
@@ -78,6 +84,8 @@ export const METHODS = {
     close: "",
   },
   Hdf5Opaque: { toString: "" },
+  PythonName: { toString: "" },
+  PythonObject: { get: "name:text", stateDict: "", toString: "" },
   PendingSnapshot: { wait: "", done: "" },
   RemoteSafetensors: { tensor: "name:text | rows:any", tensors: "names?:strings" },
   SafetensorsListing: { keys: "", entry: "name:text" },

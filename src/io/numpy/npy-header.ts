@@ -47,6 +47,12 @@ const CODES: Readonly<Record<string, string>> = {
 };
 const NAMES = new Map(Object.entries(CODES).map(([name, code]) => [code, name]));
 
+/** The dtype of a kind and size, such as "f8"; undefined for what no tensor has. */
+export function npyDtype(code: string): DType | undefined {
+  const name = NAMES.get(code);
+  return name === undefined ? undefined : dtypeByName(name);
+}
+
 function codeOf(dtype: DType): string {
   const code = CODES[String(dtype).replace("torch.", "")];
   if (code === undefined) {
@@ -106,8 +112,7 @@ export function readNpyHeader(read: NpyBytes, size: number, path: string): NpyHe
 
 function dtypeOf(descr: string, path: string): { dtype: DType; bigEndian: boolean } {
   const match = /^([<>|=])([A-Za-z])([0-9]*)$/.exec(descr);
-  const name = match === null ? undefined : NAMES.get(`${match[2]}${match[3]}`);
-  const dtype = name === undefined ? undefined : dtypeByName(name);
+  const dtype = match === null ? undefined : npyDtype(`${match[2]}${match[3]}`);
   if (dtype === undefined || match === null || (match[1] === "|" && dtype.itemsize > 1)) {
     const kind = match?.[2];
     const why =

@@ -1,5 +1,6 @@
 // The machine that pickles are written for: its input, its stack with marks, its memo. Everything is bounded.
 import { FormatError } from "../base/errors.ts";
+import { isByteArray, isFrozenSet } from "../base/python-origin.ts";
 
 /** Bytes of one pickle that are read at most. */
 export const MAX_PICKLE_BYTES = 64 * 1024 * 1024;
@@ -27,6 +28,14 @@ function fromInteger(value: bigint): number | bigint {
   return Number.isSafeInteger(small) ? small : value;
 }
 
+/** What Python calls unhashable, by its name there. */
+function changeable(value: object): string | null {
+  if (Array.isArray(value)) return Object.isFrozen(value) ? null : "list";
+  if (value instanceof Map) return "dict";
+  if (value instanceof Set) return isFrozenSet(value) ? null : "set";
+  return value instanceof Uint8Array && isByteArray(value) ? "bytearray" : null;
+}
+
 /** Input, stack, marks and memo of one pickle that is being read. */
 export class PickleMachine {
   private stack: unknown[] = [];
@@ -35,6 +44,10 @@ export class PickleMachine {
   private items = 0;
   private containers = 0;
   private copied = 0;
+  /** The version that the pickle says it has. */
+  protocol = 0;
+  /** What was found to be good as a key. */
+  private readonly keys = new WeakSet<object>();
   private readonly view: DataView;
 
   constructor(
@@ -126,9 +139,18 @@ export class PickleMachine {
 
   /** The text up to the next line break, which is passed. */
   line(): string {
+    return this.upToBreak((count) => this.latin1(count));
+  }
+
+  /** The same for a name, which may have any letters. */
+  nameLine(): string {
+    return this.upToBreak((count) => this.utf8(count));
+  }
+
+  private upToBreak(read: (count: number) => string): string {
     const end = this.bytes.indexOf(10, this.at);
     if (end < 0) throw new UnfinishedPickle("the pickle ends inside a line", this.path);
-    const text = this.latin1(end - this.at);
+    const text = read(end - this.at);
     this.at++;
     return text;
   }
@@ -172,6 +194,20 @@ export class PickleMachine {
     if (this.copied > MAX_COPIED) this.fail("calls that copy too much");
   }
 
+  /** A key of a dict or a member of a set: nothing that can change. */
+  key(value: unknown): unknown {
+    if (typeof value !== "object" || value === null) return value;
+    const waiting: unknown[] = [value];
+    for (let item = waiting.pop(); item !== undefined; item = waiting.pop()) {
+      if (typeof item !== "object" || item === null || this.keys.has(item)) continue;
+      const kind = changeable(item);
+      if (kind !== null) this.fail(`a ${kind} as a key or a member of a set`);
+      this.keys.add(item);
+      if (Array.isArray(item)) for (const inner of item) if (inner !== undefined) waiting.push(inner);
+    }
+    return value;
+  }
+
   private floor(): number {
     return this.marks.length === 0 ? 0 : (this.marks[this.marks.length - 1] as number);
   }
@@ -199,9 +235,10 @@ export class PickleMachine {
   }
 
   /** Python's POP: a mark goes as a value would. */
-  drop(): void {
-    if (this.marks.length > 0 && this.floor() === this.stack.length) this.marks.pop();
-    else this.pop();
+  drop(): unknown {
+    if (this.marks.length === 0 || this.floor() !== this.stack.length) return this.pop();
+    this.marks.pop();
+    return undefined;
   }
 
   store(index: number): void {

@@ -1,9 +1,19 @@
 // Pickles of protocol 2, opcode for opcode as Python's pickler writes them: what was written once is referred to.
 import { Complex, Float, Int } from "../../tensor/complex.ts";
 import { FormatError } from "../base/errors.ts";
+import { NumpyScalar } from "../base/numpy-scalar.ts";
 import { isPlainObject } from "../base/python-json.ts";
-import { asInPython, attributesOf, dictClassOf, isByteArray, keyInPython } from "../base/python-origin.ts";
+import {
+  attributesOf,
+  dequeLength,
+  dictClassOf,
+  exactKey,
+  exactly,
+  isByteArray,
+  isFrozenSet,
+} from "../base/python-origin.ts";
 import { requireText } from "../base/well-formed.ts";
+import { PythonName, PythonObject } from "./python-object.ts";
 
 const MAX_DEPTH = 900;
 /** Python's pickler adds this many items at once. */
@@ -36,6 +46,10 @@ const CODE = {
   global: 0x63,
   reduce: 0x52,
   make: 0x81,
+  makeNamed: 0x92,
+  stackGlobal: 0x93,
+  pop: 0x30,
+  popMark: 0x31,
   build: 0x62,
   persistent: 0x51,
   put: 0x71,
@@ -44,17 +58,17 @@ const CODE = {
   getLong: 0x6a,
 } as const;
 
-/** A class or function, by its name in Python. */
-export class PickleName {
-  constructor(
-    readonly module: string,
-    readonly name: string,
-  ) {}
-}
-
 /** A dict, whatever its keys. */
 export class PickleDict {
   constructor(readonly pairs: readonly (readonly [unknown, unknown])[]) {}
+}
+
+/** A dtype of NumPy's: kind and size such as "f8", and the order of its bytes, "<", ">" or "|". */
+export class NumpyDtype {
+  constructor(
+    readonly code: string,
+    readonly order: string,
+  ) {}
 }
 
 /** Writes values into one pickle. Classes above it say how objects that it does not know are written. */
@@ -63,9 +77,11 @@ export class PickleWriter {
   private view = new DataView(this.bytes.buffer);
   private at = 0;
   private readonly memo = new Map<unknown, number>();
+  private readonly keys = new Map<string, object>();
   private stored = 0;
   private depth = 0;
-  private readonly open = new Set<object>();
+  /** What is being written, and how many things had been stored before. */
+  private readonly open = new Map<object, number>();
 
   constructor(
     protected readonly path: string,
@@ -159,12 +175,15 @@ export class PickleWriter {
 
   private object(value: object): void {
     if (this.recall(value)) return;
-    if (this.open.has(value))
+    // What leads back to it through something that can change is written twice, and the second one taken away again.
+    const before = this.open.get(value);
+    if (before === this.stored)
       throw new FormatError("a tuple or object that contains itself cannot be saved", this.path);
     if (++this.depth > MAX_DEPTH) throw new FormatError("the value is nested too deeply to be saved", this.path);
-    this.open.add(value);
+    this.open.set(value, this.stored);
     this.known(value);
-    this.open.delete(value);
+    if (before === undefined) this.open.delete(value);
+    else this.open.set(value, before);
     this.depth--;
   }
 
@@ -172,19 +191,26 @@ export class PickleWriter {
     if (this.other(value, this)) return;
     if (value instanceof Int) this.integer(value.value);
     else if (value instanceof Float) this.float(value.value);
-    else if (value instanceof PickleName) this.name(value.module, value.name);
-    else if (value instanceof PickleDict) this.dict(value.pairs, value);
+    else if (value instanceof PythonName) this.name(value.module, value.name);
+    else if (value instanceof PythonObject) this.described(value);
+    else if (value instanceof NumpyDtype) this.numpyDtype(value);
+    else if (value instanceof NumpyScalar) {
+      this.name(`${value.from}.multiarray`, "scalar");
+      this.tuple([new NumpyDtype(value.code, value.order), value.bytes]);
+      this.call(value);
+    } else if (value instanceof PickleDict) this.dict(value.pairs, value);
     else if (value instanceof Complex) {
       this.name("__builtin__", "complex");
       this.tuple([new Float(value.re), new Float(value.im)]);
       this.call(value);
     } else if (value instanceof Uint8Array) this.byteString(value);
     else if (value instanceof Set) {
-      this.name("__builtin__", "set");
-      this.tuple([Array.from(value, (item) => keyInPython(value, item))]);
+      this.name("__builtin__", isFrozenSet(value) ? "frozenset" : "set");
+      this.tuple([Array.from(value, (item) => exactKey(value, item))]);
       this.call(value);
     } else if (Array.isArray(value)) {
       if (Object.isFrozen(value)) this.tuple(value, value);
+      else if (dequeLength(value) !== undefined) this.deque(value);
       else this.list(value);
     } else if (value instanceof Map) this.pairs(value, [...value]);
     else if (isPlainObject(value)) this.pairs(value, Object.entries(value));
@@ -193,13 +219,18 @@ export class PickleWriter {
 
   /** A dictionary of any class. */
   private pairs(holder: object, entries: readonly (readonly [unknown, unknown])[]): void {
-    const pairs = entries.map(([key, value]) => [keyInPython(holder, key), asInPython(holder, key, value)] as const);
+    const pairs = entries.map(([key, value]) => [exactKey(holder, key), exactly(holder, key, value)] as const);
     const dict = dictClassOf(holder);
     if (dict === "dict") this.dict(pairs, holder);
     else if (dict === "Counter") {
       this.name("collections", "Counter");
       this.tuple([new PickleDict(pairs)]);
       this.call(holder);
+    } else if (dict === "defaultdict") {
+      this.name("collections", "defaultdict");
+      this.tuple([attributesOf(holder) ?? null]);
+      this.call(holder);
+      this.items(pairs);
     } else {
       this.orderedDict(pairs, holder);
       const attributes = attributesOf(holder);
@@ -207,6 +238,77 @@ export class PickleWriter {
       this.value(attributes);
       this.build();
     }
+  }
+
+  /** An object of a class that is not there, as `loadTorch` described it. */
+  private described(value: PythonObject): void {
+    const { callee, how, args, kwargs, listItems, dictItems, state, stateSetter } = value;
+    if (how === "storage" || how === "persistent") {
+      throw new FormatError(
+        `a ${how === "storage" ? "storage" : "persistent id"} by itself cannot be saved`,
+        this.path,
+      );
+    }
+    if (kwargs !== null && how === "call") {
+      throw new FormatError(`the call of ${value.className} with named arguments cannot be saved`, this.path);
+    }
+    this.value(callee);
+    this.tuple(args);
+    if (kwargs !== null && !this.recall(kwargs)) this.pairs(kwargs, Object.entries(kwargs));
+    this.code(how === "call" ? CODE.reduce : kwargs === null ? CODE.make : CODE.makeNamed);
+    if (!this.storeAgain(value)) return;
+    if (listItems !== null) {
+      this.batches(listItems, CODE.append, CODE.appends, (item, i) => this.value(exactly(listItems, i, item)));
+    }
+    if (dictItems !== null) {
+      const entries = dictItems instanceof Map ? [...dictItems] : Object.entries(dictItems);
+      this.items(entries.map(([key, item]) => [exactKey(dictItems, key), exactly(dictItems, key, item)] as const));
+    }
+    if (state === undefined) return;
+    if (stateSetter !== null) {
+      // Called for what it does to the object: what it gives is dropped.
+      this.value(stateSetter);
+      this.recall(value);
+      this.value(exactly(value, "state", state));
+      this.code(CODE.tuple1 + 1);
+      this.code(CODE.reduce);
+      this.code(CODE.pop);
+      return;
+    }
+    this.value(exactly(value, "state", state));
+    this.build();
+  }
+
+  /** Stores what was written last, unless its own contents have written it already: then that is taken. */
+  private storeAgain(key: unknown): boolean {
+    if (key === undefined || !this.memo.has(key)) {
+      this.store(key);
+      return true;
+    }
+    this.code(CODE.pop);
+    this.recall(key);
+    return false;
+  }
+
+  private numpyDtype({ code, order }: NumpyDtype): void {
+    const key = this.key(`dtype ${order}${code}`);
+    if (this.recall(key)) return;
+    this.name("numpy", "dtype");
+    this.tuple([code, false, true]);
+    this.call(key);
+    const text = /^U(\d+)$/.exec(code);
+    const sizes = text === null ? [-1, -1, 0] : [4 * Number(text[1]), 4, 8];
+    this.tuple([3, order, null, null, null, ...sizes]);
+    this.build();
+  }
+
+  /** What stands in the memo for something that is known by a text. */
+  private key(text: string): object {
+    const known = this.keys.get(text);
+    if (known !== undefined) return known;
+    const key = {};
+    this.keys.set(text, key);
+    return key;
   }
 
   integer(value: number | bigint): void {
@@ -272,7 +374,14 @@ export class PickleWriter {
       return;
     }
     if (items.length > 3) this.code(CODE.mark);
-    for (const [i, item] of items.entries()) this.value(asInPython(items, i, item));
+    for (const [i, item] of items.entries()) this.value(exactly(items, i, item));
+    if (key !== undefined && this.memo.has(key)) {
+      // Something in it led back to it, so that it has been written.
+      if (items.length > 3) this.code(CODE.popMark);
+      else for (const _ of items) this.code(CODE.pop);
+      this.recall(key);
+      return;
+    }
     this.code(items.length > 3 ? CODE.tuple : CODE.tuple1 + items.length - 1);
     this.store(key);
   }
@@ -280,7 +389,15 @@ export class PickleWriter {
   private list(items: readonly unknown[]): void {
     this.code(CODE.list);
     this.store(items);
-    this.batches(items, CODE.append, CODE.appends, (item, i) => this.value(asInPython(items, i, item)));
+    this.batches(items, CODE.append, CODE.appends, (item, i) => this.value(exactly(items, i, item)));
+  }
+
+  private deque(items: readonly unknown[]): void {
+    const maxlen = dequeLength(items);
+    this.name("collections", "deque");
+    this.tuple(maxlen === null ? [[]] : [[], maxlen]);
+    this.call(items);
+    this.batches(items, CODE.append, CODE.appends, (item, i) => this.value(exactly(items, i, item)));
   }
 
   /** A dict. `key` stands for it when it is met again. */
@@ -316,18 +433,38 @@ export class PickleWriter {
 
   /** A class or function. */
   name(module: string, name: string): void {
-    const key = `${module}\n${name}\n`;
-    // Text with this content is a key of its own.
-    if (this.recall(`\0${key}`)) return;
-    this.code(CODE.global);
-    this.raw(UTF8.encode(key));
-    this.store(`\0${key}`);
+    const line = `${module}\n${name}\n`;
+    const key = this.key(line);
+    if (this.recall(key)) return;
+    const dot = name.lastIndexOf(".");
+    if (dot > 0) {
+      // This protocol has no names with dots: an attribute of what is before the last one.
+      this.name("__builtin__", "getattr");
+      this.name(module, name.slice(0, dot));
+      this.text(name.slice(dot + 1));
+      this.pair();
+      this.code(CODE.reduce);
+    } else if (/\n/.test(module + name)) {
+      this.text(module);
+      this.text(name);
+      this.code(CODE.stackGlobal);
+    } else {
+      requireText(line, () => `${this.path}: the name ${JSON.stringify(line)}`);
+      this.code(CODE.global);
+      this.raw(UTF8.encode(line));
+    }
+    this.store(key);
+  }
+
+  /** A tuple of the two values on top. */
+  pair(): void {
+    this.code(CODE.tuple1 + 1);
   }
 
   /** Calls the function below the tuple on top. `key` stands for the result when it is met again. */
   call(key?: unknown): void {
     this.code(CODE.reduce);
-    this.store(key);
+    this.storeAgain(key);
   }
   /** An instance of the class below the tuple on top. */
   make(key?: unknown): void {

@@ -1,8 +1,10 @@
 // Pickles as data: every opcode of protocols 0 to 5, and no code. A pickle asks for classes and functions by name; what
-// these names stand for, the caller lists. A name that is not listed is an error before anything is done with it.
+// these names stand for, the caller lists. A name that is not listed is an error before anything is done with it. For
+// who describes such names, it stays a name, and what the pickle does with it becomes a record.
 import { Float } from "../../tensor/complex.ts";
 import { FormatError } from "../base/errors.ts";
-import { type DictClass, noteByteArray } from "../base/python-origin.ts";
+import { type DictClass, noteByteArray, noteFrozenSet } from "../base/python-origin.ts";
+import { todaysName } from "./old-names.ts";
 import { MAX_PICKLE_BYTES, PickleMachine } from "./pickle-machine.ts";
 
 /** What a listed name may be used for. */
@@ -13,6 +15,8 @@ export interface PickleGlobal {
   make?(args: readonly unknown[]): unknown;
   /** What the name itself stands for as data. */
   value?: unknown;
+  /** Whatever is done with it becomes a record, which its reader knows. */
+  recorded?: boolean;
 }
 
 /** What a pickle means to its reader. */
@@ -21,19 +25,49 @@ export interface PickleRules {
   globals(name: string): PickleGlobal | undefined;
   /** What a persistent id stands for. Without this, such ids are an error. */
   persistent?(id: unknown): unknown;
+  /** Names that are not listed are described, too. */
+  describes?: boolean;
 }
 
-/** A listed class or function that a pickle named. */
+/** A class or function that a pickle named. */
 export class GlobalReference {
+  /** Both parts of it, joined. */
+  readonly name: string;
   constructor(
-    readonly name: string,
+    readonly module: string,
+    readonly qualname: string,
     readonly meaning: PickleGlobal,
+  ) {
+    this.name = `${module}.${qualname}`;
+  }
+}
+
+/** A function got arguments that it knows nothing to do with: who describes calls has a record of this one. */
+export class NoData extends FormatError {}
+
+/** An object as a pickle describes it: what was called or instantiated, and what it was given. */
+export class PickledRecord {
+  kwargs: Map<unknown, unknown> | undefined = undefined;
+  listItems: unknown[] | undefined = undefined;
+  dictItems: Map<unknown, unknown> | undefined = undefined;
+  state: unknown = undefined;
+  setter: Callee | undefined = undefined;
+  constructor(
+    readonly callee: Callee,
+    readonly how: "call" | "new" | "persistent",
+    readonly args: readonly unknown[],
+    /** Where in the pickle it was made. */
+    readonly at: number,
   ) {}
 }
 
+/** What can be called or instantiated. */
+type Callee = GlobalReference | PickledRecord;
+
 /** A dict of another class than `dict`, and the attributes that it has beside its keys. */
 export class DictPairs extends Map<unknown, unknown> {
-  attributes: Map<unknown, unknown> | undefined = undefined;
+  /** Of a defaultdict, what makes missing values. */
+  attributes: unknown = undefined;
   constructor(
     readonly className: DictClass,
     pairs: Iterable<readonly [unknown, unknown]> = [],
@@ -71,52 +105,107 @@ function isTuple(value: unknown): value is readonly unknown[] {
 
 function listTop(m: PickleMachine): unknown[] {
   const list = m.top();
+  if (list instanceof PickledRecord) {
+    requireUnset(m, list);
+    list.listItems ??= [];
+    return list.listItems;
+  }
   if (!Array.isArray(list) || Object.isFrozen(list)) m.fail("only lists can be appended to");
   return list as unknown[];
 }
 
-function setPairs(m: PickleMachine, target: unknown, items: readonly unknown[]): void {
+function setPairs(m: PickleMachine, top: unknown, items: readonly unknown[]): void {
+  let target = top;
+  if (top instanceof PickledRecord) {
+    requireUnset(m, top);
+    top.dictItems ??= new Map();
+    target = top.dictItems;
+  }
   if (!(target instanceof Map)) m.fail("only dicts take keys");
   if (items.length % 2 !== 0) m.fail("a key without a value");
-  for (let i = 0; i < items.length; i += 2) target.set(items[i], items[i + 1]);
+  for (let i = 0; i < items.length; i += 2) target.set(m.key(items[i]), items[i + 1]);
 }
 
-function refer(m: PickleMachine, rules: PickleRules, module: unknown, name: unknown): GlobalReference {
-  if (typeof module !== "string" || typeof name !== "string") m.fail("a name that is no string");
-  // Python 2 had other names for the built-in things.
-  const full = `${module === "__builtin__" ? "builtins" : module}.${name}`;
-  const meaning = rules.globals(full);
+/** Python's pickler gives an object its items first: in another order they might mean something else. */
+function requireUnset(m: PickleMachine, record: PickledRecord): void {
+  if (record.state !== undefined) m.fail("items of an object after its state");
+}
+
+function refer(m: PickleMachine, rules: PickleRules, from: unknown, name: unknown): GlobalReference {
+  if (typeof from !== "string" || typeof name !== "string") m.fail("a name that is no string");
+  const [module, qualname] = m.protocol < 3 ? todaysName(from, name) : [from, name];
+  const full = `${module}.${qualname}`;
+  const meaning = rules.globals(full) ?? (rules.describes === true ? {} : undefined);
   if (meaning === undefined) {
     const shown = JSON.stringify(full.slice(0, 200));
     throw new FormatError(`the pickle names ${shown}, which is no data; code in pickles is never run`, m.path);
   }
-  return new GlobalReference(full, meaning);
+  return new GlobalReference(module, qualname, meaning);
 }
 
-function apply(m: PickleMachine, use: "call" | "make", target: unknown, args: unknown): void {
+function apply(
+  m: PickleMachine,
+  rules: PickleRules,
+  use: "call" | "make",
+  target: unknown,
+  args: unknown,
+  kwargs?: Map<unknown, unknown>,
+): void {
   if (!isTuple(args)) m.fail("arguments that are no tuple");
-  if (!(target instanceof GlobalReference)) m.fail("something is called that is no listed name");
-  const run = target.meaning[use];
-  if (run === undefined) {
-    const how = use === "call" ? "called" : "instantiated";
-    throw new FormatError(`the pickle wants ${target.name} to be ${how}: it is no data`, m.path);
+  const described = rules.describes === true && target instanceof PickledRecord;
+  if (!described && !(target instanceof GlobalReference)) m.fail("something is called that is no listed name");
+  const meaning: PickleGlobal = target instanceof GlobalReference ? target.meaning : {};
+  const run = meaning[use];
+  if (run !== undefined && kwargs === undefined) {
+    m.charge(args);
+    try {
+      const made = run(args);
+      if (typeof made === "object" && made !== null) m.pushContainer(made);
+      else m.push(made);
+      return;
+    } catch (error) {
+      if (!(error instanceof NoData) || rules.describes !== true) throw error;
+    }
   }
-  m.charge(args);
-  const made = run(args);
-  if (typeof made === "object" && made !== null) m.pushContainer(made);
-  else m.push(made);
+  if (rules.describes !== true && meaning.recorded !== true) {
+    const how = use === "call" ? "called" : "instantiated";
+    throw new FormatError(`the pickle wants ${(target as GlobalReference).name} to be ${how}: it is no data`, m.path);
+  }
+  const record = new PickledRecord(target as Callee, use === "call" ? "call" : "new", args, m.at);
+  record.kwargs = kwargs;
+  m.pushContainer(record);
+}
+
+/** An instance as old protocols have it: without arguments, its constructor is not called. */
+function instantiate(m: PickleMachine, rules: PickleRules, target: unknown, args: readonly unknown[]): void {
+  const described = target instanceof GlobalReference && target.meaning.make === undefined && args.length > 0;
+  apply(m, rules, described ? "call" : "make", target, args);
+}
+
+/** The result of a call that nobody keeps: it can only have set the state of its first argument. */
+function drop(m: PickleMachine): void {
+  const from = m.at;
+  const dropped = m.drop();
+  if (!(dropped instanceof PickledRecord) || dropped.at !== from - 1 || dropped.how !== "call") return;
+  const [target, state, ...others] = dropped.args;
+  if (!(target instanceof PickledRecord) || state === undefined || others.length > 0) return;
+  if (target.state !== undefined) m.fail("two states of one object");
+  target.state = state;
+  target.setter = dropped.callee;
 }
 
 function build(m: PickleMachine): void {
   const state = m.pop();
   const target = m.top();
-  if (target instanceof PickledObject) {
-    if (target.state !== undefined) m.fail(`two states of one ${target.className}`);
+  if (target instanceof PickledObject || target instanceof PickledRecord) {
+    if (target.state !== undefined) {
+      m.fail(`two states of one ${target instanceof PickledObject ? target.className : "object"}`);
+    }
     target.state = state;
   } else if (target instanceof DictPairs && target.className === "OrderedDict") {
     // A state dict has one, `_metadata`.
     if (!(state instanceof Map)) m.fail("attributes that are no dict");
-    target.attributes = new Map([...(target.attributes ?? []), ...state]);
+    target.attributes = new Map([...((target.attributes as Map<unknown, unknown>) ?? []), ...state]);
   } else m.fail("a state for something that has none");
 }
 
@@ -233,13 +322,13 @@ on(0x90, (m) => {
   const items = m.popMark();
   const set = m.top();
   if (!(set instanceof Set)) return m.fail("only sets take members");
-  for (const item of items) set.add(item);
+  for (const item of items) set.add(m.key(item));
 });
-on(0x91, (m) => m.pushContainer(new Set(m.popMark())));
+on(0x91, (m) => m.pushContainer(noteFrozenSet(new Set(m.popMark().map((item) => m.key(item))))));
 
 // Stack and memo.
 on("(", (m) => m.mark());
-on("0", (m) => m.drop());
+on("0", drop);
 on("1", (m) => {
   m.popMark();
 });
@@ -259,35 +348,38 @@ function index(m: PickleMachine): number {
 
 // Names and what is done with them.
 on("c", (m, rules) => {
-  const module = m.line();
-  m.push(refer(m, rules, module, m.line()));
+  const module = m.nameLine();
+  m.push(refer(m, rules, module, m.nameLine()));
 });
 on(0x93, (m, rules) => {
   const name = m.pop();
   m.push(refer(m, rules, m.pop(), name));
 });
-on("R", (m) => {
+on("R", (m, rules) => {
   const args = m.pop();
-  apply(m, "call", m.pop(), args);
+  apply(m, rules, "call", m.pop(), args);
 });
-on(0x81, (m) => {
+on(0x81, (m, rules) => {
   const args = m.pop();
-  apply(m, "make", m.pop(), args);
+  apply(m, rules, "make", m.pop(), args);
 });
-on(0x92, (m) => {
+on(0x92, (m, rules) => {
   const named = m.pop();
   const args = m.pop();
-  if (!(named instanceof Map) || named.size > 0) m.fail("an instance made with named arguments");
-  apply(m, "make", m.pop(), args);
+  if (!(named instanceof Map)) return m.fail("named arguments that are no dict");
+  const none = named.size === 0;
+  if (!none && rules.describes !== true) m.fail("an instance made with named arguments");
+  if (![...named.keys()].every((key) => typeof key === "string")) m.fail("a named argument without a name");
+  apply(m, rules, "make", m.pop(), args, none ? undefined : named);
 });
-on("o", (m) => {
+on("o", (m, rules) => {
   const [target, ...args] = m.popMark();
-  apply(m, "make", target, tuple(args));
+  instantiate(m, rules, target, tuple(args));
 });
 on("i", (m, rules) => {
-  const module = m.line();
-  const target = refer(m, rules, module, m.line());
-  apply(m, "make", target, tuple(m.popMark()));
+  const module = m.nameLine();
+  const target = refer(m, rules, module, m.nameLine());
+  instantiate(m, rules, target, tuple(m.popMark()));
 });
 on("b", build);
 on("P", (m, rules) => persistent(m, rules, m.line()));
@@ -300,8 +392,8 @@ function persistent(m: PickleMachine, rules: PickleRules, id: unknown): void {
 
 // Frames and versions say nothing about the data.
 on(0x80, (m) => {
-  const version = m.u8();
-  if (version > 5) m.fail(`protocol ${version} is not known`);
+  m.protocol = m.u8();
+  if (m.protocol > 5) m.fail(`protocol ${m.protocol} is not known`);
 });
 on(0x95, (m) => {
   m.u64();

@@ -3,9 +3,9 @@
 import { addressOf } from "../../ffi/library.ts";
 import { copyBytes } from "../../ffi/memory.ts";
 import { inOrder } from "../../tensor/checks.ts";
-import { Float } from "../../tensor/complex.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { FormatError } from "../base/errors.ts";
+import { withoutNotes } from "../base/numpy-scalar.ts";
 import { FUNCTIONS } from "../base/signatures.ts";
 import { runSteps, type Steps } from "../base/steps.ts";
 import type { BackgroundOptions } from "../disk/file-jobs.ts";
@@ -16,12 +16,12 @@ import { unreplaced } from "../disk/unreplaced.ts";
 import { swappedStorage } from "../numpy/npy.ts";
 import { runPickle } from "../pickle/pickle.ts";
 import { MAX_PICKLE_BYTES } from "../pickle/pickle-machine.ts";
-import { inFile } from "../pickle/plain-pickle.ts";
+import { inFile, type Unknown } from "../pickle/plain-pickle.ts";
 import { readZip, type ZipFile } from "../zip/zip.ts";
 import type { ZipEntry } from "../zip/zip-directory.ts";
 import { type MapLocation, type Placing, placingOf } from "./map-location.ts";
 import { loadLegacy } from "./torch-legacy.ts";
-import { type SavedStorage, savedStorage, torchGlobal, torchValue } from "./torch-values.ts";
+import { type SavedStorage, torchRules, torchValue } from "./torch-values.ts";
 
 const ZIP_START = 0x04034b50;
 const PICKLE_START = 0x80;
@@ -51,7 +51,7 @@ function turned(storage: Storage, { key, dtype }: SavedStorage, path: string): S
   return swappedStorage(dtype, storage, 0, storage.nbytes);
 }
 
-function loadArchive(path: string, place: Placing, maxBytes: number | undefined): unknown {
+function loadArchive(path: string, place: Placing, { maxBytes, unknown }: Limits): unknown {
   const zip = readZip(path);
   zip.requireTotal(maxBytes);
   const root = archiveRoot(zip);
@@ -79,9 +79,15 @@ function loadArchive(path: string, place: Placing, maxBytes: number | undefined)
   };
   const pickle = zip.readSmall(zip.entry(`${root}data.pkl`), MAX_PICKLE_BYTES);
   return inFile(zip.path, () => {
-    const { value } = runPickle(pickle, zip.path, { globals: torchGlobal, persistent: savedStorage });
-    return torchValue(value, zip.path, storageOf);
+    const { value } = runPickle(pickle, zip.path, torchRules(unknown));
+    return torchValue(value, zip.path, storageOf, unknown);
   });
+}
+
+/** What of a file is read. */
+interface Limits {
+  maxBytes: number | undefined;
+  unknown: Unknown;
 }
 
 /** How a .pt file is loaded. */
@@ -92,17 +98,23 @@ export interface TorchLoadOptions {
    * Most bytes of all storages of a file that another program has compressed; by default 1 GiB, or 200 times the file.
    */
   maxBytes?: number;
+  /**
+   * What becomes of objects of other classes than a reader knows, such as an `argparse.Namespace`: "describe" (default)
+   * gives a `PythonObject` that says what the file says of them; "skip" leaves out the entries of dictionaries and sets
+   * that are such objects, and puts null in their place in lists; "refuse" is an error that names the first.
+   */
+  unknown?: Unknown;
 }
 
 /**
  * What `torch.save` wrote: tensors (views of one mapping of the file; those of one storage share it), parameters,
  * TensorDicts, numbers, strings, bytes, lists, tuples (frozen arrays), sets, dicts, OrderedDicts and Counters (objects,
- * or Maps where a key is no string or a number). `saveTorch` writes what was read with the types that it had, 2.0 as a
- * float and an OrderedDict with its attributes. Tensors come to the CPU unless `mapLocation` says otherwise; changing
- * them does not change the file. No code of the file is run: whatever it names beyond these is an error that says the
- * name.
+ * or Maps where a key is no string or a number), NumPy's numbers (numbers) and arrays (tensors). `saveTorch` writes
+ * what was read with the types that it had, 2.0 as a float and an OrderedDict with its attributes. Tensors come to the
+ * CPU unless `mapLocation` says otherwise; changing them does not change the file. No code of the file is run: whatever
+ * it names beyond these becomes a `PythonObject`, which describes it, or what `unknown` says.
  * @throws FileNotFoundError when there is no such file
- * @throws FormatError when it is damaged or holds something else
+ * @throws FormatError when it is damaged, holds something else, or with `unknown: "refuse"` an object of another class
  * @example
  * ```ts
  * io.saveTorch({ weight: ones(2), step: 3 }, "/tmp/zensor-example.pt")
@@ -118,12 +130,11 @@ export function loadTorch<T = any>(path: string, options: TorchLoadOptions = {})
 
 /** The same, while the program goes on. */
 export function* loadingTorch(path: string, options: TorchLoadOptions & BackgroundOptions): Steps<unknown> {
-  const value = yield* loadingExactly(path, options);
-  return value instanceof Float ? value.value : value;
+  return withoutNotes(yield* loadingExactly(path, options));
 }
 
-/** `loadTorch`, where a whole float that is the value of the file is a `Float`. */
-export function loadExactly(path: string, options: Pick<TorchLoadOptions, "maxBytes"> = {}): unknown {
+/** `loadTorch`, where a whole float or a scalar of NumPy's that is the value of the file keeps what it was. */
+export function loadExactly(path: string, options: Omit<TorchLoadOptions, "mapLocation"> = {}): unknown {
   return runSteps(loadingExactly(path, options));
 }
 
@@ -139,7 +150,8 @@ function* loadingOnce(
 ): Steps<unknown> {
   const places = new StoragePlaces();
   try {
-    const value = loadOnce(path, placing(places), options.maxBytes);
+    const limits: Limits = { maxBytes: options.maxBytes, unknown: options.unknown ?? "describe" };
+    const value = loadOnce(path, placing(places), limits);
     yield* places.finishing("loadTorch", options);
     return value;
   } catch (error) {
@@ -148,14 +160,14 @@ function* loadingOnce(
   }
 }
 
-function loadOnce(path: string, place: Placing, maxBytes: number | undefined): unknown {
+function loadOnce(path: string, place: Placing, limits: Limits): unknown {
   const { first, old, full } = FileRanges.with(path, (file) => {
     const start = file.read(0, Math.min(file.size, 512));
     const tar = Buffer.from(start.subarray(257, 262)).toString("latin1") === "ustar";
     return { first: Buffer.concat([start, new Uint8Array(4)]).readUInt32LE(0), old: tar, full: file.path };
   });
-  if (first === ZIP_START) return loadArchive(full, place, maxBytes);
+  if (first === ZIP_START) return loadArchive(full, place, limits);
   if (old) throw new FormatError("files of torch before 0.1.10 cannot be read", full);
-  if ((first & 0xff) === PICKLE_START) return loadLegacy(full, place);
+  if ((first & 0xff) === PICKLE_START) return loadLegacy(full, place, limits.unknown);
   throw new FormatError("this is no file of torch.save", full);
 }

@@ -5,9 +5,9 @@ import { FileRanges } from "../disk/file-ranges.ts";
 import { StorageFile } from "../disk/storage-file.ts";
 import { type PickleRules, runPickle } from "../pickle/pickle.ts";
 import { MAX_PICKLE_BYTES, UnfinishedPickle } from "../pickle/pickle-machine.ts";
-import { inFile, plainGlobal } from "../pickle/plain-pickle.ts";
+import { inFile, plainGlobal, type Unknown } from "../pickle/plain-pickle.ts";
 import type { Placing } from "./map-location.ts";
-import { type SavedStorage, savedStorage, torchGlobal, torchValue } from "./torch-values.ts";
+import { type SavedStorage, savedStorage, torchRules, torchValue } from "./torch-values.ts";
 
 const MAGIC = 0x1950a86a20f9469cfc6cn;
 const VERSION = 1001;
@@ -23,7 +23,7 @@ interface Contents {
   end: number;
 }
 
-function readPickles(bytes: Uint8Array, path: string): Contents {
+function readPickles(bytes: Uint8Array, path: string, unknown: Unknown): Contents {
   let at = 0;
   const next = (rules: PickleRules): unknown => {
     const { value, end } = runPickle(bytes, path, rules, at);
@@ -38,18 +38,16 @@ function readPickles(bytes: Uint8Array, path: string): Contents {
   // It tells the order of bytes of the machine; in the file they are always little-endian.
   if (!(system instanceof Map)) throw new FormatError("it does not tell the machine that wrote it");
   const types = new Map<string, SavedStorage>();
-  const value = next({
-    globals: torchGlobal,
-    persistent: (id) => {
-      const found = savedStorage(id);
-      const known = types.get(found.key);
-      if (known !== undefined && (known.dtype !== found.dtype || known.nbytes !== found.nbytes)) {
-        throw new FormatError(`storage ${found.key} is described in two ways`);
-      }
-      types.set(found.key, found);
-      return found;
-    },
-  });
+  const persistent = (id: unknown): SavedStorage => {
+    const found = savedStorage(id);
+    const known = types.get(found.key);
+    if (known !== undefined && (known.dtype !== found.dtype || known.nbytes !== found.nbytes)) {
+      throw new FormatError(`storage ${found.key} is described in two ways`);
+    }
+    types.set(found.key, found);
+    return found;
+  };
+  const value = next(torchRules(unknown, persistent));
   const keys = next(plain);
   if (!Array.isArray(keys) || !keys.every((key) => typeof key === "string") || new Set(keys).size !== keys.length) {
     throw new FormatError("its list of storages is none");
@@ -69,7 +67,7 @@ function placeStorages(
     if (type === undefined) throw new FormatError(`nothing says what storage ${key} holds`);
     const head = file.read(at, 8);
     const count = new DataView(head.buffer).getBigInt64(0, true);
-    const nbytes = Number(count) * (type.dtype?.itemsize ?? 1);
+    const nbytes = Number(count) * type.itemsize;
     if (nbytes !== type.nbytes || nbytes > file.size - at - 8) {
       throw new FormatError(
         `storage ${key} of ${type.nbytes} bytes has ${count} elements in ${file.size - at - 8} bytes`,
@@ -82,14 +80,14 @@ function placeStorages(
 }
 
 /** The value of such a file. */
-export function loadLegacy(path: string, put: Placing): unknown {
+export function loadLegacy(path: string, put: Placing, unknown: Unknown): unknown {
   return inFile(path, () =>
     FileRanges.with(path, (file) => {
-      const contents = readWithin(file);
+      const contents = readWithin(file, unknown);
       const places = placeStorages(file, contents);
       const data = new StorageFile(path, file.size);
       const storages = new Map<string, Storage>();
-      return torchValue(contents.value, path, (saved) => {
+      const storageOf = (saved: SavedStorage): Storage => {
         const place = places.get(saved.key);
         if (place === undefined) throw new FormatError(`the file has no storage ${saved.key}`);
         let storage = storages.get(saved.key);
@@ -98,18 +96,19 @@ export function loadLegacy(path: string, put: Placing): unknown {
           storages.set(saved.key, storage);
         }
         return storage;
-      });
+      };
+      return torchValue(contents.value, path, storageOf, unknown);
     }),
   );
 }
 
 /** Reads more of the file for as long as its pickles are not complete. */
-function readWithin(file: FileRanges): Contents {
+function readWithin(file: FileRanges, unknown: Unknown): Contents {
   for (let length = FIRST_BYTES; ; length *= 4) {
     const all = Math.min(file.size, MAX_PICKLE_BYTES);
     const bytes = file.read(0, Math.min(length, all));
     try {
-      return readPickles(bytes, file.path);
+      return readPickles(bytes, file.path, unknown);
     } catch (error) {
       if (!(error instanceof UnfinishedPickle) || bytes.length === all) throw error;
     }

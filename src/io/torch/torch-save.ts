@@ -10,14 +10,17 @@ import { RuntimeError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
 import type { Storage } from "../../tensor/storage.ts";
 import { bytesNeeded, CONJ, makeContiguous, NEG, Tensor } from "../../tensor/tensor.ts";
+import { FormatError } from "../base/errors.ts";
 import { absoluteFile } from "../base/places.ts";
-import { attributesOf } from "../base/python-origin.ts";
+import { attributesOf, type NumpyLayout, noteByteArray, numpyLayoutOf } from "../base/python-origin.ts";
 import { FUNCTIONS } from "../base/signatures.ts";
 import { runSteps, runStepsLater } from "../base/steps.ts";
 import type { BackgroundOptions } from "../disk/file-jobs.ts";
 import type { TensorBytes } from "../disk/pieces.ts";
-import { blockBehind, isLent, nativeBytes } from "../disk/tensor-bytes.ts";
-import { PickleName, PickleWriter } from "../pickle/pickle-write.ts";
+import { blockBehind, denseCopy, isLent, nativeBytes } from "../disk/tensor-bytes.ts";
+import { npyDtype } from "../numpy/npy-header.ts";
+import { NumpyDtype, PickleWriter } from "../pickle/pickle-write.ts";
+import { PythonName, PythonObject } from "../pickle/python-object.ts";
 import { type FileWriteOptions, writingZip } from "../store/single-file.ts";
 import type { ZipWriteEntry } from "../zip/zip-write.ts";
 import { TorchObject, torchClasses } from "./torch-classes.ts";
@@ -25,7 +28,7 @@ import { TorchConstant, TorchDevice } from "./torch-constants.ts";
 import { STORAGE_DTYPES } from "./torch-values.ts";
 
 const STORAGE_NAMES = new Map(Object.entries(STORAGE_DTYPES).map(([name, dtype]) => [dtype, `${name}Storage`]));
-const UNTYPED = new PickleName("torch.storage", "UntypedStorage");
+const UNTYPED = new PythonName("torch.storage", "UntypedStorage");
 const UTF8 = new TextEncoder();
 
 /** A storage that goes into the file; written where a tensor refers to it. */
@@ -34,7 +37,7 @@ class StorageRecord {
     readonly key: string,
     readonly storage: Storage,
     readonly dtype: DType,
-    readonly type: PickleName,
+    readonly type: PythonName,
     /** Elements of that type. */
     readonly count: number,
     /** Keeps its bytes. */
@@ -62,6 +65,30 @@ class ParameterData {
 /** Where Python has a tensor's hooks: an empty OrderedDict of its own. */
 class NoHooks {}
 
+/** Bytes of an element of those storages whose elements are no tensor's here. */
+const STORAGE_ITEMSIZES: Readonly<Record<string, number>> = { QInt32Storage: 4 };
+/** What NumPy makes its empty arrays of. */
+const NO_BYTES = new Uint8Array([98]);
+
+/** Whether a tensor that was an array of NumPy's still can be one. */
+function isArray(tensor: Tensor, { code }: NumpyLayout): boolean {
+  return !tensor.isMeta && !tensor.requiresGrad && !torchClasses.isParameter(tensor) && npyDtype(code) === tensor.dtype;
+}
+
+/** The elements of an array in the order of its file. */
+function arrayBytes(tensor: Tensor, { bigEndian, fortranOrder }: NumpyLayout): Uint8Array {
+  const { dtype, ndim } = tensor;
+  const inOrder = fortranOrder ? tensor.permute(Array.from({ length: ndim }, (_, i) => ndim - 1 - i)) : tensor;
+  const dense = denseCopy(inOrder);
+  const bytes = Buffer.alloc(dense.numel() * dtype.itemsize);
+  if (bytes.length > 0) copyBytes(addressOf(bytes), dense.dataPtr(), bytes.length);
+  const width = dtype.isComplex ? dtype.itemsize / 2 : dtype.itemsize;
+  if (bigEndian && width === 2) bytes.swap16();
+  else if (bigEndian && width === 4) bytes.swap32();
+  else if (bigEndian && width === 8) bytes.swap64();
+  return bytes;
+}
+
 function tuple(items: readonly unknown[]): readonly unknown[] {
   return Object.freeze([...items]);
 }
@@ -71,7 +98,7 @@ class TorchWriter {
   readonly records = new Map<Storage, StorageRecord>();
   private readonly pickle: PickleWriter;
 
-  constructor(path: string) {
+  constructor(private readonly path: string) {
     this.pickle = new PickleWriter(path, (value) => this.object(value));
   }
 
@@ -82,7 +109,9 @@ class TorchWriter {
   private object(value: object): boolean {
     const { pickle } = this;
     if (value instanceof Tensor) {
-      if (torchClasses.isParameter(value)) {
+      const layout = numpyLayoutOf(value);
+      if (layout !== undefined && isArray(value, layout)) this.array(value, layout);
+      else if (torchClasses.isParameter(value)) {
         const attributes = attributesOf(value);
         const more = attributes === undefined ? [] : [attributes];
         pickle.name("torch._utils", more.length === 0 ? "_rebuild_parameter" : "_rebuild_parameter_with_state");
@@ -99,7 +128,8 @@ class TorchWriter {
       pickle.name("torch", "Size");
       pickle.tuple([tuple(value)]);
       pickle.call();
-    } else if (value instanceof DType) pickle.name("torch", value.name);
+    } else if (value instanceof PythonObject && value.how === "storage") this.storage(value);
+    else if (value instanceof DType) pickle.name("torch", value.name);
     else if (value instanceof TorchConstant) this.constant(value);
     else if (value instanceof Device || value instanceof TorchDevice) {
       pickle.name("torch", "device");
@@ -107,6 +137,39 @@ class TorchWriter {
       pickle.call(value);
     } else return this.instance(value);
     return true;
+  }
+
+  /** A storage without a tensor: `args` has all that is in it. */
+  private storage({ callee, args }: PythonObject): void {
+    const { pickle } = this;
+    const [data] = args;
+    if (!(data instanceof Tensor) || !(callee instanceof PythonName)) {
+      throw new FormatError("a storage is described without its bytes", this.path);
+    }
+    const { key, storage } = this.record(data);
+    const itemsize = STORAGE_ITEMSIZES[callee.name] ?? data.dtype.itemsize;
+    pickle.tuple(["storage", callee, key, String(storage.device), Math.floor(storage.nbytes / itemsize)]);
+    pickle.refer();
+  }
+
+  /** An array of NumPy's, as NumPy pickles it. */
+  private array(value: Tensor, layout: NumpyLayout): void {
+    const { pickle } = this;
+    const { from, code, bigEndian, fortranOrder, buffer } = layout;
+    const dtype = new NumpyDtype(code, value.dtype.itemsize === 1 ? "|" : bigEndian ? ">" : "<");
+    const bytes = arrayBytes(value, layout);
+    if (buffer !== undefined) {
+      pickle.name(`${from}.numeric`, "_frombuffer");
+      const data = buffer === "bytearray" ? noteByteArray(bytes) : bytes;
+      pickle.tuple([data, dtype, tuple(value._shape), fortranOrder ? "F" : "C"]);
+      pickle.call(value);
+      return;
+    }
+    pickle.name(`${from}.multiarray`, "_reconstruct");
+    pickle.tuple([new PythonName("numpy", "ndarray"), tuple([0]), NO_BYTES]);
+    pickle.call(value);
+    pickle.tuple([1, tuple(value._shape), dtype, fortranOrder, bytes]);
+    pickle.build();
   }
 
   private constant(value: TorchConstant): void {
@@ -125,7 +188,7 @@ class TorchWriter {
     const object = value instanceof TorchObject ? value : torchClasses.describe(value);
     if (object === null) return false;
     const dot = object.className.lastIndexOf(".");
-    const name = new PickleName(object.className.slice(0, dot), object.className.slice(dot + 1));
+    const name = new PythonName(object.className.slice(0, dot), object.className.slice(dot + 1));
     if (object.how === "make_td") {
       pickle.name("tensordict._reductions", "_make_td");
       pickle.tuple([name, object.state]);
@@ -154,18 +217,18 @@ class TorchWriter {
       pickle.tuple(fields);
     } else {
       pickle.name("torch._tensor", "_rebuild_from_type_v2");
-      pickle.tuple([name, new PickleName("torch", "Tensor"), tuple(fields), attributes]);
+      pickle.tuple([name, new PythonName("torch", "Tensor"), tuple(fields), attributes]);
     }
     pickle.call(key);
   }
 
   /** The function that makes a tensor, and its arguments. */
-  private rebuild(value: Tensor, requiresGrad: boolean): [PickleName, unknown[]] {
+  private rebuild(value: Tensor, requiresGrad: boolean): [PythonName, unknown[]] {
     const { dtype } = value;
     const shape = tuple(value._shape);
     const strides = tuple(value._strides);
     if (value.isMeta) {
-      const name = new PickleName("torch._utils", "_rebuild_meta_tensor_no_storage");
+      const name = new PythonName("torch._utils", "_rebuild_meta_tensor_no_storage");
       return [name, [dtype, shape, strides, requiresGrad]];
     }
     const fields: unknown[] = [this.record(value), value._offset, shape, strides, requiresGrad, new NoHooks()];
@@ -173,9 +236,9 @@ class TorchWriter {
     if ((value._bits & CONJ) !== 0) bits.conj = true;
     if ((value._bits & NEG) !== 0) bits.neg = true;
     if (value._bits !== 0) fields.push(bits);
-    if (STORAGE_NAMES.has(dtype.name)) return [new PickleName("torch._utils", "_rebuild_tensor_v2"), fields];
+    if (STORAGE_NAMES.has(dtype.name)) return [new PythonName("torch._utils", "_rebuild_tensor_v2"), fields];
     fields.splice(6, 0, dtype);
-    return [new PickleName("torch._utils", "_rebuild_tensor_v3"), fields];
+    return [new PythonName("torch._utils", "_rebuild_tensor_v3"), fields];
   }
 
   private record(value: Tensor): StorageRecord {
@@ -194,7 +257,7 @@ class TorchWriter {
       });
     }
     const name = STORAGE_NAMES.get(dtype.name);
-    const type = name === undefined ? UNTYPED : new PickleName("torch", name);
+    const type = name === undefined ? UNTYPED : new PythonName("torch", name);
     const count = name === undefined ? storage.nbytes : Math.floor(storage.nbytes / dtype.itemsize);
     const record = new StorageRecord(known?.key ?? String(this.records.size), storage, dtype, type, count, value);
     if (known === undefined) this.records.set(storage, record);

@@ -2,15 +2,24 @@
 // stand for them are listed here; a tensor is described first and made when its storage is known.
 import { Float } from "../../tensor/complex.ts";
 import { CPU, Device, META } from "../../tensor/device.ts";
-import { type DType, dtypeByName } from "../../tensor/dtype.ts";
+import { type DType, dtypeByName, uint8 } from "../../tensor/dtype.ts";
 import { ZensorError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { bytesNeeded, CONJ, makeStrided, NEG, type Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
 import { noteAttributes } from "../base/python-origin.ts";
-import { GlobalReference, PickledObject, type PickleGlobal } from "../pickle/pickle.ts";
-import { PlainValues, plainGlobal } from "../pickle/plain-pickle.ts";
+import {
+  GlobalReference,
+  NoData,
+  PickledObject,
+  PickledRecord,
+  type PickleGlobal,
+  type PickleRules,
+} from "../pickle/pickle.ts";
+import { PlainValues, plainGlobal, SKIPPED, type Unknown } from "../pickle/plain-pickle.ts";
+import { PythonName, PythonObject } from "../pickle/python-object.ts";
+import { numpyGlobal, numpyValue } from "./numpy-values.ts";
 import { torchClasses } from "./torch-classes.ts";
 import { isConstantName, TorchConstant, TorchDevice } from "./torch-constants.ts";
 
@@ -44,7 +53,14 @@ export class SavedStorage {
     readonly begin: number,
     /** Where it was when it was saved: "cuda:0". */
     readonly location: string,
+    /** The name of its class. */
+    readonly type: GlobalReference,
   ) {}
+
+  /** Bytes of an element. */
+  get itemsize(): number {
+    return this.dtype?.itemsize ?? (QUANTIZED.exec(this.type.name)?.[1] === "QInt32" ? 4 : 1);
+  }
 }
 
 /** A tensor that a file describes. */
@@ -140,13 +156,15 @@ function describeSubclass([make, type, args, state]: readonly unknown[]): unknow
   const plain = ["torch.Tensor", "torch.nn.parameter.Parameter", "torch.nn.parameter.Buffer"];
   const known = type instanceof GlobalReference && plain.includes(type.name);
   if (!known || !(make instanceof GlobalReference) || make.meaning.call === undefined || !Array.isArray(args)) {
-    throw new FormatError("a tensor of a class that is not known");
+    throw new NoData("a tensor of a class that is not known");
   }
   const made = make.meaning.call(args);
+  if (!(made instanceof SavedParameter || made instanceof SavedTensor)) {
+    throw new NoData("attributes of something that is no tensor");
+  }
   const attributes = attributesIn(state);
   if (attributes === undefined) return made;
   if (made instanceof SavedParameter) return new SavedParameter(made.data, made.requiresGrad, attributes);
-  if (!(made instanceof SavedTensor)) throw new FormatError("attributes of something that is no tensor");
   const { storage, dtype, offset, shape, strides, requiresGrad, bits } = made;
   return new SavedTensor(storage, dtype, offset, shape, strides, requiresGrad, bits, attributes);
 }
@@ -202,7 +220,9 @@ function oldTensorOf(found: PickledObject): SavedTensor {
 }
 
 function describeCollection([type, state]: readonly unknown[]): PickledObject {
-  if (!(type instanceof GlobalReference)) throw new FormatError("a TensorDict of a class that is not known");
+  if (!(type instanceof GlobalReference) || !torchClasses.knows(type.name)) {
+    throw new NoData("a TensorDict of a class that is not known");
+  }
   const object = new PickledObject(type.name, []);
   object.state = state;
   return object;
@@ -252,9 +272,10 @@ const REBUILD: Record<string, PickleGlobal> = {
   [CONSOLIDATED]: { call: ([structure, data]) => new PickledObject(CONSOLIDATED, [structureOf(structure), data]) },
   // What a locked TensorDict of Python's has found out about its keys.
   "tensordict.utils._LockedSchema": { make: () => null },
-  // Python's TensorDicts have queues of pending work, empty ones.
-  "collections.deque": { call: () => [] },
 };
+
+/** Storages whose elements are numbers of another kind. */
+const QUANTIZED = /^torch\.(QInt8|QUInt8|QInt32|QUInt4x2|QUInt2x4)Storage$/;
 
 /** Kinds of tensors that are refused by their own name. */
 const OTHER_TENSORS: [RegExp, string][] = [
@@ -265,7 +286,6 @@ const OTHER_TENSORS: [RegExp, string][] = [
   [/^torch\.(cuda\.)?(Q|Complex32)\w*Storage$/, "storages of this dtype"],
   [/^torch\.(cuda\.)?sparse\.\w+Tensor$/, "sparse tensors"],
   [/^torch\.distributed\./, "tensors of several processes"],
-  [/^numpy\./, "NumPy's arrays and numbers"],
 ];
 
 /** The dtype of a storage's class; null when its elements are bytes, undefined for anything else. */
@@ -276,19 +296,52 @@ function storageType(name: string): DType | null | undefined {
   return dtypeByName(STORAGE_DTYPES[named] as string);
 }
 
-/** What a .pt file may name. */
-export function torchGlobal(name: string): PickleGlobal | undefined {
+/** A name that .pt files have without a class of a program. */
+function ownGlobal(name: string): PickleGlobal | undefined {
   if (Object.hasOwn(REBUILD, name)) return REBUILD[name];
   if (storageType(name) !== undefined) return {};
   const dtype = name.startsWith("torch.") ? dtypeByName(name) : undefined;
   if (dtype !== undefined) return { value: dtype };
   if (isConstantName(name)) return { value: TorchConstant.of(name) };
-  const old = oldTensor(name);
-  if (old !== undefined) return old;
+  return oldTensor(name);
+}
+
+/** What other values than torch's may name. */
+function otherGlobal(name: string): PickleGlobal | undefined {
+  if (torchClasses.knows(name)) {
+    // What a program calls a tensorclass may be anything.
+    if (!name.startsWith("tensordict.")) return { recorded: true };
+    return { make: () => new PickledObject(name, []) };
+  }
+  return numpyGlobal(name) ?? plainGlobal(name);
+}
+
+/** What a .pt file may name. */
+export function torchGlobal(name: string): PickleGlobal | undefined {
+  const own = ownGlobal(name);
+  if (own !== undefined) return own;
   const refused = OTHER_TENSORS.find(([pattern]) => pattern.test(name));
   if (refused !== undefined) throw new FormatError(`${refused[1]} (${name}) cannot be read`);
-  if (torchClasses.knows(name)) return { make: () => new PickledObject(name, []) };
-  return plainGlobal(name);
+  return otherGlobal(name);
+}
+
+/** The rules of a .pt file's pickle. */
+export function torchRules(unknown: Unknown, persistent = savedStorage): PickleRules {
+  if (unknown === "refuse") return { globals: torchGlobal, persistent };
+  const described = (id: unknown): unknown => (isStorageId(id) ? persistent(id) : otherReference(id));
+  return { globals: (name) => ownGlobal(name) ?? otherGlobal(name), persistent: described, describes: true };
+}
+
+function isStorageId(id: unknown): boolean {
+  return Array.isArray(id) && id[0] === "storage";
+}
+
+/** What a persistent id stands for that names no storage. */
+function otherReference(id: unknown): unknown {
+  // Files before torch 1.6 have classes of modules so, with their source.
+  if (Array.isArray(id) && id[0] === "module" && id[1] instanceof GlobalReference) return id[1];
+  const loader = new GlobalReference("pickle", "Unpickler.persistent_load", {});
+  return new PickledRecord(loader, "persistent", Object.freeze([id]), 0);
 }
 
 /** A storage from the id by which a pickle refers to it: ("storage", type, key, location, count, view). */
@@ -297,13 +350,15 @@ export function savedStorage(id: unknown): SavedStorage {
     throw new FormatError("the pickle refers to something that is no storage");
   }
   const [, type, key, location, count, view] = id;
-  const dtype = type instanceof GlobalReference ? storageType(type.name) : undefined;
+  if (!(type instanceof GlobalReference)) throw new FormatError("a storage of a type that is not known");
+  const quantized = QUANTIZED.exec(type.name)?.[1];
+  const dtype = quantized === undefined ? storageType(type.name) : null;
   if (dtype === undefined) throw new FormatError("a storage of a type that is not known");
   if (typeof key !== "string" || !/^[\w-]{1,64}$/.test(key)) throw new FormatError("a storage's key is no such key");
-  const itemsize = dtype?.itemsize ?? 1;
+  const itemsize = dtype?.itemsize ?? (quantized === "QInt32" ? 4 : 1);
   let begin = 0;
   if (Array.isArray(view)) begin = whole(view[1], "the offset of a view") * itemsize;
-  return new SavedStorage(key, dtype, whole(count, "the storage size") * itemsize, begin, String(location));
+  return new SavedStorage(key, dtype, whole(count, "the storage size") * itemsize, begin, String(location), type);
 }
 
 /** Makes the tensor that a file describes over its storage. */
@@ -356,28 +411,60 @@ function tensorOf(found: SavedTensor | SavedParameter, storageOf: (storage: Save
   return wanted ? made.requiresGrad_(true) : made;
 }
 
+/** A storage without a tensor: its class, and its elements, or bytes, as a tensor. */
+function loneStorage(saved: SavedStorage, storageOf: (storage: SavedStorage) => Storage): PythonObject {
+  const dtype = saved.dtype ?? uint8;
+  const count = saved.nbytes / dtype.itemsize;
+  const data = makeTensor(new SavedTensor(saved, dtype, 0, [count], [1], false, 0), storageOf);
+  const callee = new PythonName(saved.type.module, saved.type.qualname);
+  return new PythonObject(callee, { how: "storage", args: [data] });
+}
+
+/** Whether an object is a tensorclass of the program, as `torchClasses` makes it. */
+function isTensorClass({ callee, how, args, state }: PickledRecord): boolean {
+  if (how !== "new" || args.length > 0 || !(state instanceof Map) || !state.has("tensordict")) return false;
+  return callee instanceof GlobalReference && torchClasses.knows(callee.name);
+}
+
 /** Turns what the machine made of a pickle into values; tensors of one storage share it. */
-export function torchValue(value: unknown, path: string, storageOf: (storage: SavedStorage) => Storage): unknown {
-  const values = new PlainValues(path, (found, all) => {
-    if (found instanceof SavedTensor || found instanceof SavedParameter) {
-      const made = tensorOf(found, storageOf);
-      if (found.attributes !== undefined) noteAttributes(made, all.of(found.attributes));
-      return made;
-    }
-    if (found instanceof PickledObject && OLD_TENSOR.test(found.className)) {
-      return makeTensor(oldTensorOf(found), storageOf);
-    }
-    if (found instanceof PickledObject && torchClasses.knows(found.className)) {
-      const [structure, data] = found.args;
-      const state = ((): unknown => {
-        if (found.className === NESTED) return found.args.map((item) => all.of(item));
-        return found.className === CONSOLIDATED ? { structure, data: all.of(data) } : all.of(found.state);
-      })();
-      return ofFile(path, () => torchClasses.make(found.className, state, path));
-    }
-    if (found instanceof SavedStorage) throw new FormatError("a storage without a tensor cannot be read");
-    return found instanceof Size || found instanceof TorchDevice ? found : undefined;
-  });
-  // By itself, a number cannot carry a note that it is a float.
-  return value instanceof Float ? value : values.of(value);
+export function torchValue(
+  value: unknown,
+  path: string,
+  storageOf: (storage: SavedStorage) => Storage,
+  unknown: Unknown,
+): unknown {
+  const values = new PlainValues(
+    path,
+    (found, all) => {
+      if (found instanceof SavedTensor || found instanceof SavedParameter) {
+        const made = tensorOf(found, storageOf);
+        if (found.attributes !== undefined) noteAttributes(made, all.of(found.attributes));
+        return made;
+      }
+      if (found instanceof PickledRecord) {
+        if (!isTensorClass(found)) return numpyValue(found);
+        const className = (found.callee as GlobalReference).name;
+        return ofFile(path, () => torchClasses.make(className, all.of(found.state), path));
+      }
+      if (found instanceof PickledObject && OLD_TENSOR.test(found.className)) {
+        return makeTensor(oldTensorOf(found), storageOf);
+      }
+      if (found instanceof PickledObject && torchClasses.knows(found.className)) {
+        const [structure, data] = found.args;
+        const state = ((): unknown => {
+          if (found.className === NESTED) return found.args.map((item) => all.of(item));
+          return found.className === CONSOLIDATED ? { structure, data: all.of(data) } : all.of(found.state);
+        })();
+        return ofFile(path, () => torchClasses.make(found.className, state, path));
+      }
+      if (found instanceof SavedStorage) {
+        if (unknown === "describe") return loneStorage(found, storageOf);
+        if (unknown === "skip") return SKIPPED;
+        throw new FormatError("a storage without a tensor cannot be read");
+      }
+      return found instanceof Size || found instanceof TorchDevice ? found : undefined;
+    },
+    unknown,
+  );
+  return values.root(value);
 }

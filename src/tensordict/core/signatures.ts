@@ -1,6 +1,6 @@
 // What the methods and functions of this room take, as data: `name:kind` for each argument (`?` when it may be missing,
 // `...` when it takes the rest), and after `|` the names of the options. src/tensor/checks.ts reads it.
-import { BACKGROUND, LAYOUT, PLACE, REMOTE, WRITE } from "../../io/base/signatures.ts";
+import { BACKGROUND, LAYOUT, PLACE, REMOTE, UNKNOWN, WRITE } from "../../io/base/signatures.ts";
 
 const KEYS_UPDATE = "nonBlocking:bool keysToUpdate:keyList";
 const LISTING = "includeNested?:bool leavesOnly?:bool | isLeaf:fn sort:bool";
@@ -447,8 +447,8 @@ export const FUNCTIONS = {
   toSafetensorsAsync: `data:td path:text | ${WRITE} ${BACKGROUND}`,
   save: `value:any path:text | ${MEMMAP} ${ARCHIVE} ${WRITE}`,
   saveAsync: `value:any path:text | ${MEMMAP} ${ARCHIVE} ${WRITE} ${BACKGROUND}`,
-  load: `path:text | ${LOAD} subpath:any out:td`,
-  loadAsync: `path:text | ${LOAD} subpath:any out:td ${BACKGROUND}`,
+  load: `path:text | ${LOAD} ${UNKNOWN} subpath:any out:td`,
+  loadAsync: `path:text | ${LOAD} ${UNKNOWN} subpath:any out:td ${BACKGROUND}`,
   fromSafetensors: `path:text | ${PLACE}`,
   appendMemmap: "prefix:text rows:td",
 };

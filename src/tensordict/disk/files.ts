@@ -16,6 +16,9 @@ import type { MemmapOptions } from "./memmap-save.ts";
 const TORCH_FILE = /\.(pt|pth)$/i;
 const OF_TENSORDICTS = /\.tdz$/i;
 
+/** How something is loaded: a directory as `TensorDict.load` has it, or a file of torch's. */
+export interface LoadAnyOptions extends LoadOptions, Pick<TorchLoadOptions, "unknown"> {}
+
 /**
  * Saves a value. A TensorDict becomes a directory of mapped files, as tensordict does it, unless the path ends in
  * `.pt` or `.pth`; anything else becomes a file of torch's.
@@ -55,9 +58,10 @@ export async function saveAsync(
 
 /**
  * Loads what was saved: a file of torch's, or the TensorDict of a directory. Tensors are views of the file, read when
- * they are used, or copies on a GPU with `device`. Nothing in a file is ever run: a pickle that asks for more than data
- * is an error. What the file holds is not known to the compiler, which takes what is wanted:
- * `load<{ step: number }>(path)`, `load<TensorDict>(path)`.
+ * they are used, or copies on a GPU with `device`. Nothing in a file is ever run: objects of classes that are not known
+ * here are described (`io.PythonObject`), or left out or refused with `unknown: "skip"` or `"refuse"`. What the file
+ * holds is not known to the compiler, which takes what is wanted: `load<{ step: number }>(path)`,
+ * `load<TensorDict>(path)`.
  * @throws FileNotFoundError when there is nothing
  * @throws FormatError when a file is damaged or holds something else
  * @example
@@ -68,9 +72,9 @@ export async function saveAsync(
  * @torch torch.load, tensordict.load
  */
 // biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
-export function load<T = any>(path: string, options: LoadOptions = {}): T {
+export function load<T = any>(path: string, options: LoadAnyOptions = {}): T {
   [path, options = {}] = inOrder<Parameters<typeof load>>("load", FUNCTIONS.load, arguments);
-  return (isTree(path) ? loadTree(path, options) : loadTorch(path, placesOf(options))) as T;
+  return (isTree(path) ? loadTree(path, options) : loadTorch(path, ofTorch(options))) as T;
 }
 
 /**
@@ -83,16 +87,17 @@ export function load<T = any>(path: string, options: LoadOptions = {}): T {
  * ```
  */
 // biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
-export async function loadAsync<T = any>(path: string, options: LoadOptions & BackgroundOptions = {}): Promise<T> {
+export async function loadAsync<T = any>(path: string, options: LoadAnyOptions & BackgroundOptions = {}): Promise<T> {
   [path, options = {}] = inOrder<Parameters<typeof loadAsync>>("loadAsync", FUNCTIONS.loadAsync, arguments);
   if (isTree(path)) return (await loadTreeAsync(path, options)) as T;
   const { signal } = options;
-  return (await runStepsLater(loadingTorch(path, { ...placesOf(options), ...(signal && { signal }) }), signal)) as T;
+  return (await runStepsLater(loadingTorch(path, { ...ofTorch(options), ...(signal && { signal }) }), signal)) as T;
 }
 
-/** Where the tensors of a file of torch's go: its option has another name. */
-function placesOf({ device = null }: LoadOptions): TorchLoadOptions {
-  return { mapLocation: device };
+/** The options that a file of torch's has, too: where its tensors go has another name. */
+function ofTorch({ device = null, maxBytes, unknown }: LoadAnyOptions): TorchLoadOptions {
+  const limit = maxBytes === undefined ? {} : { maxBytes };
+  return { mapLocation: device, ...limit, ...(unknown === undefined ? {} : { unknown }) };
 }
 
 /** The options that single files have, too. */
