@@ -2,7 +2,7 @@
 import "../install.ts";
 import { isPlainObject } from "../io/base/python-json.ts";
 import type { GgufFile } from "../io/gguf/gguf.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { Tensor } from "../tensor/tensor.ts";
 import type { Td } from "../tensordict/core/state.ts";
 import type { SafetensorsSource } from "../tensordict/disk/safetensors.ts";
 import { NonTensorData, TensorDict } from "../tensordict/index.ts";
@@ -41,10 +41,14 @@ function fromPython(value: unknown, path: string): PythonTree {
 
 /** The collection of a safetensors file. */
 export async function fromSafetensors(file: SafetensorsSource): Promise<Opened> {
+  const everything = () => [
+    ...file.keys().map((name): [string, unknown] => [name, file.tensor(name)]),
+    ...file.unknownKeys().map((name): [string, unknown] => [name, file.unknown(name)]),
+  ];
   const { tensordict: text, ...strings } = Object.fromEntries(file.metadata);
   const flat = text === undefined;
   const td = flat
-    ? fromValues(new Map(file.keys().map((name) => [name, file.tensor(name)])), file.path)
+    ? fromValues(new Map(everything()), file.path)
     : (await import("../tensordict/disk/safetensors.ts")).structuredSafetensors(file, text);
   const others = Object.keys(strings);
   // The structure may have taken the place of the strings beside it.
@@ -81,9 +85,9 @@ export function isHeaderArray(array: Tensor): boolean {
 
 async function openNpz(path: string, limit: Trust): Promise<PythonTree> {
   const { loadNpz } = await import("../io/numpy/npz-load.ts");
-  const arrays = loadNpz(path, limit);
+  const arrays = loadNpz(path, { ...limit, unknown: "describe" });
   const kept = arrays[METADATA];
-  const header = kept === undefined ? null : headerIn(kept);
+  const header = kept instanceof Tensor ? headerIn(kept) : null;
   if (header !== null) delete arrays[METADATA];
   const td = fromValues(arrays, path);
   if (header !== null) td.set(METADATA, header as never);
@@ -157,7 +161,7 @@ async function openWhole(
     case "npz":
       return await openNpz(path, limit);
     case "npy":
-      return fromPython((await import("../io/numpy/npy.ts")).loadNpy(path), path);
+      return fromPython((await import("../io/numpy/npy.ts")).loadNpy(path, { unknown: "describe" }), path);
     case "hdf5":
       return withoutStructure(await openHdf5(path), path);
   }

@@ -8,11 +8,13 @@ export const WRITE = "numThreads:int fsync:bool remote:any";
 export const REMOTE = "client:any concurrency:int retries:int timeout:int signal:any onProgress:fn";
 /** Where tensors of a file go. */
 export const PLACE = "device:any";
+/** What becomes of arrays that no tensor has elements for. */
+export const UNKNOWN = "unknown:=describe,skip,refuse";
 /** How HDF5 files keep tensors. */
 export const LAYOUT = "compression:any compressionOpts:int shuffle:bool chunks:any maxShape:any";
 
 const TREE = "path:text | style:=indent,branches maxDepth:number maxLines:number";
-const NPZ = `mode:=r,r+,c verify:bool maxBytes:number ${PLACE}`;
+const NPZ = `mode:=r,r+,c verify:bool maxBytes:number ${PLACE} ${UNKNOWN}`;
 const TAKE = "path!:text appState!:saved numThreads:int maxChunkBytes:number slabBytes:number fsync:bool";
 const RESTORE = "appState!:restored rank:int memoryBudgetBytes:number maxBytes:number";
 
@@ -24,10 +26,10 @@ export const FUNCTIONS = {
   hdf5Engine: "",
   loadGguf: `path:text | ${PLACE}`,
   loadHdf5: "h5wasm?:h5wasm?",
-  loadNpy: `path:text | mode:=r,r+,c ${PLACE}`,
+  loadNpy: `path:text | mode:=r,r+,c ${PLACE} ${UNKNOWN}`,
   loadNpz: `path:text | ${NPZ}`,
   loadNpzAsync: `path:text | ${NPZ} ${BACKGROUND}`,
-  loadSafetensors: `path:text | ${PLACE}`,
+  loadSafetensors: `path:text | ${PLACE} ${UNKNOWN}`,
   loadTorch: "path:text | mapLocation:any maxBytes:number",
   isMemmapArchive: "path:text",
   packMemmap: `prefix:text archivePath:text | ${WRITE} compression:any compressLevel:int`,
@@ -68,7 +70,8 @@ export const METHODS = {
     put: `path:text value:tensor | ${LAYOUT}`,
     putSteps: `path:text value:tensor | ${LAYOUT}`,
     values: "path:text",
-    exactValues: "path:text",
+    exactValues: "path:text lazy?:bool",
+    putUnknown: "path:text value:unknownArray",
     putValues: "path:text values:list shape:ints stack:bool",
     createGroup: "path:text",
     remove: "path:text",
@@ -77,17 +80,17 @@ export const METHODS = {
     flush: "",
     close: "",
   },
-  Hdf5Opaque: { toString: "" },
   PendingSnapshot: { wait: "", done: "" },
-  RemoteSafetensors: { tensor: "name:text | rows:any", tensors: "names?:strings" },
-  SafetensorsListing: { keys: "", entry: "name:text" },
-  SafetensorsFile: { tensor: "name:text", tensors: "" },
+  RemoteSafetensors: { tensor: "name:text | rows:any", tensors: "names?:strings", unknown: "name:text" },
+  SafetensorsListing: { keys: "", entry: "name:text", unknownKeys: "" },
+  SafetensorsFile: { tensor: "name:text", tensors: "", unknown: "name:text" },
   Snapshot: {
     restore: `| ${RESTORE}`,
     restoreAsync: `| ${RESTORE} ${BACKGROUND}`,
     readObject: "path:text | into:any memoryBudgetBytes:number maxBytes:number",
   },
   StateDict: { stateDict: "", loadStateDict: "state:dict" },
+  UnknownArray: { toString: "", toJSON: "key?:any" },
 };
 
 /** Class methods by class. */

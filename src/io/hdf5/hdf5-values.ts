@@ -73,6 +73,11 @@ function readerOf(tag: string, itemsize: number): Reader | null {
   return known !== undefined && known.size === itemsize ? known.read : null;
 }
 
+/** Whether bytes of a tag are values that are known here. */
+export function isReadable({ tag, itemsize }: { tag: string; itemsize: number }): boolean {
+  return itemsize > 0 && readerOf(tag, itemsize) !== null;
+}
+
 /** The values of tagged bytes, whole floats as `Float`; null for tags of other programs. */
 export function decodeValues({ tag, itemsize, bytes }: TaggedBytes): unknown[] | null {
   const read = readerOf(tag, itemsize);

@@ -2,9 +2,11 @@
 
 import { marks } from "../../dispatch/staging.ts";
 import type { Device } from "../../tensor/device.ts";
+import { uint8 } from "../../tensor/dtype.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
+import type { UnknownArray } from "../base/unknown-array.ts";
 import { type PlaceOptions, placeAll, placeOf } from "../disk/placing.ts";
 import { type RemoteOptions, RemotePlace, together } from "../store/s3.ts";
 import {
@@ -13,6 +15,7 @@ import {
   type SafetensorsEntry,
   type SafetensorsHeader,
   SafetensorsListing,
+  unknownFrom,
 } from "./safetensors-header.ts";
 
 /** Bytes of the first request: the headers of most files fit. */
@@ -64,6 +67,13 @@ export class RemoteSafetensors extends SafetensorsListing {
     const entry = this.entry(name);
     const tensor = await this.#read(entry, options, () => {});
     return here(() => placeAll([tensor], this.device, "tensor")[0] as Tensor);
+  }
+
+  /** Elements of a type that no tensor has: their bytes in memory, with the type's name and the shape. */
+  async unknown(name: string): Promise<UnknownArray> {
+    const entry = this._unknownEntry(name);
+    const { begin, end } = entry;
+    return unknownFrom(entry, await this.#read({ name, dtype: uint8, shape: [end - begin], begin, end }, {}, () => {}));
   }
 
   /** Several tensors by name, all by default; some requests run at the same time. */

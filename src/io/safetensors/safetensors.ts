@@ -1,11 +1,13 @@
 // Safetensors files: lazy reading through one mapping, and writing the bytes that Python's safetensors writes.
 import { inOrder } from "../../tensor/checks.ts";
 import type { Device } from "../../tensor/device.ts";
+import { uint8 } from "../../tensor/dtype.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
-import { type NamedTensors, pairs } from "../base/named-tensors.ts";
+import { pairs } from "../base/named-tensors.ts";
 import { absoluteFile, absolutePath } from "../base/places.ts";
 import { CONSTRUCTORS, FUNCTIONS } from "../base/signatures.ts";
+import { UnknownArray, UnknownFound, type UnknownOptions } from "../base/unknown-array.ts";
 import { requireText, requireTexts } from "../base/well-formed.ts";
 import type { BackgroundOptions } from "../disk/file-jobs.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
@@ -23,6 +25,7 @@ import {
   type SafetensorsHeader,
   SafetensorsListing,
   safetensorsCode,
+  unknownFrom,
   writeHeader,
 } from "./safetensors-header.ts";
 
@@ -80,13 +83,24 @@ export class SafetensorsFile extends SafetensorsListing {
   }
 
   #mapped(name: string): Tensor {
-    const entry = this.entry(name);
-    const { identity, device } = this;
-    this.file ??= new TensorFile(this.path, this.#size(), "c", { identity, device });
-    return this.file.tensor(entry.dtype, entry.shape, this.header.dataStart + entry.begin);
+    const { dtype, shape, begin } = this.entry(name);
+    return this.#opened().tensor(dtype, shape, this.header.dataStart + begin);
   }
 
-  /** All tensors by name. */
+  #opened(): TensorFile {
+    const { identity, device } = this;
+    this.file ??= new TensorFile(this.path, this.#size(), "c", { identity, device });
+    return this.file;
+  }
+
+  /** Elements of a type that no tensor has: a view of their bytes on the CPU, with the type's name and the shape. */
+  unknown(name: string): UnknownArray {
+    const entry = this._unknownEntry(name);
+    const bytes = this.#opened().tensor(uint8, [entry.end - entry.begin], this.header.dataStart + entry.begin);
+    return unknownFrom(entry, bytes);
+  }
+
+  /** All tensors by name, without those of `unknownKeys`. */
   tensors(): Map<string, Tensor> {
     const names = this.keys();
     const placed = placeAll(
@@ -100,12 +114,18 @@ export class SafetensorsFile extends SafetensorsListing {
   #size(): number {
     let end = 0;
     for (const entry of this.header.entries.values()) end = Math.max(end, entry.end);
+    for (const entry of this.header.unknown.values()) end = Math.max(end, entry.end);
     return this.header.dataStart + end;
   }
 }
 
+/** How a file is loaded. */
+export interface SafetensorsOptions extends PlaceOptions, UnknownOptions {}
+
 /**
- * All tensors of a file by name; data is read lazily, for a GPU at once.
+ * All tensors of a file by name; data is read lazily, for a GPU at once. Elements of types that tensors do not have
+ * (F4, F8_E8M0 and the like) are left out with a warning; `unknown: "describe"` gives them as `io.UnknownArray`,
+ * which `saveSafetensors` takes.
  * @example
  * ```ts
  * saveSafetensors({ a: arange(3) }, "a.safetensors");
@@ -113,16 +133,35 @@ export class SafetensorsFile extends SafetensorsListing {
  * ```
  * @torch safetensors.torch.load_file
  */
-export function loadSafetensors(path: string, options: PlaceOptions = {}): Record<string, Tensor> {
-  [path, options = {}] = inOrder<Parameters<typeof loadSafetensors>>(
+export function loadSafetensors(
+  path: string,
+  options: SafetensorsOptions & { unknown: "describe" },
+): Record<string, Tensor | UnknownArray>;
+export function loadSafetensors(path: string, options?: SafetensorsOptions): Record<string, Tensor>;
+export function loadSafetensors(path: string, options: SafetensorsOptions = {}): Record<string, Tensor | UnknownArray> {
+  [path, options = {}] = inOrder<[string, SafetensorsOptions?]>(
     "loadSafetensors",
     FUNCTIONS.loadSafetensors,
     arguments,
   );
-  const result: Record<string, Tensor> = Object.create(null);
-  const tensors = whileUnreplaced(path, () => new SafetensorsFile(path, options).tensors());
-  for (const [name, tensor] of tensors) result[name] = tensor;
+  const result: Record<string, Tensor | UnknownArray> = Object.create(null);
+  const { unknown, ...place } = options;
+  whileUnreplaced(path, () => {
+    const file = new SafetensorsFile(path, place);
+    for (const [name, found] of allOf(file, unknown === undefined ? {} : { unknown })) result[name] = found;
+  });
   return result;
+}
+
+/** Everything in a file that the options ask for. */
+function allOf(file: SafetensorsFile, options: UnknownOptions): [string, Tensor | UnknownArray][] {
+  const unknown = new UnknownFound(file.path, options);
+  const others = [...file.header.unknown].filter(([name, entry]) => {
+    return unknown.takes(name, entry.code, () => file._refusal(entry));
+  });
+  const tensors = file.tensors();
+  unknown.tell();
+  return [...tensors, ...others.map(([name]): [string, UnknownArray] => [name, file.unknown(name)])];
 }
 
 /** What may be said about a save. */
@@ -131,17 +170,29 @@ export interface SaveOptions extends FileWriteOptions {
   metadata?: Readonly<Record<string, string>> | ReadonlyMap<string, string> | null;
 }
 
-function plan(tensors: NamedTensors, path: string, options: SaveOptions): FileWrite {
-  const items = pairs<Tensor>(tensors).map(([name, tensor]) => {
-    requireText(name, () => `${path}: the tensor name ${JSON.stringify(name)}`);
-    if (name === "__metadata__") throw new FormatError("a tensor cannot be named __metadata__", path);
-    if (!(tensor instanceof Tensor)) throw new FormatError(`${JSON.stringify(name)} is no tensor`, path);
-    if (safetensorsCode(tensor.dtype) === undefined) {
-      throw new FormatError(`tensor ${JSON.stringify(name)}: safetensors has no dtype for ${tensor.dtype}`, path);
+/** What a file can hold: tensors, and what `loadSafetensors` described. */
+type Savable = Readonly<Record<string, Tensor | UnknownArray>> | ReadonlyMap<string, Tensor | UnknownArray>;
+
+function itemOf(name: string, value: Tensor | UnknownArray, path: string) {
+  requireText(name, () => `${path}: the tensor name ${JSON.stringify(name)}`);
+  if (name === "__metadata__") throw new FormatError("a tensor cannot be named __metadata__", path);
+  if (value instanceof UnknownArray) {
+    const { dtype, shape, bytes, format } = value;
+    if (format !== "safetensors" || bytes === null || shape === null) {
+      throw new FormatError(`${JSON.stringify(name)}: safetensors has no dtype for ${value}`, path);
     }
-    const bytes = bytesToWrite(tensor);
-    return { name, dtype: tensor.dtype, shape: [...tensor.shape], nbytes: bytes.nbytes, bytes };
-  });
+    return { name, dtype, shape: [...shape], nbytes: bytes.numel(), bytes: bytesToWrite(bytes) };
+  }
+  if (!(value instanceof Tensor)) throw new FormatError(`${JSON.stringify(name)} is no tensor`, path);
+  if (safetensorsCode(value.dtype) === undefined) {
+    throw new FormatError(`tensor ${JSON.stringify(name)}: safetensors has no dtype for ${value.dtype}`, path);
+  }
+  const bytes = bytesToWrite(value);
+  return { name, dtype: value.dtype, shape: [...value.shape], nbytes: bytes.nbytes, bytes };
+}
+
+function plan(tensors: Savable, path: string, options: SaveOptions): FileWrite {
+  const items = pairs<Tensor | UnknownArray>(tensors).map(([name, value]) => itemOf(name, value, path));
   const ordered = layoutOrder(items);
   const metadata = options.metadata == null ? null : pairs(options.metadata);
   requireTexts(new Map(metadata), () => `${path}: the metadata`);
@@ -164,7 +215,7 @@ function plan(tensors: NamedTensors, path: string, options: SaveOptions): FileWr
  * ```
  * @torch safetensors.torch.save_file
  */
-export function saveSafetensors(tensors: NamedTensors, path: string, options: SaveOptions = {}): void {
+export function saveSafetensors(tensors: Savable, path: string, options: SaveOptions = {}): void {
   [tensors, path, options = {}] = inOrder<Parameters<typeof saveSafetensors>>(
     "saveSafetensors",
     FUNCTIONS.saveSafetensors,
@@ -182,7 +233,7 @@ export function saveSafetensors(tensors: NamedTensors, path: string, options: Sa
  * ```
  */
 export async function saveSafetensorsAsync(
-  tensors: NamedTensors,
+  tensors: Savable,
   path: string,
   options: SaveOptions & BackgroundOptions = {},
 ): Promise<void> {

@@ -1,11 +1,13 @@
 // TensorDicts whose entries live in an HDF5 file: reading an entry reads the file, setting one writes it.
 import type { IndexPart } from "../../api/indexing-parse.ts";
 import { tensor as tensorOf } from "../../api/tensor-data.ts";
+import { FormatError } from "../../io/base/errors.ts";
 import { absoluteFile } from "../../io/base/places.ts";
 import { pausing, runSteps, type Steps } from "../../io/base/steps.ts";
+import { UnknownArray } from "../../io/base/unknown-array.ts";
 import { inTurn } from "../../io/disk/durable.ts";
 import { UnfinishedFile } from "../../io/disk/unfinished-file.ts";
-import { Hdf5File, type Hdf5Values } from "../../io/hdf5/hdf5.ts";
+import { Hdf5File, type Hdf5Values, isUnknown } from "../../io/hdf5/hdf5.ts";
 import type { Hdf5Mode } from "../../io/hdf5/hdf5-engine.ts";
 import { CPU } from "../../tensor/device.ts";
 import type { DType } from "../../tensor/dtype.ts";
@@ -79,7 +81,7 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
       return;
     }
     requireOptions(options);
-    const { filename, group, mode = "r", batchSize, device, names, nonTensorAsStack = false } = options;
+    const { filename, group, mode = "r", batchSize, device, names, nonTensorAsStack = false, unknown } = options;
     const size = toSize(batchSize);
     super({ batchSize: size, device: toDeviceOrNull(device), names: toNames(names, size.length) });
     const given: Hdf5Group | null = group instanceof Hdf5File ? { file: group } : (group ?? null);
@@ -90,7 +92,8 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
     try {
       if (file.kind(path) !== "group") throw new KeyError(`'${path}' is no group of ${file.path}`);
       const paths = new Paths(file);
-      this.#place = { file, path, owner, layout, asStack: nonTensorAsStack, paths, above: paths.first(path) };
+      const above = paths.first(path);
+      this.#place = { file, path, owner, layout, asStack: nonTensorAsStack, unknown, paths, above };
       this.#requireBatch(size);
     } catch (error) {
       if (owner) file.close();
@@ -183,7 +186,13 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
   // ---- reading
 
   _keys(): Iterable<string> {
-    return this.#place.file.keys(this.#place.path);
+    const keys = this.#place.file.keys(this.#place.path);
+    return this.#place.unknown === "skip" ? keys.filter((key) => !this.#isLeftOut(key)) : keys;
+  }
+
+  #isLeftOut(key: string): boolean {
+    if (this.#place.unknown !== "skip" || this.#kind(key) !== "dataset") return false;
+    return isUnknown(this.#place.file.info(this.#at(key)));
   }
 
   _own(key: string): Entry | undefined {
@@ -200,7 +209,17 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
     if (kind === "group") return this.#child(key);
     const path = this.#at(key);
     const info = this.#place.file.info(path);
+    const { unknown } = this.#place;
+    if (unknown !== undefined && unknown !== "describe" && isUnknown(info)) {
+      if (unknown === "skip") return undefined;
+      const what = `'${path}' has elements of ${info.typeName}, which no tensor has`;
+      throw new FormatError(`${what}. { unknown: "describe" } gives their bytes`, this.filename);
+    }
     return info.dtype === null ? this.#values(key, readValues(path)) : readTensor(path, info.dtype, info.shape);
+  }
+
+  #outline(key: string, readValues: (path: string) => Hdf5Values): Entry | undefined {
+    return this.#entry(key, (_path, dtype, shape) => outlineTensor(dtype, shape), readValues);
   }
 
   #moved(value: Tensor): Tensor {
@@ -217,7 +236,7 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
 
   override get _outside(): Outside {
     return {
-      outline: (key) => this.#entry(key, (_path, dtype, shape) => outlineTensor(dtype, shape)),
+      outline: (key) => this.#outline(key, (path) => this.#place.file.exactValues(path, true)),
       read: (key, index) => this.#moved(this.#place.file.read(this.#at(key), index as readonly IndexPart[])),
       write: (key, index, value) => this.#write(key, index, value),
       check: (key, entry) => {
@@ -228,7 +247,8 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
   }
 
   override has(key: NestedKey): boolean {
-    return this.#kind(keyPath(key).join("/")) !== null;
+    const path = keyPath(key).join("/");
+    return this.#kind(path) !== null && !this.#isLeftOut(path);
   }
 
   /** All entries in memory. @torch TensorDict.to_tensordict */
@@ -320,7 +340,8 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
       file.putValues(path, entry._raws ?? valuesOf(entry), [...entry._batchSize], true);
     else {
       const value = entry._raw ?? entry.value_;
-      if (Array.isArray(value)) file.putValues(path, value, [value.length], false);
+      if (value instanceof UnknownArray) file.putUnknown(path, value);
+      else if (Array.isArray(value)) file.putValues(path, value, [value.length], false);
       else file.putValues(path, [value], [], false);
     }
     this.#forget(key);
@@ -414,8 +435,7 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
   #growBatch(most: number, reading = new Reading(this.#place.file)): void {
     const shapes: (readonly number[])[] = [];
     for (const key of this._keys()) {
-      const outline = (_path: string, dtype: DType, shape: readonly number[]) => outlineTensor(dtype, shape);
-      const entry = this.#entry(key, outline, (path) => reading.values(path)) as Entry;
+      const entry = this.#outline(key, (path) => reading.values(path, true)) as Entry;
       if (entry instanceof PersistentTensorDict) entry.#growBatch(Number.POSITIVE_INFINITY, reading);
       if (entry instanceof Tensor) shapes.push(entry._shape);
       else if (!isNonTensor(entry) || entry._kind === "nonTensorStack") shapes.push(entry._batchSize);

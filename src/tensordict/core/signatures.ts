@@ -1,6 +1,6 @@
 // What the methods and functions of this room take, as data: `name:kind` for each argument (`?` when it may be missing,
 // `...` when it takes the rest), and after `|` the names of the options. src/tensor/checks.ts reads it.
-import { BACKGROUND, LAYOUT, PLACE, REMOTE, WRITE } from "../../io/base/signatures.ts";
+import { BACKGROUND, LAYOUT, PLACE, REMOTE, UNKNOWN, WRITE } from "../../io/base/signatures.ts";
 
 const KEYS_UPDATE = "nonBlocking:bool keysToUpdate:keyList";
 const LISTING = "includeNested?:bool leavesOnly?:bool | isLeaf:fn sort:bool";
@@ -9,7 +9,7 @@ const ARCHIVE = "archive:bool compression:any";
 const HOSTILE = "followLinks:bool maxBytes:number pickles:=refuse,keep,plain";
 const LOAD = `${PLACE} mode:any robustKey:bool numThreads:int ${HOSTILE}`;
 const CONSOLIDATE = `filename:text inplace:bool shareMemory:bool ${PLACE} ${WRITE}`;
-const FROM_H5 = `filename:text | mode:any batchSize:any batchDims:int nonTensorAsStack:bool ${PLACE}`;
+const FROM_H5 = `filename:text | mode:any batchSize:any batchDims:int nonTensorAsStack:bool ${PLACE} ${UNKNOWN}`;
 const STATE = "batchSize:any device:any names:names";
 
 const TABLE = "autoBatchSize:bool batchDims:int? device:any batchSize:any separator:string? dtype:any";
@@ -26,7 +26,7 @@ export const CONSTRUCTOR = `${STATE} lock:bool nonBlocking:bool`;
 export const PARAMS = "noConvert:=bool,skip lock:bool";
 
 /** Options of files of HDF5. */
-export const PERSISTENT = `filename:text group:any mode:string written:text nonTensorAsStack:bool ${STATE} ${LAYOUT}`;
+export const PERSISTENT = `filename:text group:any mode:string written:text nonTensorAsStack:bool ${UNKNOWN} ${STATE} ${LAYOUT}`;
 
 /** Constructors. */
 export const CONSTRUCTORS = {
@@ -449,6 +449,6 @@ export const FUNCTIONS = {
   saveAsync: `value:any path:text | ${MEMMAP} ${ARCHIVE} ${WRITE} ${BACKGROUND}`,
   load: `path:text | ${LOAD} subpath:any out:td`,
   loadAsync: `path:text | ${LOAD} subpath:any out:td ${BACKGROUND}`,
-  fromSafetensors: `path:text | ${PLACE}`,
+  fromSafetensors: `path:text | ${PLACE} ${UNKNOWN}`,
   appendMemmap: "prefix:text rows:td",
 };

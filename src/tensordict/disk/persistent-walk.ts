@@ -1,5 +1,6 @@
 // How far a small HDF5 file may lead: its groups and datasets can have several paths, and groups can hold themselves.
 import { FormatError } from "../../io/base/errors.ts";
+import { UnknownArray, type UnknownOptions } from "../../io/base/unknown-array.ts";
 import type { Hdf5File, Hdf5Values } from "../../io/hdf5/hdf5.ts";
 import type { Hdf5Layout } from "../../io/hdf5/hdf5-engine.ts";
 
@@ -30,6 +31,7 @@ export interface Place {
   owner: boolean;
   layout: Hdf5Layout;
   asStack: boolean;
+  unknown: UnknownOptions["unknown"];
   /** Of all levels together. */
   paths: Paths;
   above: Above;
@@ -102,18 +104,25 @@ export class Reading {
     throw new FormatError(`${text}. io.Hdf5File reads them one by one`, this.file.path);
   }
 
-  /** Values that are no tensors; under further paths they are the same ones. */
-  values(path: string): Hdf5Values {
+  /** Values that are no tensors; under further paths they are the same ones. Bytes may be left for later. */
+  values(path: string, lazy = false): Hdf5Values {
     const identity = this.file._identity(path);
     const known = identity === null ? undefined : this.#values.get(identity);
     if (known !== undefined) {
       this.#count(path, known.nbytes);
       return known.found;
     }
-    const found = this.file.exactValues(path);
+    const found = this.file.exactValues(path, lazy);
     let nbytes = 0;
-    for (const value of found.values) nbytes += typeof value === "string" ? value.length : 8;
-    this.#texts += nbytes;
+    for (const value of found.values) {
+      if (value instanceof UnknownArray) {
+        nbytes += value.nbytes ?? 0;
+        continue;
+      }
+      const own = typeof value === "string" ? value.length : Array.isArray(value) ? 8 * value.length : 8;
+      nbytes += own;
+      this.#texts += own;
+    }
     if (this.#texts > FREE_BYTES + this.file._size() * TEXT_COPIES) {
       throw new FormatError(`'${path}': with it the texts take ${this.#texts} bytes`, this.file.path);
     }
