@@ -1,12 +1,14 @@
 // What the commands work with: any format as a TensorDict whose bytes are read when they are used.
 import "../install.ts";
 import { isPlainObject } from "../io/base/python-json.ts";
+import { runSteps } from "../io/base/steps.ts";
 import type { GgufFile } from "../io/gguf/gguf.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { Td } from "../tensordict/core/state.ts";
 import type { SafetensorsSource } from "../tensordict/disk/safetensors.ts";
 import { NonTensorData, TensorDict } from "../tensordict/index.ts";
 import { openAnyClass } from "./any-class.ts";
+import { CliError } from "./errors.ts";
 import type { FormatName } from "./formats.ts";
 import { METADATA } from "./losses.ts";
 import { encodePython, nestedAtDots, type PythonTree } from "./python-tree.ts";
@@ -58,9 +60,20 @@ export async function fromSafetensors(file: SafetensorsSource): Promise<Opened> 
   return { ...withoutStructure(td, file.path, flat), lost };
 }
 
-async function openSafetensors(path: string): Promise<Opened> {
+async function openSafetensors(path: string, { followLinks = false }: Trust = {}): Promise<Opened> {
   const { SafetensorsFile } = await import("../io/safetensors/safetensors.ts");
-  return await fromSafetensors(new SafetensorsFile(path));
+  return await fromSafetensors(new SafetensorsFile(path, { followLinks }));
+}
+
+/** A checkpoint in several files, by its index or the folder of it. */
+async function openSharded(path: string, trust: Trust): Promise<Opened> {
+  const { indexAt, ShardFolder } = await import("../io/disk/shard-index.ts");
+  const index = indexAt(path);
+  if (index === null) throw new CliError(`${path} has no index of a checkpoint in several files (*.index.json).`);
+  if (new ShardFolder(index, trust.followLinks).index.kind === "safetensors")
+    return await openSafetensors(index, trust);
+  const { loadingShards } = await import("../io/torch/torch-shards.ts");
+  return { ...fromPython(runSteps(loadingShards(index, trust)), index), lost: [] };
 }
 
 /** The strings of a header that were kept as one text; null for anything else. */
@@ -146,7 +159,7 @@ function openGguf(file: GgufFile): Opened {
 
 async function openWhole(
   path: string,
-  format: Exclude<FormatName, "gguf" | "torchsnapshot" | "safetensors">,
+  format: Exclude<FormatName, "gguf" | "torchsnapshot" | "safetensors" | "sharded">,
   trust: Trust,
 ): Promise<PythonTree> {
   const { followLinks: _, ...limit } = trust;
@@ -173,5 +186,6 @@ export async function openCollection(path: string, format: FormatName, trust: Tr
   if (format === "gguf") return openGguf((await import("../io/gguf/gguf.ts")).loadGguf(path));
   if (format === "torchsnapshot") return await openSnapshot(path, trust);
   if (format === "safetensors") return await openSafetensors(path);
+  if (format === "sharded") return await openSharded(path, trust);
   return { ...(await openWhole(path, format, trust)), lost: [] };
 }

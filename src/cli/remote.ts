@@ -134,19 +134,19 @@ function roomFor(outline: Tensor, made: Map<Tensor, Tensor>): Tensor {
 class OutlineListing extends SafetensorsListing {
   constructor(
     private readonly source: RemoteSource,
-    listing: SafetensorsListing,
+    private readonly listing: RemoteSafetensors,
   ) {
     super(listing.path, listing.header);
   }
   tensor(name: string): Tensor {
     const { dtype, shape, begin, end } = this.entry(name);
-    const origin = { key: this.source.place.key, offset: this.header.dataStart + begin };
+    const origin = this.listing._origin({ name, begin });
     return this.source.outline(dtype, shape, end - begin, origin);
   }
   unknown(name: string): UnknownArray {
     const entry = this._unknownEntry(name);
     const nbytes = entry.end - entry.begin;
-    const origin = { key: this.source.place.key, offset: this.header.dataStart + entry.begin };
+    const origin = this.listing._origin(entry);
     return unknownFrom(entry, this.source.outline(uint8, [nbytes], nbytes, origin));
   }
 }
@@ -171,7 +171,7 @@ async function openDirectory(source: RemoteSource): Promise<Td> {
 export async function openRemote(url: string, format: FormatName): Promise<RemoteSource> {
   const signal = interruption();
   const source = new RemoteSource(new RemotePlace(url, { signal }));
-  if (format === "safetensors") {
+  if (format === "safetensors" || format === "sharded") {
     using _ = openAnyClass();
     const opened = await fromSafetensors(new OutlineListing(source, await RemoteSafetensors.open(url, { signal })));
     Object.assign(source, opened);

@@ -13,7 +13,7 @@ import { entriesOf, type Td, type ValueTd } from "../tensordict/core/state.ts";
 import { isNonTensor, NonTensorData } from "../tensordict/index.ts";
 import { openAnyClass } from "./any-class.ts";
 import { CliError } from "./errors.ts";
-import { type FormatName, isDirectoryFormat } from "./formats.ts";
+import { FORMATS, type FormatName, isDirectoryFormat } from "./formats.ts";
 import { isStructured, METADATA, SEPARATOR } from "./losses.ts";
 import { decodePython } from "./python-tree.ts";
 import type { PythonNode } from "./python-values.ts";
@@ -162,6 +162,7 @@ export async function writeCollection(
     case "torchsnapshot":
       return await writeSnapshot(td, path, options);
     case "gguf":
-      throw new CliError("GGUF files can only be read.", 2);
+    case "sharded":
+      throw new CliError(`a ${FORMATS[format].title} can only be read.`, 2);
   }
 }

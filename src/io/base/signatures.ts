@@ -29,7 +29,7 @@ export const FUNCTIONS = {
   loadNpy: `path:text | mode:=r,r+,c ${PLACE} ${UNKNOWN}`,
   loadNpz: `path:text | ${NPZ}`,
   loadNpzAsync: `path:text | ${NPZ} ${BACKGROUND}`,
-  loadSafetensors: `path:text | ${PLACE} ${UNKNOWN}`,
+  loadSafetensors: `path:text | followLinks:bool ${PLACE} ${UNKNOWN}`,
   loadTorch: "path:text | mapLocation:any maxBytes:number",
   isMemmapArchive: "path:text",
   packMemmap: `prefix:text archivePath:text | ${WRITE} compression:any compressLevel:int`,
@@ -53,7 +53,7 @@ export const FUNCTIONS = {
 export const CONSTRUCTORS = {
   GgufFile: `path:text | ${PLACE}`,
   Hdf5File: "path:text mode?:string written?:text?",
-  SafetensorsFile: `path:text | ${PLACE}`,
+  SafetensorsFile: `path:text | followLinks:bool ${PLACE}`,
   Snapshot: "path:text | followLinks:bool",
   StateDict: "values?:dict",
 };

@@ -231,6 +231,19 @@ export function writeHeader(
   return bytes;
 }
 
+/** The names of everything that a file holds. */
+export function namesIn({ entries, unknown }: SafetensorsHeader): string[] {
+  return [...entries.keys(), ...unknown.keys()];
+}
+
+/** Bytes of a file with such a header. */
+export function sizeOf({ entries, unknown, dataStart }: SafetensorsHeader): number {
+  let end = 0;
+  for (const entry of entries.values()) end = Math.max(end, entry.end);
+  for (const entry of unknown.values()) end = Math.max(end, entry.end);
+  return dataStart + end;
+}
+
 /** A file of which the header was read: what it holds, by name. */
 export class SafetensorsListing {
   constructor(

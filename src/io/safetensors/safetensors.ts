@@ -13,6 +13,7 @@ import type { BackgroundOptions } from "../disk/file-jobs.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
 import type { Piece } from "../disk/pieces.ts";
 import { type PlaceOptions, placeAll, placeOf } from "../disk/placing.ts";
+import { indexAt, ShardFolder } from "../disk/shard-index.ts";
 import { bytesToWrite } from "../disk/tensor-bytes.ts";
 import { TensorFile } from "../disk/tensor-file.ts";
 import { whileUnreplaced } from "../disk/unreplaced.ts";
@@ -21,16 +22,19 @@ import { FileWrite, type FileWriteOptions } from "../store/single-file.ts";
 import {
   headerLength,
   layoutOrder,
+  namesIn,
   readHeader,
   type SafetensorsHeader,
   SafetensorsListing,
   safetensorsCode,
+  sizeOf,
   unknownFrom,
   writeHeader,
 } from "./safetensors-header.ts";
+import { joinedHeader, requireSafetensors } from "./safetensors-shards.ts";
 
 /**
- * Reads and checks the header of a file without touching its data.
+ * Reads and checks the header of a file without touching its data; those of all files that an index names as one.
  * @example
  * ```ts
  * saveSafetensors({ a: zeros(2, 3) }, "a.safetensors");
@@ -43,14 +47,62 @@ export function readSafetensorsHeader(path: string): SafetensorsHeader {
     FUNCTIONS.readSafetensorsHeader,
     arguments,
   );
+  return indexAt(path) === null ? headerOf(path) : partsAt(path, false).header;
+}
+
+function headerOf(path: string): SafetensorsHeader {
   return FileRanges.with(path, (file) => {
     const length = headerLength(file.read(0, Math.min(8, file.size)), file.size, path);
     return readHeader(file.read(8, length), file.size, path);
   });
 }
 
+/** How a file is opened. */
+export interface SafetensorsFileOptions extends PlaceOptions {
+  /** Follow links of shards that lead out of the folder of their index, as in the cache of Hugging Face's hub. */
+  followLinks?: boolean;
+}
+
+/** One file of a collection. */
+interface Part {
+  path: string;
+  identity: string;
+  header: SafetensorsHeader;
+  file: TensorFile | null;
+}
+
+/** A file, and which one it is. */
+function partAt(path: string): Part {
+  const full = absolutePath(path);
+  return whileUnreplaced(path, (identity) => ({
+    path: full,
+    identity,
+    header: headerOf(full),
+    file: null,
+  }));
+}
+
+/** The files that a path means: one, or those that an index names, as one collection. */
+function partsAt(path: string, followLinks: boolean): { path: string; parts: Part[]; header: SafetensorsHeader } {
+  const at = indexAt(path);
+  if (at === null) {
+    const part = partAt(path);
+    return { path: part.path, parts: [part], header: part.header };
+  }
+  return whileUnreplaced(at, () => {
+    const folder = new ShardFolder(at, followLinks);
+    const { index } = folder;
+    requireSafetensors(index);
+    const found = [...index.shards.keys()].map((file) => ({ file, part: partAt(folder.place(file)) }));
+    const headers = new Map(found.map(({ file, part }) => [file, part.header]));
+    return { path: index.path, parts: found.map(({ part }) => part), header: joinedHeader(index, headers) };
+  });
+}
+
 /**
- * An open safetensors file whose tensors are views of one mapping, or on a GPU, made when asked for.
+ * An open safetensors file whose tensors are views of one mapping, or on a GPU, made when asked for. The index of a
+ * checkpoint in several files (`model.safetensors.index.json`), or the folder that holds it, opens all of them as one:
+ * each has to be there, with the tensors that the index names and no others.
  * @example
  * ```ts
  * saveSafetensors({ a: arange(3), b: ones(1) }, "a.safetensors");
@@ -60,18 +112,30 @@ export function readSafetensorsHeader(path: string): SafetensorsHeader {
  * ```
  */
 export class SafetensorsFile extends SafetensorsListing {
-  private file: TensorFile | null = null;
-  private readonly identity: string;
-  private readonly device: Device;
+  readonly #parts: readonly Part[];
+  readonly #partOf = new Map<string, Part>();
+  readonly #device: Device;
 
-  constructor(path: string, options: PlaceOptions = {}) {
-    [path, options = {}] = inOrder<[string, PlaceOptions?]>("SafetensorsFile", CONSTRUCTORS.SafetensorsFile, arguments);
-    const device = placeOf(options);
-    const full = absolutePath(path);
-    const opened = whileUnreplaced(path, (identity) => ({ identity, header: readSafetensorsHeader(full) }));
-    super(full, opened.header);
-    this.identity = opened.identity;
-    this.device = device;
+  constructor(path: string, options: SafetensorsFileOptions = {}) {
+    [path, options = {}] = inOrder<[string, SafetensorsFileOptions?]>(
+      "SafetensorsFile",
+      CONSTRUCTORS.SafetensorsFile,
+      arguments,
+    );
+    const { followLinks = false, ...place } = options;
+    const device = placeOf(place);
+    const opened = partsAt(path, followLinks);
+    super(opened.path, opened.header);
+    this.#parts = opened.parts;
+    this.#device = device;
+    for (const part of opened.parts) {
+      for (const name of namesIn(part.header)) this.#partOf.set(name, part);
+    }
+  }
+
+  /** The paths of the files: one, or all that the index names. */
+  get files(): string[] {
+    return this.#parts.map(({ path }) => path);
   }
 
   /**
@@ -79,25 +143,27 @@ export class SafetensorsFile extends SafetensorsListing {
    * @throws OSError when another file took the name before the first tensor was asked for
    */
   tensor(name: string): Tensor {
-    return placeAll([this.#mapped(name)], this.device, "tensor")[0] as Tensor;
+    return placeAll([this.#mapped(name)], this.#device, "tensor")[0] as Tensor;
   }
 
   #mapped(name: string): Tensor {
     const { dtype, shape, begin } = this.entry(name);
-    return this.#opened().tensor(dtype, shape, this.header.dataStart + begin);
+    const { file, dataStart } = this.#opened(name);
+    return file.tensor(dtype, shape, dataStart + begin);
   }
 
-  #opened(): TensorFile {
-    const { identity, device } = this;
-    this.file ??= new TensorFile(this.path, this.#size(), "c", { identity, device });
-    return this.file;
+  #opened(name: string): { file: TensorFile; dataStart: number } {
+    const part = this.#partOf.get(name) as Part;
+    const { path, identity, header } = part;
+    part.file ??= new TensorFile(path, sizeOf(header), "c", { identity, device: this.#device });
+    return { file: part.file, dataStart: header.dataStart };
   }
 
   /** Elements of a type that no tensor has: a view of their bytes on the CPU, with the type's name and the shape. */
   unknown(name: string): UnknownArray {
     const entry = this._unknownEntry(name);
-    const bytes = this.#opened().tensor(uint8, [entry.end - entry.begin], this.header.dataStart + entry.begin);
-    return unknownFrom(entry, bytes);
+    const { file, dataStart } = this.#opened(name);
+    return unknownFrom(entry, file.tensor(uint8, [entry.end - entry.begin], dataStart + entry.begin));
   }
 
   /** All tensors by name, without those of `unknownKeys`. */
@@ -105,25 +171,19 @@ export class SafetensorsFile extends SafetensorsListing {
     const names = this.keys();
     const placed = placeAll(
       names.map((name) => this.#mapped(name)),
-      this.device,
+      this.#device,
       "tensors",
     );
     return new Map(names.map((name, i) => [name, placed[i] as Tensor]));
   }
-
-  #size(): number {
-    let end = 0;
-    for (const entry of this.header.entries.values()) end = Math.max(end, entry.end);
-    for (const entry of this.header.unknown.values()) end = Math.max(end, entry.end);
-    return this.header.dataStart + end;
-  }
 }
 
 /** How a file is loaded. */
-export interface SafetensorsOptions extends PlaceOptions, UnknownOptions {}
+export interface SafetensorsOptions extends SafetensorsFileOptions, UnknownOptions {}
 
 /**
- * All tensors of a file by name; data is read lazily, for a GPU at once. Elements of types that tensors do not have
+ * All tensors of a file by name; data is read lazily, for a GPU at once. The index of a checkpoint in several files, or
+ * the folder that holds it, gives those of all files. Elements of types that tensors do not have
  * (F4, F8_E8M0 and the like) are left out with a warning; `unknown: "describe"` gives them as `io.UnknownArray`,
  * which `saveSafetensors` takes.
  * @example

@@ -449,6 +449,6 @@ export const FUNCTIONS = {
   saveAsync: `value:any path:text | ${MEMMAP} ${ARCHIVE} ${WRITE} ${BACKGROUND}`,
   load: `path:text | ${LOAD} subpath:any out:td`,
   loadAsync: `path:text | ${LOAD} subpath:any out:td ${BACKGROUND}`,
-  fromSafetensors: `path:text | ${PLACE} ${UNKNOWN}`,
+  fromSafetensors: `path:text | followLinks:bool ${PLACE} ${UNKNOWN}`,
   appendMemmap: "prefix:text rows:td",
 };

@@ -12,9 +12,13 @@ import {
 import { UnknownArray, UnknownFound, type UnknownOptions } from "../../io/base/unknown-array.ts";
 import { requireText, requireTexts } from "../../io/base/well-formed.ts";
 import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
-import type { PlaceOptions } from "../../io/disk/placing.ts";
 import { whileUnreplaced } from "../../io/disk/unreplaced.ts";
-import { SafetensorsFile, saveSafetensors, saveSafetensorsAsync } from "../../io/safetensors/safetensors.ts";
+import {
+  SafetensorsFile,
+  type SafetensorsOptions,
+  saveSafetensors,
+  saveSafetensorsAsync,
+} from "../../io/safetensors/safetensors.ts";
 import type { SafetensorsListing } from "../../io/safetensors/safetensors-header.ts";
 import type { FileWriteOptions } from "../../io/store/single-file.ts";
 import { inOrder } from "../../tensor/checks.ts";
@@ -334,7 +338,7 @@ function dotted(file: SafetensorsSource, others: ReadonlyMap<string, Entry>): Td
 }
 
 /** How a file is loaded as a TensorDict. */
-export interface FromSafetensorsOptions extends PlaceOptions, UnknownOptions {}
+export interface FromSafetensorsOptions extends SafetensorsOptions {}
 
 /** Entries for elements that no tensor has, as far as they are wanted. */
 function othersOf(file: SafetensorsSource, { unknown = "describe" }: UnknownOptions): Map<string, Entry> {
@@ -354,7 +358,8 @@ function valueEntry(value: UnknownArray): Entry {
 
 /**
  * Loads a safetensors file as a TensorDict; bytes are read when they are used. A file written by `toSafetensors` gets
- * its structure back, any other one is nested at the dots of its names. Elements of types that tensors do not have are
+ * its structure back, any other one is nested at the dots of its names. The index of a checkpoint in several files
+ * (`model.safetensors.index.json`), or the folder that holds it, gives the tensors of all of them. Elements of types that tensors do not have are
  * values, each an `io.UnknownArray`; `unknown` says what else becomes of them. @torch tensordict.from_safetensors
  *
  * @throws FormatError when the file is not what its header or its structure says
@@ -370,9 +375,9 @@ export function fromSafetensors(path: string, options: FromSafetensorsOptions = 
     FUNCTIONS.fromSafetensors,
     arguments,
   );
-  const { unknown, ...place } = options;
+  const { unknown, followLinks = false, ...place } = options;
   return whileUnreplaced(path, () => {
-    const file = new SafetensorsFile(path);
+    const file = new SafetensorsFile(path, { followLinks });
     const text = file.metadata.get("tensordict");
     const others = othersOf(file, unknown === undefined ? {} : { unknown });
     const td = text === undefined ? dotted(file, others) : structuredSafetensors(file, text, others);
