@@ -145,7 +145,8 @@ function plainValue(value: unknown): unknown {
 }
 
 function openGguf(file: GgufFile): Opened {
-  const td = nestedAtDots(fromValues(file.tensors, file.path));
+  const others = file.unknownKeys().map((name): [string, unknown] => [name, file.unknown(name)]);
+  const td = nestedAtDots(fromValues(new Map([...Object.entries(file.tensors), ...others]), file.path));
   const metadata = [...file.metadata].map(([key, value]): [string, unknown] => [key, plainValue(value)]);
   if (metadata.length > 0) td.set(METADATA, new NonTensorData(Object.fromEntries(metadata)) as never);
   const types = new Set<string>();

@@ -13,6 +13,7 @@ import { nativeBytes } from "../io/disk/tensor-bytes.ts";
 import type { Hdf5File } from "../io/hdf5/hdf5.ts";
 import { arrayIn } from "../io/numpy/npy.ts";
 import { type NpyHeader, type NpyOther, readAnyNpyHeader } from "../io/numpy/npy-header.ts";
+import { typeText } from "../io/numpy/npy-other.ts";
 import { isRemote } from "../io/store/s3.ts";
 import { readZip } from "../io/zip/zip.ts";
 import type { ZipEntry } from "../io/zip/zip-directory.ts";
@@ -160,7 +161,7 @@ export function* npzTensors(path: string, maxBytes?: number): Generator<Parts> {
     const isOther = header.dtype === null;
     const inOrder = isStored && (isOther || (!header.bigEndian && (!header.fortranOrder || header.shape.length < 2)));
     const { shape, nbytes, headerBytes } = header;
-    const dtype = isOther ? { name: header.descr } : header.dtype;
+    const dtype = isOther ? { name: typeText(header) } : header.dtype;
     if (inOrder) {
       const file = { path: zip.path, offset: entry.offset + headerBytes, nbytes };
       yield {

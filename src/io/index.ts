@@ -10,7 +10,7 @@ export type { BackgroundOptions } from "./disk/file-jobs.ts";
 export type { MapMode } from "./disk/mapping.ts";
 export type { PlaceOptions } from "./disk/placing.ts";
 export { GgufFile, loadGguf } from "./gguf/gguf.ts";
-export type { GgufEntry, GgufHeader, GgufNumbers, GgufValue } from "./gguf/gguf-header.ts";
+export type { GgufEntry, GgufHeader, GgufNumbers, GgufUnknown, GgufValue } from "./gguf/gguf-header.ts";
 export type { GgufType } from "./gguf/gguf-types.ts";
 export { Hdf5File, type Hdf5Values, hdf5Engine, loadHdf5 } from "./hdf5/hdf5.ts";
 export type { Hdf5Info, Hdf5Layout, Hdf5Mode, Hdf5Other } from "./hdf5/hdf5-engine.ts";

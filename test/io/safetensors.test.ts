@@ -185,7 +185,11 @@ describe("hostile files", () => {
     ["a dtype to come with too few bytes", () => file("h6a", one("[0,1]", "[9]", "F99"), 1), /do not hold shape/],
     ["a dtype to come with too many bytes", () => file("h6b", one("[0,33]", "[2]", "F99"), 33), /do not hold shape/],
     ["a dtype to come that overflows", () => file("h6c", one("[0,8]", "[4503599627370496]", "F99"), 8), /too large/],
-    ["half a byte", () => file("h6d", one("[0,2]", "[3]", "F4"), 2), /2 bytes at \[0, 2\] do not hold shape \[3\] of F4/],
+    [
+      "half a byte",
+      () => file("h6d", one("[0,2]", "[3]", "F4"), 2),
+      /2 bytes at \[0, 2\] do not hold shape \[3\] of F4/,
+    ],
     ["six bits", () => file("h6e", one("[0,4]", "[4]", "F6_E2M3"), 4), /do not hold shape \[4\] of F6_E2M3/],
     ["bytes beyond", () => file("h6f", one("[0,8]", "[16]", "F4"), 4), /describes 8 bytes of data, the file has 4/],
     ["prototype as dtype", () => file("h7", one("[0,8]", "[2]", "__proto__"), 8), /unknown dtype/],

@@ -60,7 +60,14 @@ export const CONSTRUCTORS = {
 
 /** Methods by class. */
 export const METHODS = {
-  GgufFile: { keys: "", entry: "name:text", tensor: "name:text", dequantize: "name:text" },
+  GgufFile: {
+    keys: "",
+    entry: "name:text",
+    tensor: "name:text",
+    dequantize: "name:text",
+    unknownKeys: "",
+    unknown: "name:text",
+  },
   Hdf5File: {
     keys: "group?:text",
     kind: "path:text",

@@ -128,7 +128,7 @@ export function factsOf(ids: Identifiers, type: Hid): TypeFacts {
   return new Looking(ids).type(type);
 }
 
-/** The type as bytes that a file can be made with; null where its elements would say nothing there. */
+/** The type as bytes that a file can be made with. */
 export function encodedType(ids: Identifiers, type: Hid): Uint8Array {
   const { call } = ids.library;
   const size = new BigUint64Array(1);
@@ -145,14 +145,3 @@ export function decodedType(ids: Identifiers, bytes: Uint8Array): Hid {
   if (decode === undefined) throw ids.failure();
   return ids.keep(decode(bytes));
 }
-
-/** The dtype of the numbers that elements of variable length consist of; null for other elements. */
-export function listedDtype(ids: Identifiers, type: Hid) {
-  const { call } = ids.library;
-  if (call.H5Tget_class(type) !== VARIABLE) return null;
-  const { dtype } = describeType(ids, ids.keep(call.H5Tget_super(type)));
-  // Numbers that JavaScript has an array for.
-  return dtype !== null && LISTED.has(dtype.name) ? dtype : null;
-}
-
-const LISTED = new Set("uint8 int8 uint16 int16 uint32 int32 uint64 int64 float32 float64".split(" "));

@@ -5,13 +5,13 @@ import type { DType } from "../../tensor/dtype.ts";
 export type Hdf5Mode = "r" | "r+" | "w" | "w-" | "x" | "a";
 
 /**
- * What elements are that no tensor has: texts, bytes under a tag, lists of numbers of any length; bytes of another type,
+ * What elements are that no tensor has: texts, bytes under a tag, lists and records with texts and lists; bytes of another type,
  * or pointers; none where a dataset has no shape; those of other files are not read.
  */
 export type Hdf5Other =
   | { kind: "text" }
-  | { kind: "opaque"; tag: string; itemsize: number }
-  | { kind: "lists"; of: DType }
+  | { kind: "opaque"; tag: string; itemsize: number; type: Uint8Array | null }
+  | { kind: "values" }
   | { kind: "bytes"; itemsize: number; type: Uint8Array | null }
   | { kind: "empty"; type: Uint8Array | null }
   | { kind: "unknown" }
@@ -86,8 +86,8 @@ export interface Hdf5Handle {
   createTexts(path: string, shape: readonly number[], texts: readonly string[]): void;
   /** Reads the bytes of elements that are no tensor's, as they are in the file. */
   readBytes(path: string, info: Hdf5Info, address: number, nbytes: number): void;
-  /** Numbers of elements that say their length themselves, row by row. */
-  readLists(path: string, info: Hdf5Info): (number | bigint)[][];
+  /** Values of elements that are lists or hold some, row by row; records are Maps. */
+  readValues(path: string, info: Hdf5Info): unknown[];
   /** Makes a dataset of a type that `describe` gave; without a shape when that is null. */
   createBytes(path: string, type: Uint8Array, shape: readonly number[] | null, bytes: Uint8Array): void;
   createOpaque(path: string, shape: readonly number[], tag: string, itemsize: number, bytes: Uint8Array): void;

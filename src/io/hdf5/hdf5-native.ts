@@ -1,12 +1,12 @@
 // Open HDF5 files in the C library. Elements go straight to and from the memory of tensors.
 import { type Hdf5Library, type Hid, hdf5Error } from "../../ffi/hdf5.ts";
 import { addressOf, textAt } from "../../ffi/library.ts";
-import { windowOn } from "../../ffi/memory.ts";
 import { bool, type DType, int64 } from "../../tensor/dtype.ts";
 import { KeyError } from "../../tensor/errors.ts";
 import { numelOf } from "../../tensor/size.ts";
 import { FormatError, OSError, systemError } from "../base/errors.ts";
-import { decodedType, encodedType, factsOf, listedDtype } from "./hdf5-described.ts";
+import { decoderOf } from "./hdf5-decode.ts";
+import { decodedType, encodedType, factsOf } from "./hdf5-described.ts";
 import type { Hdf5Attribute, Hdf5Handle, Hdf5Info, Hdf5Selection, Hdf5Storage } from "./hdf5-engine.ts";
 import { type Found, IS_DATASET, IS_GROUP, Links } from "./hdf5-links.ts";
 import { pieces } from "./hdf5-selection.ts";
@@ -22,8 +22,8 @@ const UNDEFINED_ADDRESS = 2n ** 64n - 1n;
 const MAX_RANK = 32;
 /** Texts are read in pieces of so many. */
 const TEXTS_AT_ONCE = 1024;
-/** Lists of numbers, likewise. */
-const LISTS_AT_ONCE = 256;
+/** Values that hold texts and lists, likewise. */
+const VALUES_AT_ONCE = 64;
 /** Texts that share their bytes in the file may take so much more memory than the file has. */
 const TEXT_ALLOWANCE = 64 * 2 ** 20;
 
@@ -42,26 +42,6 @@ export function failureOf(library: Hdf5Library, path: string): Error {
     return known;
   }
   return new FormatError(text, path);
-}
-
-const ARRAYS = {
-  uint8: Uint8Array,
-  int8: Int8Array,
-  uint16: Uint16Array,
-  int16: Int16Array,
-  uint32: Uint32Array,
-  int32: Int32Array,
-  uint64: BigUint64Array,
-  int64: BigInt64Array,
-  float32: Float32Array,
-  float64: Float64Array,
-};
-
-/** Numbers that the library keeps at an address. */
-function numbersAt(dtype: DType, count: number, address: number): (number | bigint)[] {
-  if (count === 0 || address === 0) return [];
-  const Kind = ARRAYS[dtype.name as keyof typeof ARRAYS];
-  return Array.from(new Kind(windowOn(address, count * dtype.itemsize).slice(0)) as Iterable<number | bigint>);
 }
 
 const forgotten = new FinalizationRegistry<{ library: Hdf5Library; id: Hid }>(({ library, id }) => {
@@ -192,10 +172,12 @@ export class NativeHandle implements Hdf5Handle {
     const encoded = () => encodedType(ids, type);
     if (without === "empty") return { dtype: null, other: { kind: "empty", type: encoded() }, typeName: text };
     if (without === "elsewhere") return { dtype: null, other: { kind: "elsewhere" }, typeName: text };
-    if (info.other?.kind === "opaque") return { ...info, typeName: text };
-    const of = listedDtype(ids, type);
-    if (of !== null) return { dtype: null, other: { kind: "lists", of }, typeName: text };
-    if (!flat) return { ...info, typeName: text };
+    if (info.other?.kind === "opaque")
+      return { dtype: null, other: { ...info.other, type: encoded() }, typeName: text };
+    if (!flat) {
+      const kind = decoderOf(ids, type) === null ? "unknown" : "values";
+      return { dtype: null, other: { kind }, typeName: text };
+    }
     const itemsize = Number(this.library.call.H5Tget_size(type));
     return { dtype: null, other: { kind: "bytes", itemsize, type: portable ? encoded() : null }, typeName: text };
   }
@@ -346,30 +328,36 @@ export class NativeHandle implements Hdf5Handle {
     ids.check(this.library.call.H5Dread(set, type, 0n, 0n, 0n, address));
   }
 
-  readLists(path: string, info: Hdf5Info): (number | bigint)[][] {
+  readValues(path: string, info: Hdf5Info): unknown[] {
     using ids = this.#ids();
     const { call } = this.library;
     const set = this.#dataset(ids, path);
-    const of = listedDtype(ids, ids.keep(call.H5Dget_type(set)));
-    if (of === null) throw new FormatError(`${path} has other elements now`, this.path);
-    const type = ids.keep(call.H5Tvlen_create(typeOf(ids, of)));
+    const found = decoderOf(ids, ids.keep(call.H5Dget_type(set)));
+    if (found === null) throw new FormatError(`${path} has other elements now`, this.path);
+    const { decoder, memory: type, taken } = found;
     const limit = this.#fileSize(ids) + TEXT_ALLOWANCE;
-    const lists: (number | bigint)[][] = [];
-    let taken = 0;
-    for (const selection of pieces(info.shape, LISTS_AT_ONCE)) {
+    const values: unknown[] = [];
+    const take = (nbytes: number) => {
+      taken.bytes += nbytes;
+      if (!(taken.bytes > limit)) return;
+      throw new FormatError(`the values of ${path} take more memory than the file`, this.path);
+    };
+    for (const selection of pieces(info.shape, VALUES_AT_ONCE)) {
       using some = this.#ids();
       const { memory, file } = this.#spaces(some, set, selection);
-      const size = new BigUint64Array(1);
-      const space = selection.count.length === 0 ? some.keep(call.H5Dget_space(set)) : file;
-      some.check(call.H5Dvlen_get_buf_size(set, type, space, size));
-      taken += Number(size[0]);
-      if (taken > limit) throw new FormatError(`the lists of ${path} take more memory than the file`, this.path);
-      const ends = new BigUint64Array(2 * numelOf(selection.count));
-      some.check(call.H5Dread(set, type, memory, file, 0n, ends));
-      for (let i = 0; i < ends.length; i += 2) lists.push(numbersAt(of, Number(ends[i]), Number(ends[i + 1])));
-      call.H5Dvlen_reclaim(type, memory, 0n, ends);
+      const count = numelOf(selection.count);
+      take(count * decoder.size);
+      const view = new DataView(new ArrayBuffer(count * decoder.size));
+      const bytes = new Uint8Array(view.buffer);
+      some.check(call.H5Dread(set, type, memory, file, 0n, bytes));
+      try {
+        for (let i = 0; i < count; i++) values.push(decoder.value(view, i * decoder.size));
+        take(0);
+      } finally {
+        call.H5Dvlen_reclaim(type, memory, 0n, bytes);
+      }
     }
-    return lists;
+    return values;
   }
 
   createBytes(path: string, encoded: Uint8Array, shape: readonly number[] | null, bytes: Uint8Array): void {

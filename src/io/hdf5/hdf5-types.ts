@@ -212,7 +212,7 @@ export function describeType(ids: Identifiers, type: Hid): Pick<Hdf5Info, "dtype
   if (kind === OPAQUE) {
     const itemsize = Number(call.H5Tget_size(type));
     const tag = takeText(ids, call.H5Tget_tag(type));
-    return { dtype: null, other: { kind: "opaque", tag, itemsize }, typeName };
+    return { dtype: null, other: { kind: "opaque", tag, itemsize, type: null }, typeName };
   }
   const name = numberName(ids, type, kind);
   const dtype = name === null ? undefined : dtypeByName(name);

@@ -3,6 +3,7 @@
 
 import { copyBytes, windowOn } from "../../ffi/memory.ts";
 import { closeSync, existsSync, fstatSync, openSync, statSync } from "../../runtime/node.ts";
+import { Float } from "../../tensor/complex.ts";
 import { type DType, dtypeByName } from "../../tensor/dtype.ts";
 import { KeyError, NotImplementedError } from "../../tensor/errors.ts";
 import { numelOf } from "../../tensor/size.ts";
@@ -160,8 +161,14 @@ function otherOf(metadata: Metadata): Hdf5Other {
   if (sources !== undefined) return { kind: "elsewhere" };
   if (type === STRING) return { kind: "text" };
   const of = type === VARIABLE && listed !== undefined ? nameOf(listed) : null;
-  if (of !== null && Object.hasOwn(KINDS, of)) return { kind: "lists", of: dtypeByName(of) as DType };
+  if (of !== null && Object.hasOwn(KINDS, of)) return { kind: "values" };
   return factsOf(metadata).flat ? { kind: "bytes", itemsize: size, type: null } : { kind: "unknown" };
+}
+
+/** A number of a list: a whole float is told from an integer. */
+function valueOf(n: number | bigint, isFloat: boolean): unknown {
+  if (isFloat) return Number.isInteger(n) ? new Float(n as number) : n;
+  return Number.isSafeInteger(Number(n)) ? Number(n) : n;
 }
 
 /** Something that was found. */
@@ -385,14 +392,16 @@ class WasmHandle implements Hdf5Handle {
       module._free(at);
     }
   }
-  readLists(path: string, info: Hdf5Info): (number | bigint)[][] {
-    const value = this.#guarded(() => this.#entity(path).value);
+  readValues(path: string, info: Hdf5Info): unknown[] {
+    const set = this.#entity(path);
+    const value = this.#guarded(() => set.value);
     const lists = info.shape.length === 0 ? [value] : (value as unknown[]);
     const isList = (one: unknown) => ArrayBuffer.isView(one) || Array.isArray(one);
     if (!Array.isArray(lists) || lists.length !== numelOf(info.shape) || !lists.every(isList)) {
       throw new FormatError(`${path} gave no lists`, this.path);
     }
-    return lists.map((list) => Array.from(list as Iterable<number | bigint>));
+    const isFloat = set.metadata.vlen_type?.type === FLOAT;
+    return lists.map((list) => Array.from(list as Iterable<number | bigint>, (n) => valueOf(n, isFloat)));
   }
   createBytes(): never {
     throw cannot("write values of other types");

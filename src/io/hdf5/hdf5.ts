@@ -3,7 +3,6 @@
 import type { IndexPart } from "../../api/indexing-parse.ts";
 import { totalmem } from "../../runtime/node.ts";
 import { checkCall, inOrder } from "../../tensor/checks.ts";
-import { Float } from "../../tensor/complex.ts";
 import { type DType, uint8 } from "../../tensor/dtype.ts";
 import { KeyError, RuntimeError, TypeError } from "../../tensor/errors.ts";
 import { listItems, numelOf, sameSizes } from "../../tensor/size.ts";
@@ -98,7 +97,7 @@ export interface Hdf5Values {
 
 /** Whether a dataset has elements that neither tensors nor JavaScript have. */
 export function isUnknown({ dtype, other }: Hdf5Info): boolean {
-  if (dtype !== null || other === null || other.kind === "text" || other.kind === "lists") return false;
+  if (dtype !== null || other === null || other.kind === "text" || other.kind === "values") return false;
   return other.kind !== "opaque" || !isReadable(other);
 }
 
@@ -367,8 +366,8 @@ export class Hdf5File {
   // ---- values
 
   /**
-   * What a dataset holds that no tensor has: texts, tagged values and lists of numbers as such; elements of other types
-   * are one `UnknownArray`, with their bytes where they are bytes. Elements that other files hold are not read.
+   * What a dataset holds that no tensor has: texts, tagged values, lists of any length and records that hold texts or
+   * lists as such; elements of other types are one `UnknownArray`, with their bytes where they are bytes. Elements that other files hold are not read.
    */
   values(path: string): Hdf5Values {
     const found = this.exactValues(path);
@@ -388,7 +387,7 @@ export class Hdf5File {
       );
     }
     if (other?.kind === "text") return { values: this.#file.readTexts(path, info), shape, stack };
-    if (other?.kind === "lists") return { values: this.#lists(path, info, other.of), shape, stack };
+    if (other?.kind === "values") return { values: this.#file.readValues(path, info), shape, stack };
     if (other?.kind === "opaque" && isReadable(other)) {
       const { tag, itemsize } = other;
       const bytes = this.#bytes(path, info, itemsize);
@@ -400,13 +399,6 @@ export class Hdf5File {
     return { values: [unknown], shape: [], stack: null };
   }
 
-  #lists(path: string, info: Hdf5Info, of: DType): unknown[] {
-    const lists = this.#file.readLists(path, info);
-    if (of.category === 1)
-      return lists.map((list) => list.map((n) => (Number.isSafeInteger(Number(n)) ? Number(n) : n)));
-    return lists.map((list) => list.map((n) => (Number.isInteger(n) ? new Float(n as number) : n)));
-  }
-
   #bytes(path: string, info: Hdf5Info, itemsize: number): Tensor {
     const nbytes = this.#allow(path, info, numelOf(info.shape), itemsize);
     const storage = Storage.allocate(nbytes);
@@ -416,7 +408,7 @@ export class Hdf5File {
 
   #unknown(path: string, info: Hdf5Info): UnknownArray {
     const { other, typeName } = info;
-    const type = other?.kind === "bytes" || other?.kind === "empty" ? other.type : null;
+    const type = other !== null && "type" in other ? other.type : null;
     const itemsize = other?.kind === "bytes" || other?.kind === "opaque" ? other.itemsize : null;
     const isElsewhere = other?.kind === "elsewhere";
     return new UnknownArray({

@@ -13,15 +13,19 @@ export type NpyValue = Tensor | NpyTexts | UnknownArray;
 /** Texts without characters take no bytes: so many may be in any file. */
 const FREE_TEXTS = 1_000_000;
 
+/** The type of its elements, and what their bytes are beside that. */
+export function typeText({ kind, descr, shape, fortranOrder }: NpyOther): string {
+  const order = fortranOrder && shape.length > 1 && kind === "raw" ? " in Fortran order" : "";
+  return kind === "objects" ? `${descr} (pickled objects)` : descr + order;
+}
+
 /** What an array that no tensor has becomes; `header` are all bytes before the elements. */
 export function otherValue(name: string, found: NpyOther, header: Uint8Array, bytes: Tensor, path: string): unknown {
-  const { kind, descr, shape, fortranOrder } = found;
+  const { kind, shape } = found;
   const texts =
     kind === "characters" || kind === "bytes" ? textsOf(found, bytes.typedArray() as Uint8Array, path) : null;
   if (texts !== null) return texts;
-  const order = fortranOrder && shape.length > 1 ? " in Fortran order" : "";
-  const dtype = kind === "objects" ? `${descr} (pickled objects)` : descr;
-  return new UnknownArray({ format: "npy", name, dtype: dtype + order, shape, bytes, exact: header });
+  return new UnknownArray({ format: "npy", name, dtype: typeText(found), shape, bytes, exact: header });
 }
 
 /** The texts of an array, nested as its shape; null for bytes that are no text. */
@@ -94,7 +98,7 @@ function utf32(view: DataView, at: number, nbytes: number, littleEndian: boolean
 export function textShape(value: unknown): number[] | null {
   if (typeof value === "string") return [];
   if (!Array.isArray(value)) return null;
-  if (value.length === 0) return null;
+  if (value.length === 0) return [0];
   const [first, ...rest] = value.map(textShape);
   if (first === undefined || first === null) return null;
   const same = rest.every((shape) => shape?.length === first.length && shape.every((n, i) => n === first[i]));

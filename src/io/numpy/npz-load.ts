@@ -24,7 +24,7 @@ import { readingZip, type ZipFile } from "../zip/zip.ts";
 import type { ZipEntry } from "../zip/zip-directory.ts";
 import { arrayOver, mappedArray, type NpyOptions, turningAround } from "./npy.ts";
 import { LONGEST_NPY_HEADER, type NpyHeader, type NpyOther, npyRefusal, readAnyNpyHeader } from "./npy-header.ts";
-import { type NpyValue, otherValue } from "./npy-other.ts";
+import { type NpyValue, otherValue, typeText } from "./npy-other.ts";
 import { ENDING } from "./npz.ts";
 
 /** How arrays are loaded. */
@@ -307,7 +307,7 @@ function* loadingOnce(path: string, device: Device, options: LaterOptions): Step
         ? storedArray(file, mapped, copies, array, device)
         : { value: yield* inflating(zip, array, signal), later: false };
       if (!(value instanceof OtherArray)) result[name] = tensors[name] = value;
-      else if (unknown.takes(name, value.header.descr, () => npyRefusal(value.header, place))) {
+      else if (unknown.takes(name, typeText(value.header), () => npyRefusal(value.header, place))) {
         result[name] = otherValue(name, value.header, value.head, value.bytes, place) as NpyValue;
       }
       if (!later) done();
