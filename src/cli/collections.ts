@@ -3,6 +3,7 @@ import "../install.ts";
 import { isPlainObject } from "../io/base/python-json.ts";
 import { runSteps } from "../io/base/steps.ts";
 import type { GgufFile } from "../io/gguf/gguf.ts";
+import type { NpyValue } from "../io/numpy/npy-other.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { Td } from "../tensordict/core/state.ts";
 import type { SafetensorsSource } from "../tensordict/disk/safetensors.ts";
@@ -98,7 +99,7 @@ export function isHeaderArray(array: Tensor): boolean {
 
 async function openNpz(path: string, limit: Trust): Promise<PythonTree> {
   const { loadNpz } = await import("../io/numpy/npz-load.ts");
-  const arrays = loadNpz(path, { ...limit, unknown: "describe" });
+  const arrays = loadNpz<Record<string, NpyValue>>(path, limit);
   const kept = arrays[METADATA];
   const header = kept instanceof Tensor ? headerIn(kept) : null;
   if (header !== null) delete arrays[METADATA];
@@ -175,7 +176,7 @@ async function openWhole(
     case "npz":
       return await openNpz(path, limit);
     case "npy":
-      return fromPython((await import("../io/numpy/npy.ts")).loadNpy(path, { unknown: "describe" }), path);
+      return fromPython((await import("../io/numpy/npy.ts")).loadNpy<NpyValue>(path, { unknown: "describe" }), path);
     case "hdf5":
       return withoutStructure(await openHdf5(path), path);
   }

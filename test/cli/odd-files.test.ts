@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { io } from "../../src/index.ts";
+import { io, type Tensor } from "../../src/index.ts";
 import { hdf5Engine } from "../../src/io/hdf5/hdf5.ts";
 import { describeWithStore } from "../io/s3-server.ts";
 import { program, zensor } from "./run.ts";
@@ -55,7 +55,8 @@ test("what is in them, by name", async () => {
     expect.arrayContaining([
       "compound: compound {a: int32, b: float64}, [2], 24 B (no tensor has such elements)",
       "empty: float32, no shape (no tensor has such elements)",
-      'records = [{"id": 1, "s": "hello", "w": [1.0, 2.5], "f": "abc"}, {"id": -5, "s": "zw\\u00f6lf", "w": [0.0, 0.0], "f": "x"}]',
+      'records = [{"id": 1, "s": "hello", "w": [1.0, 2.5], "f": "abc"}, ' +
+        '{"id": -5, "s": "zw\\u00f6lf", "w": [0.0, 0.0], "f": "x"}]',
     ]),
   );
 });
@@ -64,8 +65,8 @@ test("they are told apart", async () => {
   const { code, out: told } = await zensor("diff", odd("odd.npz"), odd("sparse.npz"), "--json");
   expect(code).toBe(1);
   expect(JSON.parse(told)).toContainEqual({ name: "void", what: "only in the first" });
-  const all = io.loadNpz(odd("odd.npz"), { unknown: "describe" });
-  const bytes = (all.void as io.UnknownArray).bytes as import("../../src/index.ts").Tensor;
+  const all = io.loadNpz<Record<string, io.NpyValue>>(odd("odd.npz"));
+  const bytes = (all.void as io.UnknownArray).bytes as Tensor;
   bytes.setAt([0], 1);
   io.saveNpz(out("other.npz"), all);
   expect((await zensor("diff", odd("odd.npz"), out("other.npz"))).out).toBe("void: elements differ");

@@ -1,7 +1,6 @@
 // Arrays of elements that no tensor has: what every reader gives for them, and what becomes of them.
 import { copyBytes } from "../../ffi/memory.ts";
 import { uint8 } from "../../tensor/dtype.ts";
-import { warn } from "../../tensor/errors.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
 import { addressOf } from "../../tensor/values.ts";
@@ -9,8 +8,8 @@ import { addressOf } from "../../tensor/values.ts";
 /** What becomes of arrays that no tensor has elements for. */
 export interface UnknownOptions {
   /**
-   * "describe" gives their values where JavaScript has some, as for texts, and `io.UnknownArray` otherwise; "skip"
-   * leaves them out; "refuse" is an error that names them.
+   * "describe", the default, gives their values where JavaScript has some, as for texts, and `io.UnknownArray`
+   * otherwise; "skip" leaves them out; "refuse" is an error that names the first.
    */
   unknown?: "describe" | "skip" | "refuse";
 }
@@ -41,8 +40,8 @@ export interface UnknownParts {
  * const head = new TextEncoder().encode('{"x":{"dtype":"F4","shape":[2,4],"data_offsets":[0,4]}}');
  * const length = new BigUint64Array([BigInt(head.length)]);
  * await Bun.write("f4.safetensors", new Blob([length, head, new Uint8Array(4)]));
- * const { x } = loadSafetensors("f4.safetensors", { unknown: "describe" });
- * x instanceof io.UnknownArray && [x.format, x.name, x.dtype, x.shape, x.nbytes]
+ * const { x } = loadSafetensors<{ x: io.UnknownArray }>("f4.safetensors");
+ * [x.format, x.name, x.dtype, x.shape, x.nbytes]
  * // [safetensors, x, F4, [2, 4], 4]
  * ```
  */
@@ -112,36 +111,8 @@ export function bytesTensor(bytes: Uint8Array): Tensor {
   return makeContiguous(storage, [bytes.length], uint8);
 }
 
-/** Most names that a warning lists. */
-const NAMES_TOLD = 8;
-
-/** What a reader found of a file that no tensor has, in the words of its format by name. */
-export class UnknownFound {
-  readonly #found = new Map<string, string>();
-  readonly #how: NonNullable<UnknownOptions["unknown"]>;
-
-  constructor(
-    private readonly path: string,
-    { unknown }: UnknownOptions,
-    otherwise: NonNullable<UnknownOptions["unknown"]> = "skip",
-  ) {
-    this.#how = unknown ?? otherwise;
-  }
-
-  /** Whether what was found is given to the caller. Throws what `refusal` makes where it is to be refused. */
-  takes(name: string, dtype: string, refusal: () => Error): boolean {
-    if (this.#how === "refuse") throw refusal();
-    if (this.#how === "skip") this.#found.set(name, dtype);
-    return this.#how === "describe";
-  }
-
-  /** Warns of what was left out. */
-  tell(): void {
-    if (this.#found.size === 0) return;
-    const names = [...this.#found].slice(0, NAMES_TOLD).map(([name, dtype]) => `${JSON.stringify(name)} (${dtype})`);
-    const more = this.#found.size > NAMES_TOLD ? ` and ${this.#found.size - NAMES_TOLD} more` : "";
-    warn(
-      `${this.path}: left out what no tensor can hold: ${names.join(", ")}${more}. { unknown: "describe" } gives it`,
-    );
-  }
+/** Whether what no tensor has is given to the caller. Throws what `refusal` makes where it is to be refused. */
+export function takesUnknown({ unknown = "describe" }: UnknownOptions, refusal: () => Error): boolean {
+  if (unknown === "refuse") throw refusal();
+  return unknown === "describe";
 }

@@ -5,8 +5,8 @@ import type { DType } from "../../tensor/dtype.ts";
 export type Hdf5Mode = "r" | "r+" | "w" | "w-" | "x" | "a";
 
 /**
- * What elements are that no tensor has: texts, bytes under a tag, lists and records with texts and lists; bytes of another type,
- * or pointers; none where a dataset has no shape; those of other files are not read.
+ * What elements are that no tensor has: texts, bytes under a tag, lists and records with texts and lists; bytes of
+ * another type, or pointers; none where a dataset has no shape; those of other files are not read.
  */
 export type Hdf5Other =
   | { kind: "text" }

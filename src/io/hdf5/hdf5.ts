@@ -95,12 +95,6 @@ export interface Hdf5Values {
   stack: readonly number[] | null;
 }
 
-/** Whether a dataset has elements that neither tensors nor JavaScript have. */
-export function isUnknown({ dtype, other }: Hdf5Info): boolean {
-  if (dtype !== null || other === null || other.kind === "text" || other.kind === "values") return false;
-  return other.kind !== "opaque" || !isReadable(other);
-}
-
 function storageFor(dtype: DType, shape: readonly number[], layout: Hdf5Layout, chunkBytes = CHUNK_BYTES): Hdf5Storage {
   const { compression, chunks } = layout;
   if (compression !== undefined && compression !== null && typeof compression !== "boolean" && compression !== "gzip") {
@@ -367,7 +361,8 @@ export class Hdf5File {
 
   /**
    * What a dataset holds that no tensor has: texts, tagged values, lists of any length and records that hold texts or
-   * lists as such; elements of other types are one `UnknownArray`, with their bytes where they are bytes. Elements that other files hold are not read.
+   * lists as such; elements of other types are one `UnknownArray`, with their bytes where they are bytes. Elements that
+   * other files hold are not read.
    */
   values(path: string): Hdf5Values {
     const found = this.exactValues(path);

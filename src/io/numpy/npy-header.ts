@@ -154,8 +154,9 @@ const TEXT_KINDS: Readonly<Record<string, "characters" | "bytes">> = { U: "chara
 
 /** The error for elements that no tensor has. */
 export function npyRefusal({ descr, kind }: NpyOther, path: string): FormatError {
+  const advice = '. { unknown: "describe" } gives what is there';
   if (descr.startsWith("[")) {
-    return new FormatError("its header cannot be read: arrays of records are no tensors", path);
+    return new FormatError(`its header cannot be read: arrays of records are no tensors${advice}`, path);
   }
   const why =
     kind === "objects"
@@ -165,7 +166,7 @@ export function npyRefusal({ descr, kind }: NpyOther, path: string): FormatError
         : kind === "raw"
           ? ""
           : ": texts are no tensors";
-  return new FormatError(`dtype ${JSON.stringify(descr)} cannot be read${why}`, path);
+  return new FormatError(`dtype ${JSON.stringify(descr)} cannot be read${why}${advice}`, path);
 }
 
 function dtypeOf(descr: string): { dtype: DType | null; bigEndian: boolean } {

@@ -154,23 +154,23 @@ export function withEnding(path: string, ending: string): string {
  * The array of a .npy file (versions 1 to 3): a view of the mapped file, read when it is used. An array in Fortran
  * order becomes a view with its strides; big-endian elements are converted. @torch torch.from_numpy(numpy.load(path))
  *
- * @throws FormatError for a file that is none, and for dtypes that tensors do not have (objects, texts, records), unless
- * `unknown` is "describe": then texts are strings, in lists of their shape, and all else is an `io.UnknownArray`
+ * With `unknown: "describe"` texts are strings, in lists of their shape, and all else that no tensor has is an
+ * `io.UnknownArray`: `loadNpy<io.NpyValue>(path, { unknown: "describe" })`.
+ *
+ * @throws FormatError for a file that is none, and for dtypes that tensors do not have (objects, texts, records)
  * @example
  * ```ts
  * io.saveNpy("/tmp/zensor-example.npy", arange(3));
  * io.loadNpy("/tmp/zensor-example.npy") // tensor([0, 1, 2])
  * ```
  */
-export function loadNpy(path: string, options: NpyOptions & { unknown: "describe" }): NpyValue;
-export function loadNpy(path: string, options?: NpyOptions): Tensor;
-export function loadNpy(path: string, options: NpyOptions = {}): NpyValue {
-  [path, options = {}] = inOrder<[string, NpyOptions?]>("loadNpy", FUNCTIONS.loadNpy, arguments);
+export function loadNpy<T = Tensor>(path: string, options: NpyOptions = {}): T {
+  [path, options = {}] = inOrder<Parameters<typeof loadNpy>>("loadNpy", FUNCTIONS.loadNpy, arguments);
   const device = placeOf(options);
   return whileUnreplaced(path, () => {
     const found = loadOnce(path, device, options);
-    return found instanceof Tensor ? (placeAll([found], device, "loadNpy")[0] as Tensor) : found;
-  });
+    return found instanceof Tensor ? placeAll([found], device, "loadNpy")[0] : found;
+  }) as T;
 }
 
 function loadOnce(path: string, device: Device, options: NpyOptions): NpyValue {
@@ -180,7 +180,7 @@ function loadOnce(path: string, device: Device, options: NpyOptions): NpyValue {
   });
   const file = new TensorFile(path, size, options.mode, { device });
   if (header.dtype !== null) return mappedArray(file, 0, header);
-  // Nothing would be left if it were skipped.
+  // A tensor was asked for, and nothing would be left if this were skipped.
   if (options.unknown !== "describe") throw npyRefusal(header, place);
   const name = basename(path).replace(/\.npy$/i, "");
   const bytes = file.tensor(uint8, [header.nbytes], header.headerBytes);

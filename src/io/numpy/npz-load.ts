@@ -12,7 +12,7 @@ import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
 import { FUNCTIONS } from "../base/signatures.ts";
 import { runSteps, runStepsLater, type Steps, wait } from "../base/steps.ts";
-import { UnknownFound } from "../base/unknown-array.ts";
+import { takesUnknown } from "../base/unknown-array.ts";
 import { type BackgroundOptions, FileJobs, PART_BYTES } from "../disk/file-jobs.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
 import { placeOf, placingRecord } from "../disk/placing.ts";
@@ -24,7 +24,7 @@ import { readingZip, type ZipFile } from "../zip/zip.ts";
 import type { ZipEntry } from "../zip/zip-directory.ts";
 import { arrayOver, mappedArray, type NpyOptions, turningAround } from "./npy.ts";
 import { LONGEST_NPY_HEADER, type NpyHeader, type NpyOther, npyRefusal, readAnyNpyHeader } from "./npy-header.ts";
-import { type NpyValue, otherValue, typeText } from "./npy-other.ts";
+import { type NpyValue, otherValue } from "./npy-other.ts";
 import { ENDING } from "./npz.ts";
 
 /** How arrays are loaded. */
@@ -214,28 +214,25 @@ function storedHeader(file: FileRanges, entry: ZipEntry, place: string): NpyHead
   return readAnyNpyHeader((offset, nbytes) => file.read(entry.offset + offset, nbytes), entry.nbytes, place);
 }
 
-type Described = { unknown: "describe" };
-
 /**
  * The arrays of a .npz file by name. Those that are stored are views of the mapped file (copies, where they are not
  * aligned), compressed ones are read at once. All are compared with their checksums first, as NumPy does it, which
- * reads the file once unless `verify` is false. Texts, records, dates and objects are left out with a warning; with
- * `unknown: "describe"` texts are strings, in lists of their shape, and all else is an `io.UnknownArray`. No pickle is
- * run. @torch numpy.load
+ * reads the file once unless `verify` is false. Texts are strings, in lists of their shape; records, dates, pickled
+ * objects and all else that no tensor has are `io.UnknownArray`, unless `unknown` says that they are left out or
+ * refused. What the file holds is not known to the compiler: `loadNpz<{ x: Tensor; format: string }>(path)` tells it.
+ * @torch numpy.load
  *
  * @throws FormatError for an archive that is damaged, or holds something else than arrays
  * @example
  * ```ts
  * io.saveNpz("/tmp/zensor-example.npz", { a: arange(3), format: "csr" });
- * io.loadNpz("/tmp/zensor-example.npz", { unknown: "describe" }).format // csr
+ * io.loadNpz<{ format: string }>("/tmp/zensor-example.npz").format // csr
  * io.loadNpz("/tmp/zensor-example.npz").a // tensor([0, 1, 2])
  * ```
  */
-export function loadNpz(path: string, options: NpzLoadOptions & Described): Record<string, NpyValue>;
-export function loadNpz(path: string, options?: NpzLoadOptions): Record<string, Tensor>;
-export function loadNpz(path: string, options: NpzLoadOptions = {}): Record<string, NpyValue> {
-  [path, options = {}] = inOrder<[string, NpzLoadOptions?]>("loadNpz", FUNCTIONS.loadNpz, arguments);
-  return runSteps(loading(path, options));
+export function loadNpz<T = Record<string, Tensor>>(path: string, options: NpzLoadOptions = {}): T {
+  [path, options = {}] = inOrder<Parameters<typeof loadNpz>>("loadNpz", FUNCTIONS.loadNpz, arguments);
+  return runSteps(loading(path, options)) as T;
 }
 
 type LaterOptions = NpzLoadOptions & BackgroundOptions;
@@ -252,11 +249,9 @@ type LaterOptions = NpzLoadOptions & BackgroundOptions;
  * ```
  * @torch numpy.load
  */
-export async function loadNpzAsync(path: string, options: LaterOptions & Described): Promise<Record<string, NpyValue>>;
-export async function loadNpzAsync(path: string, options?: LaterOptions): Promise<Record<string, Tensor>>;
-export async function loadNpzAsync(path: string, options: LaterOptions = {}): Promise<Record<string, NpyValue>> {
-  [path, options = {}] = inOrder<[string, LaterOptions?]>("loadNpzAsync", FUNCTIONS.loadNpzAsync, arguments);
-  return await runStepsLater(loading(path, options), options.signal);
+export async function loadNpzAsync<T = Record<string, Tensor>>(path: string, options: LaterOptions = {}): Promise<T> {
+  [path, options = {}] = inOrder<Parameters<typeof loadNpzAsync>>("loadNpzAsync", FUNCTIONS.loadNpzAsync, arguments);
+  return (await runStepsLater(loading(path, options), options.signal)) as T;
 }
 
 function loading(path: string, options: LaterOptions): Steps<Record<string, NpyValue>> {
@@ -293,7 +288,6 @@ function* loadingOnce(path: string, device: Device, options: LaterOptions): Step
   const copies = new Copies(zip.path);
   const result: Record<string, NpyValue> = Object.create(null);
   const tensors: Record<string, Tensor> = Object.create(null);
-  const unknown = new UnknownFound(zip.path, options);
   let count = 0;
   const done = () => onProgress?.(++count, zip.entries.size);
   const file = new FileRanges(zip.path);
@@ -307,7 +301,7 @@ function* loadingOnce(path: string, device: Device, options: LaterOptions): Step
         ? storedArray(file, mapped, copies, array, device)
         : { value: yield* inflating(zip, array, signal), later: false };
       if (!(value instanceof OtherArray)) result[name] = tensors[name] = value;
-      else if (unknown.takes(name, typeText(value.header), () => npyRefusal(value.header, place))) {
+      else if (takesUnknown(options, () => npyRefusal(value.header, place))) {
         result[name] = otherValue(name, value.header, value.head, value.bytes, place) as NpyValue;
       }
       if (!later) done();
@@ -316,6 +310,5 @@ function* loadingOnce(path: string, device: Device, options: LaterOptions): Step
     file.close();
   }
   yield* copies.reading(signal, done);
-  unknown.tell();
   return Object.assign(result, yield* placingRecord(tensors, device, "loadNpz", options));
 }

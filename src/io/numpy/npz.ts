@@ -31,8 +31,8 @@ function named(tensors: NpzSource): [string, NpyValue][] {
 
 /**
  * Writes tensors to a .npz file as NumPy does, byte for byte unless they are compressed; a list gets the names arr_0,
- * arr_1, and so on. ".npz" is added to a name without it. Texts, also in lists of one shape, become arrays of texts, and
- * what `loadNpz` described is written as it was. @torch numpy.savez
+ * arr_1, and so on. ".npz" is added to a name without it. Texts, also in lists of one shape, become arrays of texts,
+ * and what `loadNpz` described is written as it was. @torch numpy.savez
  *
  * @throws TypeError for dtypes that NumPy does not have; ValueError for names that cannot be those of files
  * @example

@@ -7,7 +7,7 @@ import { FormatError } from "../base/errors.ts";
 import { pairs } from "../base/named-tensors.ts";
 import { absoluteFile, absolutePath } from "../base/places.ts";
 import { CONSTRUCTORS, FUNCTIONS } from "../base/signatures.ts";
-import { UnknownArray, UnknownFound, type UnknownOptions } from "../base/unknown-array.ts";
+import { takesUnknown, UnknownArray, type UnknownOptions } from "../base/unknown-array.ts";
 import { requireText, requireTexts } from "../base/well-formed.ts";
 import type { BackgroundOptions } from "../disk/file-jobs.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
@@ -183,9 +183,9 @@ export interface SafetensorsOptions extends SafetensorsFileOptions, UnknownOptio
 
 /**
  * All tensors of a file by name; data is read lazily, for a GPU at once. The index of a checkpoint in several files, or
- * the folder that holds it, gives those of all files. Elements of types that tensors do not have
- * (F4, F8_E8M0 and the like) are left out with a warning; `unknown: "describe"` gives them as `io.UnknownArray`,
- * which `saveSafetensors` takes.
+ * the folder that holds it, gives those of all files. Elements of types that tensors do not have (F4, F8_E8M0 and the
+ * like) are `io.UnknownArray`, which `saveSafetensors` takes, unless `unknown` says that they are left out or refused.
+ * What the file holds is not known to the compiler: `loadSafetensors<{ x: Tensor; scale: io.UnknownArray }>(path)`.
  * @example
  * ```ts
  * saveSafetensors({ a: arange(3) }, "a.safetensors");
@@ -193,35 +193,25 @@ export interface SafetensorsOptions extends SafetensorsFileOptions, UnknownOptio
  * ```
  * @torch safetensors.torch.load_file
  */
-export function loadSafetensors(
-  path: string,
-  options: SafetensorsOptions & { unknown: "describe" },
-): Record<string, Tensor | UnknownArray>;
-export function loadSafetensors(path: string, options?: SafetensorsOptions): Record<string, Tensor>;
-export function loadSafetensors(path: string, options: SafetensorsOptions = {}): Record<string, Tensor | UnknownArray> {
-  [path, options = {}] = inOrder<[string, SafetensorsOptions?]>(
+export function loadSafetensors<T = Record<string, Tensor>>(path: string, options: SafetensorsOptions = {}): T {
+  [path, options = {}] = inOrder<Parameters<typeof loadSafetensors>>(
     "loadSafetensors",
     FUNCTIONS.loadSafetensors,
     arguments,
   );
-  const result: Record<string, Tensor | UnknownArray> = Object.create(null);
   const { unknown, ...place } = options;
-  whileUnreplaced(path, () => {
-    const file = new SafetensorsFile(path, place);
-    for (const [name, found] of allOf(file, unknown === undefined ? {} : { unknown })) result[name] = found;
+  const found = whileUnreplaced(path, () => {
+    return allOf(new SafetensorsFile(path, place), unknown === undefined ? {} : { unknown });
   });
-  return result;
+  const result: Record<string, Tensor | UnknownArray> = Object.create(null);
+  for (const [name, value] of found) result[name] = value;
+  return result as T;
 }
 
 /** Everything in a file that the options ask for. */
 function allOf(file: SafetensorsFile, options: UnknownOptions): [string, Tensor | UnknownArray][] {
-  const unknown = new UnknownFound(file.path, options);
-  const others = [...file.header.unknown].filter(([name, entry]) => {
-    return unknown.takes(name, entry.code, () => file._refusal(entry));
-  });
-  const tensors = file.tensors();
-  unknown.tell();
-  return [...tensors, ...others.map(([name]): [string, UnknownArray] => [name, file.unknown(name)])];
+  const others = [...file.header.unknown].filter(([, entry]) => takesUnknown(options, () => file._refusal(entry)));
+  return [...file.tensors(), ...others.map(([name]): [string, UnknownArray] => [name, file.unknown(name)])];
 }
 
 /** What may be said about a save. */

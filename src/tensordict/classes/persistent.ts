@@ -1,13 +1,12 @@
 // TensorDicts whose entries live in an HDF5 file: reading an entry reads the file, setting one writes it.
 import type { IndexPart } from "../../api/indexing-parse.ts";
 import { tensor as tensorOf } from "../../api/tensor-data.ts";
-import { FormatError } from "../../io/base/errors.ts";
 import { absoluteFile } from "../../io/base/places.ts";
 import { pausing, runSteps, type Steps } from "../../io/base/steps.ts";
 import { UnknownArray } from "../../io/base/unknown-array.ts";
 import { inTurn } from "../../io/disk/durable.ts";
 import { UnfinishedFile } from "../../io/disk/unfinished-file.ts";
-import { Hdf5File, type Hdf5Values, isUnknown } from "../../io/hdf5/hdf5.ts";
+import { Hdf5File, type Hdf5Values } from "../../io/hdf5/hdf5.ts";
 import type { Hdf5Mode } from "../../io/hdf5/hdf5-engine.ts";
 import { CPU } from "../../tensor/device.ts";
 import type { DType } from "../../tensor/dtype.ts";
@@ -53,7 +52,7 @@ import {
   requireRoomFor,
   valueOf,
 } from "../disk/persistent-options.ts";
-import { Paths, type Place, Reading } from "../disk/persistent-walk.ts";
+import { isLeftOut, Paths, type Place, Reading, takesDataset } from "../disk/persistent-walk.ts";
 import type { KeyOptions } from "../ops/key-ops.ts";
 import { valuesOf } from "../ops/stacking.ts";
 import { updateTd } from "../ops/writes.ts";
@@ -186,13 +185,7 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
   // ---- reading
 
   _keys(): Iterable<string> {
-    const keys = this.#place.file.keys(this.#place.path);
-    return this.#place.unknown === "skip" ? keys.filter((key) => !this.#isLeftOut(key)) : keys;
-  }
-
-  #isLeftOut(key: string): boolean {
-    if (this.#place.unknown !== "skip" || this.#kind(key) !== "dataset") return false;
-    return isUnknown(this.#place.file.info(this.#at(key)));
+    return this.#place.file.keys(this.#place.path).filter((key) => !isLeftOut(this.#place, this.#at(key)));
   }
 
   _own(key: string): Entry | undefined {
@@ -205,16 +198,10 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
     readValues = (path: string) => this.#place.file.exactValues(path),
   ): Entry | undefined {
     const kind = this.#kind(key);
-    if (kind === null) return undefined;
-    if (kind === "group") return this.#child(key);
+    if (kind !== "dataset") return kind === null ? undefined : this.#child(key);
     const path = this.#at(key);
     const info = this.#place.file.info(path);
-    const { unknown } = this.#place;
-    if (unknown !== undefined && unknown !== "describe" && isUnknown(info)) {
-      if (unknown === "skip") return undefined;
-      const what = `'${path}' has elements of ${info.typeName}, which no tensor has`;
-      throw new FormatError(`${what}. { unknown: "describe" } gives their bytes`, this.filename);
-    }
+    if (!takesDataset(this.#place, path, info)) return undefined;
     return info.dtype === null ? this.#values(key, readValues(path)) : readTensor(path, info.dtype, info.shape);
   }
 
@@ -227,8 +214,7 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
   }
 
   #values(key: string, found: Hdf5Values): Td {
-    const device = this._device ?? CPU;
-    const made = valueOf(found, this._batchSize, device, this.#place.asStack);
+    const made = valueOf(found, this._batchSize, this._device ?? CPU, this.#place.asStack);
     // Values that are changed in place go back to the file.
     made._onChange = () => this._put(key, made);
     return made;
@@ -248,7 +234,7 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
 
   override has(key: NestedKey): boolean {
     const path = keyPath(key).join("/");
-    return this.#kind(path) !== null && !this.#isLeftOut(path);
+    return this.#kind(path) !== null && !isLeftOut(this.#place, this.#at(path));
   }
 
   /** All entries in memory. @torch TensorDict.to_tensordict */

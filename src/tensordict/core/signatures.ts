@@ -26,7 +26,8 @@ export const CONSTRUCTOR = `${STATE} lock:bool nonBlocking:bool`;
 export const PARAMS = "noConvert:=bool,skip lock:bool";
 
 /** Options of files of HDF5. */
-export const PERSISTENT = `filename:text group:any mode:string written:text nonTensorAsStack:bool ${UNKNOWN} ${STATE} ${LAYOUT}`;
+const OPENED = "filename:text group:any mode:string written:text nonTensorAsStack:bool";
+export const PERSISTENT = `${OPENED} ${UNKNOWN} ${STATE} ${LAYOUT}`;
 
 /** Constructors. */
 export const CONSTRUCTORS = {

@@ -61,8 +61,8 @@ export async function saveAsync(
  * Loads what was saved: a file of torch's, or the TensorDict of a directory. Tensors are views of the file, read when
  * they are used, or copies on a GPU with `device`. Nothing in a file is ever run: a pickle that asks for more than data
  * is an error. A checkpoint in several files is loaded by its index (`model.safetensors.index.json`,
- * `pytorch_model.bin.index.json`) or the folder that holds it, as one object. What the file holds is not known to the compiler, which takes what is wanted:
- * `load<{ step: number }>(path)`, `load<TensorDict>(path)`.
+ * `pytorch_model.bin.index.json`) or the folder that holds it, as one object. What the file holds is not known to the
+ * compiler, which takes what is wanted: `load<{ step: number }>(path)`, `load<TensorDict>(path)`.
  * @throws FileNotFoundError when there is nothing
  * @throws FormatError when a file is damaged or holds something else
  * @example

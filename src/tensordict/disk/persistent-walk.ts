@@ -1,8 +1,9 @@
 // How far a small HDF5 file may lead: its groups and datasets can have several paths, and groups can hold themselves.
 import { FormatError } from "../../io/base/errors.ts";
-import { UnknownArray, type UnknownOptions } from "../../io/base/unknown-array.ts";
+import { takesUnknown, UnknownArray, type UnknownOptions } from "../../io/base/unknown-array.ts";
 import type { Hdf5File, Hdf5Values } from "../../io/hdf5/hdf5.ts";
-import type { Hdf5Layout } from "../../io/hdf5/hdf5-engine.ts";
+import type { Hdf5Info, Hdf5Layout } from "../../io/hdf5/hdf5-engine.ts";
+import { isUnknown } from "../../io/hdf5/hdf5-values.ts";
 
 /** Deeper files are refused. */
 const MAX_DEPTH = 100;
@@ -35,6 +36,19 @@ export interface Place {
   /** Of all levels together. */
   paths: Paths;
   above: Above;
+}
+
+/** Whether what is at a path is given to the caller. Throws `FormatError` where it is to be refused. */
+export function takesDataset({ file, unknown }: Place, path: string, info: Hdf5Info): boolean {
+  if (unknown === undefined || unknown === "describe" || !isUnknown(info)) return true;
+  const what = `'${path}' has elements of ${info.typeName}, which no tensor has`;
+  const refusal = () => new FormatError(`${what}. { unknown: "describe" } gives their bytes`, file.path);
+  return takesUnknown({ unknown }, refusal);
+}
+
+/** Whether a dataset is one that the caller wants left out. */
+export function isLeftOut({ file, unknown }: Place, path: string): boolean {
+  return unknown === "skip" && file.kind(path) === "dataset" && isUnknown(file.info(path));
 }
 
 /** The paths of one file that were followed so far. */

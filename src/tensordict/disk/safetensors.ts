@@ -9,7 +9,7 @@ import {
   pythonJsonStringify,
   toPlain,
 } from "../../io/base/python-json.ts";
-import { UnknownArray, UnknownFound, type UnknownOptions } from "../../io/base/unknown-array.ts";
+import { takesUnknown, UnknownArray, type UnknownOptions } from "../../io/base/unknown-array.ts";
 import { requireText, requireTexts } from "../../io/base/well-formed.ts";
 import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
 import { whileUnreplaced } from "../../io/disk/unreplaced.ts";
@@ -341,14 +341,12 @@ function dotted(file: SafetensorsSource, others: ReadonlyMap<string, Entry>): Td
 export interface FromSafetensorsOptions extends SafetensorsOptions {}
 
 /** Entries for elements that no tensor has, as far as they are wanted. */
-function othersOf(file: SafetensorsSource, { unknown = "describe" }: UnknownOptions): Map<string, Entry> {
-  const found = new UnknownFound(file.path, { unknown });
+function othersOf(file: SafetensorsSource, options: UnknownOptions): Map<string, Entry> {
   const others = new Map<string, Entry>();
   for (const [name, entry] of file.header.unknown) {
-    if (!found.takes(name, entry.code, () => file._refusal(entry))) continue;
+    if (!takesUnknown(options, () => file._refusal(entry))) continue;
     others.set(name, valueEntry(file.unknown(name)));
   }
-  found.tell();
   return others;
 }
 
@@ -359,8 +357,9 @@ function valueEntry(value: UnknownArray): Entry {
 /**
  * Loads a safetensors file as a TensorDict; bytes are read when they are used. A file written by `toSafetensors` gets
  * its structure back, any other one is nested at the dots of its names. The index of a checkpoint in several files
- * (`model.safetensors.index.json`), or the folder that holds it, gives the tensors of all of them. Elements of types that tensors do not have are
- * values, each an `io.UnknownArray`; `unknown` says what else becomes of them. @torch tensordict.from_safetensors
+ * (`model.safetensors.index.json`), or the folder that holds it, gives the tensors of all of them. Elements of types
+ * that tensors do not have are values, each an `io.UnknownArray`; `unknown` says what else becomes of them.
+ * @torch tensordict.from_safetensors
  *
  * @throws FormatError when the file is not what its header or its structure says
  * @example
