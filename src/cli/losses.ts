@@ -280,7 +280,7 @@ class Fitting {
       case "npz":
         return this.isHeader(td, path) ? isObject : !this.described && textShape(data) !== null;
       case "npy":
-        return !this.described && textShape(data) !== null;
+        return false;
       case "hdf5":
         return this.isHeader(td, path) ? isObject : fitsHdf5(_raw ?? data);
       case "torchsnapshot":

@@ -96,8 +96,7 @@ async function writeNpz(td: Td, path: string, options: WriteOptions): Promise<vo
 
 async function writeNpy(td: Td, path: string, options: WriteOptions): Promise<void> {
   const { writeNpyAsync } = await import("../io/numpy/npy.ts");
-  const { tensors, values } = flat(td);
-  const [value] = [...tensors.values(), ...textsIn(values).map(([, text]) => text)];
+  const [value] = flat(td).tensors.values();
   await writeNpyAsync(path, value as NpyValue, { ...options });
 }
 

@@ -94,9 +94,9 @@ function utf32(view: DataView, at: number, nbytes: number, littleEndian: boolean
   return text;
 }
 
-/** Texts as nested lists of one shape; null for anything else. */
+/** Texts as nested lists of one shape; null for anything else. NumPy has none that end with a zero. */
 export function textShape(value: unknown): number[] | null {
-  if (typeof value === "string") return [];
+  if (typeof value === "string") return value.isWellFormed() && !value.endsWith("\0") ? [] : null;
   if (!Array.isArray(value)) return null;
   if (value.length === 0) return [0];
   const [first, ...rest] = value.map(textShape);
