@@ -1,12 +1,15 @@
 // What the commands work with: any format as a TensorDict whose bytes are read when they are used.
 import "../install.ts";
 import { isPlainObject } from "../io/base/python-json.ts";
+import { runSteps } from "../io/base/steps.ts";
 import type { GgufFile } from "../io/gguf/gguf.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import type { NpyValue } from "../io/numpy/npy-other.ts";
+import { Tensor } from "../tensor/tensor.ts";
 import type { Td } from "../tensordict/core/state.ts";
 import type { SafetensorsSource } from "../tensordict/disk/safetensors.ts";
 import { NonTensorData, TensorDict } from "../tensordict/index.ts";
 import { openAnyClass } from "./any-class.ts";
+import { CliError } from "./errors.ts";
 import type { FormatName } from "./formats.ts";
 import { METADATA } from "./losses.ts";
 import { encodePython, nestedAtDots, type PythonTree } from "./python-tree.ts";
@@ -41,10 +44,14 @@ function fromPython(value: unknown, path: string): PythonTree {
 
 /** The collection of a safetensors file. */
 export async function fromSafetensors(file: SafetensorsSource): Promise<Opened> {
+  const everything = () => [
+    ...file.keys().map((name): [string, unknown] => [name, file.tensor(name)]),
+    ...file.unknownKeys().map((name): [string, unknown] => [name, file.unknown(name)]),
+  ];
   const { tensordict: text, ...strings } = Object.fromEntries(file.metadata);
   const flat = text === undefined;
   const td = flat
-    ? fromValues(new Map(file.keys().map((name) => [name, file.tensor(name)])), file.path)
+    ? fromValues(new Map(everything()), file.path)
     : (await import("../tensordict/disk/safetensors.ts")).structuredSafetensors(file, text);
   const others = Object.keys(strings);
   // The structure may have taken the place of the strings beside it.
@@ -54,9 +61,20 @@ export async function fromSafetensors(file: SafetensorsSource): Promise<Opened> 
   return { ...withoutStructure(td, file.path, flat), lost };
 }
 
-async function openSafetensors(path: string): Promise<Opened> {
+async function openSafetensors(path: string, { followLinks = false }: Trust = {}): Promise<Opened> {
   const { SafetensorsFile } = await import("../io/safetensors/safetensors.ts");
-  return await fromSafetensors(new SafetensorsFile(path));
+  return await fromSafetensors(new SafetensorsFile(path, { followLinks }));
+}
+
+/** A checkpoint in several files, by its index or the folder of it. */
+async function openSharded(path: string, trust: Trust): Promise<Opened> {
+  const { indexAt, ShardFolder } = await import("../io/disk/shard-index.ts");
+  const index = indexAt(path);
+  if (index === null) throw new CliError(`${path} has no index of a checkpoint in several files (*.index.json).`);
+  if (new ShardFolder(index, trust.followLinks).index.kind === "safetensors")
+    return await openSafetensors(index, trust);
+  const { loadingShards } = await import("../io/torch/torch-shards.ts");
+  return { ...fromPython(runSteps(loadingShards(index, trust)), index), lost: [] };
 }
 
 /** The strings of a header that were kept as one text; null for anything else. */
@@ -81,9 +99,9 @@ export function isHeaderArray(array: Tensor): boolean {
 
 async function openNpz(path: string, limit: Trust): Promise<PythonTree> {
   const { loadNpz } = await import("../io/numpy/npz-load.ts");
-  const arrays = loadNpz(path, limit);
+  const arrays = loadNpz<Record<string, NpyValue>>(path, limit);
   const kept = arrays[METADATA];
-  const header = kept === undefined ? null : headerIn(kept);
+  const header = kept instanceof Tensor ? headerIn(kept) : null;
   if (header !== null) delete arrays[METADATA];
   const td = fromValues(arrays, path);
   if (header !== null) td.set(METADATA, header as never);
@@ -128,7 +146,8 @@ function plainValue(value: unknown): unknown {
 }
 
 function openGguf(file: GgufFile): Opened {
-  const td = nestedAtDots(fromValues(file.tensors, file.path));
+  const others = file.unknownKeys().map((name): [string, unknown] => [name, file.unknown(name)]);
+  const td = nestedAtDots(fromValues(new Map([...Object.entries(file.tensors), ...others]), file.path));
   const metadata = [...file.metadata].map(([key, value]): [string, unknown] => [key, plainValue(value)]);
   if (metadata.length > 0) td.set(METADATA, new NonTensorData(Object.fromEntries(metadata)) as never);
   const types = new Set<string>();
@@ -142,7 +161,7 @@ function openGguf(file: GgufFile): Opened {
 
 async function openWhole(
   path: string,
-  format: Exclude<FormatName, "gguf" | "torchsnapshot" | "safetensors">,
+  format: Exclude<FormatName, "gguf" | "torchsnapshot" | "safetensors" | "sharded">,
   trust: Trust,
 ): Promise<PythonTree> {
   const { followLinks: _, ...limit } = trust;
@@ -157,7 +176,7 @@ async function openWhole(
     case "npz":
       return await openNpz(path, limit);
     case "npy":
-      return fromPython((await import("../io/numpy/npy.ts")).loadNpy(path), path);
+      return fromPython((await import("../io/numpy/npy.ts")).loadNpy<NpyValue>(path, { unknown: "describe" }), path);
     case "hdf5":
       return withoutStructure(await openHdf5(path), path);
   }
@@ -169,5 +188,6 @@ export async function openCollection(path: string, format: FormatName, trust: Tr
   if (format === "gguf") return openGguf((await import("../io/gguf/gguf.ts")).loadGguf(path));
   if (format === "torchsnapshot") return await openSnapshot(path, trust);
   if (format === "safetensors") return await openSafetensors(path);
+  if (format === "sharded") return await openSharded(path, trust);
   return { ...(await openWhole(path, format, trust)), lost: [] };
 }

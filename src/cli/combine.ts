@@ -19,12 +19,15 @@ import { METADATA, SEPARATOR } from "./losses.ts";
 import { joinedTrees, pythonNotes } from "./python-tree.ts";
 import { valueOf } from "./python-values.ts";
 import type { Source } from "./source.ts";
+import { unknownDifference, unknownIn } from "./unknown-entries.ts";
 
 /** Bytes that are copied between two looks at a signal. */
 const PIECE_BYTES = 8 * 2 ** 20;
 
 function sameValue(a: Td, b: Td): boolean {
   if (a._kind !== b._kind) return false;
+  const [x, y] = [unknownIn(a), unknownIn(b)];
+  if (x !== null || y !== null) return x !== null && y !== null && unknownDifference(x, y) === null;
   return pythonJsonStringify(valueOf(a) as never) === pythonJsonStringify(valueOf(b) as never);
 }
 

@@ -15,6 +15,7 @@ import { type PythonNode, valueOf } from "./python-values.ts";
 
 import { openSource, type TrustOptions } from "./source.ts";
 import { printable } from "./text.ts";
+import { unknownDifference, unknownIn } from "./unknown-entries.ts";
 
 /** One difference. */
 interface Difference {
@@ -73,6 +74,12 @@ async function compare(a: Entry | undefined, b: Entry | undefined, name: string,
     return;
   }
   const [left, right] = [a as Td, b as Td];
+  const [odd, other] = [unknownIn(left), unknownIn(right)];
+  if (odd !== null || other !== null) {
+    const what = odd && other ? unknownDifference(odd, other) : "elements that no tensor has and something else";
+    if (what !== null) found.push({ name, what });
+    return;
+  }
   if (isNonTensor(left) || isNonTensor(right)) {
     const alike = left._kind === right._kind && left._className === right._className;
     const value = (td: Td) => pythonJsonStringify(valueOf(td) as never);

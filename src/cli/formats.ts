@@ -14,7 +14,8 @@ export type FormatName =
   | "npy"
   | "gguf"
   | "hdf5"
-  | "torchsnapshot";
+  | "torchsnapshot"
+  | "sharded";
 
 /** What is said of a format. */
 interface FormatFacts {
@@ -37,6 +38,7 @@ export const FORMATS: Readonly<Record<FormatName, FormatFacts>> = {
   gguf: { title: "GGUF file", extensions: [".gguf"], written: false },
   hdf5: { title: "HDF5 file", extensions: [".h5", ".hdf5"], written: true },
   torchsnapshot: { title: "torchsnapshot directory", extensions: [".snapshot"], written: true },
+  sharded: { title: "checkpoint in several files", extensions: [], written: false },
 };
 
 /** The name of a format as the user wrote it. */
@@ -77,11 +79,13 @@ export async function formatOf(path: string): Promise<FormatName> {
   if (stat.isDirectory()) {
     if (existsSync(join(path, "meta.json"))) return "memmap";
     if (existsSync(join(path, ".snapshot_metadata"))) return "torchsnapshot";
+    if ((await import("../io/disk/shard-index.ts")).findIndex(path) !== null) return "sharded";
     throw new CliError(
       `${path} has no meta.json: it is no memory-mapped directory. \`zensor tree ${path}\` shows its files.`,
     );
   }
   if (!stat.isFile()) throw new CliError(`${path} is neither a file nor a directory.`);
+  if (path.endsWith(".index.json")) return "sharded";
   // One character for each byte; a TextDecoder of that name takes those from 0x80 on for others.
   const first = Buffer.from(await bytesOf(path, 0, Math.min(16, stat.size))).toString("latin1");
   if (first.startsWith("GGUF")) return "gguf";

@@ -11,6 +11,7 @@ import { classNameOf, type PythonNode, valueOf } from "./python-values.ts";
 
 import { openOutline, type TrustOptions } from "./source.ts";
 import { bytesText, printable } from "./text.ts";
+import { unknownIn } from "./unknown-entries.ts";
 
 /** One line of the listing. */
 export interface Row {
@@ -26,12 +27,20 @@ interface Listing {
   batchSize: readonly number[];
   rows: Row[];
   values: { name: string; value: unknown }[];
+  /** Elements that no tensor has, in the words of their format. */
+  unknown: { name: string; dtype: string; shape: readonly number[] | null; nbytes: number | null }[];
 }
 
 /** Every tensor of a collection by its joined name, and every other value. */
 export function listingOf(td: Td, format: FormatName): Listing {
-  const listing: Listing = { format, batchSize: [...td._batchSize], rows: [], values: [] };
+  const listing: Listing = { format, batchSize: [...td._batchSize], rows: [], values: [], unknown: [] };
   const visit = (level: Td, prefix: string) => {
+    const unknown = unknownIn(level);
+    if (unknown !== null) {
+      const { dtype, shape, nbytes } = unknown;
+      listing.unknown.push({ name: prefix, dtype, shape, nbytes });
+      return;
+    }
     if (isNonTensor(level)) {
       listing.values.push({ name: prefix, value: valueOf(level) });
       return;
@@ -97,6 +106,11 @@ function printTable(listing: Listing): void {
     say(`${left}  ${shape.padEnd(widths[2] as number)}  ${size.padStart(widths[3] as number)}`);
   }
   for (const { name, value } of listing.values) say(`${name} = ${valueText(value)}`);
+  for (const { name, dtype, shape, nbytes } of listing.unknown) {
+    const sizes = shape === null ? "no shape" : `[${shape.join(", ")}]`;
+    const size = nbytes === null ? "" : `, ${bytesText(nbytes)}`;
+    say(printable(`${name}: ${dtype}, ${sizes}${size} (no tensor has such elements)`));
+  }
   const total = listing.rows.reduce((sum, row) => sum + row.nbytes, 0);
   const batch = listing.batchSize.length === 0 ? "" : `, batch size [${listing.batchSize.join(", ")}]`;
   say(`${FORMATS[listing.format].title}: ${listing.rows.length} tensors, ${bytesText(total)}${batch}`);

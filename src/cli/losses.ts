@@ -3,6 +3,7 @@ import { keyProblem } from "../io/base/keys.ts";
 import { isPlainObject, isPythonJson } from "../io/base/python-json.ts";
 import { attributesOf } from "../io/base/python-origin.ts";
 import { LOST_KEYS } from "../io/memmap/memmap-meta.ts";
+import { textShape } from "../io/numpy/npy-other.ts";
 import { safetensorsCode } from "../io/safetensors/safetensors-header.ts";
 import { escapeComponent } from "../io/snapshot/snapshot-manifest.ts";
 import { entryNameProblem } from "../io/zip/zip-directory.ts";
@@ -25,6 +26,7 @@ import type { Entry } from "../tensordict/core/types.ts";
 import { isNonTensor } from "../tensordict/index.ts";
 import { CliError } from "./errors.ts";
 import { FORMATS, type FormatName } from "./formats.ts";
+import { canHold, unknownIn } from "./unknown-entries.ts";
 
 /** Separates levels in the flat names of model files. */
 export const SEPARATOR = ".";
@@ -87,6 +89,7 @@ function plainPaths(td: Td, path: Path = [], found: Path[] = []): Path[] | null 
     const entry = td._own(key);
     const inner = [...path, key];
     if (entry instanceof Tensor) found.push(inner);
+    else if (unknownIn(entry) !== null) found.push(inner);
     else if (path.length === 0 && key === METADATA && hasStrings(entry)) continue;
     else if (plainPaths(entry as Td, inner, found) === null) return null;
   }
@@ -237,6 +240,15 @@ class Fitting {
 
   private entry(td: Td, path: Path): Td | null {
     if (!isNonTensor(td)) return this.level(td, path);
+    const unknown = unknownIn(td);
+    if (unknown !== null) {
+      if (!canHold(this.format, unknown)) {
+        this.lose("elements that no tensor has", `${nameOf(path)} (${unknown.dtype})`);
+        return null;
+      }
+      this.paths.push(path);
+      return td;
+    }
     if (this.keeps(td, path)) {
       if (td._className === "MetaData" && !["memmap", "tdz", "pt"].includes(this.format)) {
         this.lose("MetaData (becomes NonTensorData)", path);
@@ -266,7 +278,7 @@ class Fitting {
     const isObject = isPlainObject(data) && isExactJson(data);
     switch (this.format) {
       case "npz":
-        return this.isHeader(td, path) && isObject;
+        return this.isHeader(td, path) ? isObject : !this.described && textShape(data) !== null;
       case "npy":
         return false;
       case "hdf5":

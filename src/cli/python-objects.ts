@@ -1,5 +1,6 @@
 // Objects of Python's classes in what a program saved: one without tensors is a text, any other a level of its tensors.
 import { isPlainObject } from "../io/base/python-json.ts";
+import { UnknownArray } from "../io/base/unknown-array.ts";
 import { PythonName, PythonObject } from "../io/pickle/python-object.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { entriesOf, isNested, type Td } from "../tensordict/core/state.ts";
@@ -78,7 +79,7 @@ export class Holding {
 }
 
 function isTensorEntry(value: object): boolean {
-  return value instanceof Tensor || isTensorCollection(value) || isNested(value);
+  return value instanceof Tensor || isTensorCollection(value) || isNested(value) || value instanceof UnknownArray;
 }
 
 function contentsOf(value: object): Iterable<unknown> {

@@ -3,6 +3,7 @@
 
 import { type PythonJson, pythonJsonStringify, toPlain } from "../io/base/python-json.ts";
 import { dequeLength, exactly } from "../io/base/python-origin.ts";
+import { UnknownArray } from "../io/base/unknown-array.ts";
 import { inFile } from "../io/pickle/plain-pickle.ts";
 import { PythonObject } from "../io/pickle/python-object.ts";
 import { SCALAR_SIZE } from "../tensor/size.ts";
@@ -27,6 +28,7 @@ import {
   valueOf,
 } from "./python-values.ts";
 import { findPath } from "./selection.ts";
+import { unknownEntry, unknownIn } from "./unknown-entries.ts";
 
 /** A collection, and what it was in Python. */
 export interface PythonTree {
@@ -83,6 +85,7 @@ class Encoder {
     if (isTensorCollection(value)) {
       return { entry: value as Entry, node: isNonTensor(value) ? { is: COLLECTION } : collectionNode(value) };
     }
+    if (value instanceof UnknownArray) return { entry: unknownEntry(value), node: null };
     if (value instanceof PythonObject && this.holding.holdsTensors(value)) return this.object(value);
     if (value instanceof PythonObject || !this.holding.holds(value)) {
       const { json, node } = this.describer.value(value);
@@ -154,7 +157,8 @@ export function encodePython(value: unknown, path: string): PythonTree {
   const { entry, node } = isDict(value) ? encoder.level(value) : encoder.entry(value);
   // A list that holds tensors has names for them, too.
   if (node?.entries !== undefined) return { td: entry as Td, tree: node };
-  const name = entry instanceof Tensor || isNested(entry) ? ALONE : ALONE_VALUE;
+  const isArray = entry instanceof Tensor || isNested(entry) || value instanceof UnknownArray;
+  const name = isArray ? ALONE : ALONE_VALUE;
   const td = make.tensordict(new Map([[name, entry]]), NO_STATE);
   return { td, tree: { is: BY_ITSELF, entries: new Map([[name, node]]) } };
 }
@@ -203,6 +207,8 @@ class Decoder {
   value(entry: Entry, node: PythonNode | null): unknown {
     if (entry instanceof Tensor || isNested(entry) || node?.is === COLLECTION) return entry;
     const td = entry as Td;
+    const unknown = unknownIn(td);
+    if (unknown !== null) return unknown;
     if (td._kind === "nonTensor") return restore(valueOf(td) as PythonJson, node);
     return isPlainLevel(td) ? this.level(td, node ?? {}) : td;
   }

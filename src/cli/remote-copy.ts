@@ -3,6 +3,8 @@
 import { mkdirSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { FileNotFoundError, FormatError, guarded } from "../io/base/errors.ts";
+import { INDEX_ENDING, isIndexPath, type ShardIndex } from "../io/disk/shard-index.ts";
+import { remoteIndex, shardKey } from "../io/safetensors/remote-safetensors.ts";
 import { METADATA_FILE } from "../io/snapshot/snapshot-manifest.ts";
 import { download, requireRoom, upload } from "../io/store/remote-file.ts";
 import { RemotePlace, together } from "../io/store/s3.ts";
@@ -15,6 +17,11 @@ import type { Reached } from "./source.ts";
 /** Files at the same time; each is a request of up to 8 MiB. */
 const CONCURRENCY = 8;
 
+/** Indices of checkpoints that a folder in a store is searched for. */
+const INDICES = ["model.safetensors", "diffusion_pytorch_model.safetensors", "pytorch_model.bin"].map(
+  (name) => name + INDEX_ENDING,
+);
+
 function below(place: RemotePlace, name: string): string {
   return place.key === "" ? name : `${place.key}/${name}`;
 }
@@ -24,8 +31,10 @@ async function formatIn(place: RemotePlace, from: string | undefined): Promise<F
   if (from !== undefined) return formatNamed(from);
   const named = formatByEnding(place.key);
   if (named !== null) return named === "safetensors" || named === "torchsnapshot" ? named : null;
+  if (isIndexPath(place.key)) return "sharded";
   if (await place.exists(below(place, "meta.json"))) return "memmap";
   if (await place.exists(below(place, METADATA_FILE))) return "torchsnapshot";
+  for (const name of INDICES) if (await place.exists(below(place, name))) return "sharded";
   // Where nothing is, a directory is what is missed.
   return place.key !== "" && (await place.exists(place.key)) ? null : "memmap";
 }
@@ -34,11 +43,14 @@ async function formatIn(place: RemotePlace, from: string | undefined): Promise<F
 export async function reachRemote(url: string, from?: string, quiet = false): Promise<Reached> {
   const place = new RemotePlace(url, { signal: interruption() });
   const format = await formatIn(place, from);
-  if (format !== null && hasDirectWay(format)) return { at: url, format };
+  const index = format === "sharded" ? await indexIn(place) : null;
+  if (index?.kind === "safetensors" || (format !== null && hasDirectWay(format)))
+    return { at: url, format: format as FormatName };
   const at = temporaryFor(url);
   const bar = progressBar("MiB", quiet);
   try {
     if (format === "torchsnapshot") await downloadTree(place, at, inMebibytes(bar));
+    else if (index !== null) return { at: await downloadShards(place, index, at, inMebibytes(bar)), format: "sharded" };
     else await download(url, at, { signal: interruption(), onProgress: inMebibytes(bar) });
   } finally {
     bar.stop();
@@ -58,6 +70,36 @@ function pathBelow(root: string, name: string, url: string): string {
 
 type Advance = (done: number, total: number) => void;
 
+/** The index that a place in a store means: itself, or the one in a folder. */
+async function indexIn(place: RemotePlace): Promise<ShardIndex> {
+  if (isIndexPath(place.key)) return await remoteIndex(place, place.key);
+  for (const name of INDICES)
+    if (await place.exists(below(place, name))) return await remoteIndex(place, below(place, name));
+  throw new FileNotFoundError(place.name(below(place, INDICES[0] as string)));
+}
+
+/** Copies an index and the files that it names; gives the path of the index. */
+async function downloadShards(place: RemotePlace, index: ShardIndex, root: string, advance: Advance): Promise<string> {
+  const key = index.path.slice(`s3://${place.bucket}/`.length);
+  const name = key.slice(key.lastIndexOf("/") + 1);
+  const keys = [[name, key], ...[...index.shards.keys()].map((file) => [file, shardKey(key, file)])] as [
+    string,
+    string,
+  ][];
+  const files = [];
+  for (const [file, from] of keys) {
+    files.push({ url: place.name(from), path: pathBelow(root, file, place.url), size: await place.size(from) });
+  }
+  await downloadFiles(place, root, files, advance);
+  return join(root, name);
+}
+
+interface RemoteFile {
+  url: string;
+  path: string;
+  size: number;
+}
+
 async function downloadTree(place: RemotePlace, root: string, advance: Advance): Promise<void> {
   const prefix = below(place, "");
   // Some programs make empty objects that stand for directories.
@@ -70,6 +112,15 @@ async function downloadTree(place: RemotePlace, root: string, advance: Advance):
   if (!files.some(({ path }) => path === join(root, METADATA_FILE))) {
     throw new FileNotFoundError(place.name(below(place, METADATA_FILE)));
   }
+  await downloadFiles(place, root, files, advance);
+}
+
+async function downloadFiles(
+  place: RemotePlace,
+  root: string,
+  files: readonly RemoteFile[],
+  advance: Advance,
+): Promise<void> {
   const total = files.reduce((sum, { size }) => sum + size, 0);
   await requireRoom(dirname(root), total, place.url);
   for (const folder of new Set(files.map(({ path }) => dirname(path)))) {

@@ -1,15 +1,16 @@
 // Directories and safetensors files in S3 stores. Headers and metadata are read first; of the tensors only the bytes
 // that are asked for are transferred.
 import { FormatError } from "../io/base/errors.ts";
+import type { UnknownArray } from "../io/base/unknown-array.ts";
 import type { BackgroundOptions } from "../io/disk/file-jobs.ts";
 import { readTree } from "../io/memmap/memmap-read.ts";
 import { RemoteDirectory } from "../io/memmap/remote-directory.ts";
 import { type LeafNode, leavesOf, type TreeNode } from "../io/memmap/tree.ts";
 import { RemoteSafetensors } from "../io/safetensors/remote-safetensors.ts";
-import { SafetensorsListing } from "../io/safetensors/safetensors-header.ts";
+import { SafetensorsListing, unknownFrom } from "../io/safetensors/safetensors-header.ts";
 import { RemotePlace, together } from "../io/store/s3.ts";
 import { CPU } from "../tensor/device.ts";
-import type { DType } from "../tensor/dtype.ts";
+import { type DType, uint8 } from "../tensor/dtype.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, Tensor } from "../tensor/tensor.ts";
 import { entriesOf, isLazy, isNested, make, stateOf, type Td } from "../tensordict/core/state.ts";
@@ -26,6 +27,7 @@ import { inMebibytes, progressBar } from "./progress.ts";
 import type { PythonNode } from "./python-values.ts";
 import { removeRemains } from "./remote-copy.ts";
 import { withoutStructure } from "./structure.ts";
+import { unknownEntry, unknownIn } from "./unknown-entries.ts";
 
 /** Requests at the same time. */
 const CONCURRENCY = 8;
@@ -97,7 +99,12 @@ export class RemoteSource {
   }
 
   private copied(td: Td, made: Map<Tensor, Tensor>): Td {
-    if (isNonTensor(td)) return td;
+    if (isNonTensor(td)) {
+      const unknown = unknownIn(td);
+      const { bytes } = unknown ?? { bytes: null };
+      if (unknown === null || bytes === null) return td;
+      return unknownEntry(unknown._with(roomFor(bytes, made))) as Td;
+    }
     if (isLazy(td)) {
       const { members, stackDim, stackDimName } = td;
       return make.lazy(
@@ -127,14 +134,20 @@ function roomFor(outline: Tensor, made: Map<Tensor, Tensor>): Tensor {
 class OutlineListing extends SafetensorsListing {
   constructor(
     private readonly source: RemoteSource,
-    listing: SafetensorsListing,
+    private readonly listing: RemoteSafetensors,
   ) {
     super(listing.path, listing.header);
   }
   tensor(name: string): Tensor {
     const { dtype, shape, begin, end } = this.entry(name);
-    const origin = { key: this.source.place.key, offset: this.header.dataStart + begin };
+    const origin = this.listing._origin({ name, begin });
     return this.source.outline(dtype, shape, end - begin, origin);
+  }
+  unknown(name: string): UnknownArray {
+    const entry = this._unknownEntry(name);
+    const nbytes = entry.end - entry.begin;
+    const origin = this.listing._origin(entry);
+    return unknownFrom(entry, this.source.outline(uint8, [nbytes], nbytes, origin));
   }
 }
 
@@ -158,7 +171,7 @@ async function openDirectory(source: RemoteSource): Promise<Td> {
 export async function openRemote(url: string, format: FormatName): Promise<RemoteSource> {
   const signal = interruption();
   const source = new RemoteSource(new RemotePlace(url, { signal }));
-  if (format === "safetensors") {
+  if (format === "safetensors" || format === "sharded") {
     using _ = openAnyClass();
     const opened = await fromSafetensors(new OutlineListing(source, await RemoteSafetensors.open(url, { signal })));
     Object.assign(source, opened);

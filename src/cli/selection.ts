@@ -18,6 +18,7 @@ import { isNonTensor } from "../tensordict/index.ts";
 import { stackOfValues } from "../tensordict/ops/stacking.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { SEPARATOR } from "./losses.ts";
+import { unknownIn } from "./unknown-entries.ts";
 
 /** Rows as Python's slices name them: either end may be missing, or counted from the end. */
 export interface Rows {
@@ -118,6 +119,12 @@ class Taking {
   }
 
   private value(td: ValueTd, withRows: boolean): Td {
+    const unknown = unknownIn(td);
+    if (unknown !== null && withRows && this.rows !== null) {
+      throw new CliError(`rows of ${JSON.stringify(unknown.name)} cannot be taken: its elements are ${unknown.dtype}.`);
+    }
+    // The file may be closed before they are written.
+    void unknown?.bytes;
     const [size, ...rest] = td._batchSize;
     if (!withRows || this.rows === null || size === undefined) return td;
     const [begin, end] = rowRange(this.rows, size);

@@ -5,18 +5,19 @@ import { FormatError } from "../io/base/errors.ts";
 import { isInside } from "../io/base/paths.ts";
 import { absoluteFile, realPlace, realTarget } from "../io/base/places.ts";
 import { parsePythonJsonObject } from "../io/base/python-json.ts";
+import { UnknownArray } from "../io/base/unknown-array.ts";
 import { replaceText } from "../io/disk/durable.ts";
 import { FileRanges } from "../io/disk/file-ranges.ts";
 import { readSmallFile } from "../io/disk/small-file.ts";
 import { nativeBytes } from "../io/disk/tensor-bytes.ts";
 import type { Hdf5File } from "../io/hdf5/hdf5.ts";
 import { arrayIn } from "../io/numpy/npy.ts";
-import { type NpyHeader, readNpyHeader } from "../io/numpy/npy-header.ts";
+import { type NpyHeader, type NpyOther, readAnyNpyHeader } from "../io/numpy/npy-header.ts";
+import { typeText } from "../io/numpy/npy-other.ts";
 import { isRemote } from "../io/store/s3.ts";
 import { readZip } from "../io/zip/zip.ts";
 import type { ZipEntry } from "../io/zip/zip-directory.ts";
 import { windows } from "../io/zip/zip-write.ts";
-import type { DType } from "../tensor/dtype.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { entriesOf, isLazy, isNested, type Td } from "../tensordict/core/state.ts";
 import { zeros } from "../tensordict/core/tensor-ops.ts";
@@ -26,6 +27,7 @@ import { CliError } from "./errors.ts";
 import { pause } from "./lifetime.ts";
 import { METADATA, SEPARATOR, standsBeside } from "./losses.ts";
 import type { Report } from "./report.ts";
+import { unknownIn } from "./unknown-entries.ts";
 
 const KIND = "zensor checksums 1";
 const PART_BYTES = 8 * 2 ** 20;
@@ -35,7 +37,8 @@ const MAX_DEPTH = 100;
 /** A tensor whose bytes come in parts. */
 export interface Parts {
   name: string;
-  dtype: DType;
+  /** A tensor's, or the type of elements that no tensor has. */
+  dtype: { readonly name: string };
   shape: readonly number[];
   nbytes: number;
   parts(): Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
@@ -58,6 +61,12 @@ function partsOf(tensor: Tensor, name: string): Parts {
   return { name, dtype, shape, nbytes, parts: () => bytesOf(tensor) };
 }
 
+/** Elements that no tensor has are bytes, too. */
+function unknownParts(unknown: UnknownArray, name: string, parts: Parts["parts"]): Parts {
+  const { dtype, shape, nbytes } = unknown;
+  return { name, dtype: { name: dtype }, shape: shape ?? [], nbytes: nbytes ?? 0, parts };
+}
+
 /** Every tensor of a collection. */
 export function* tensorsOf(
   td: Td,
@@ -72,7 +81,11 @@ export function* tensorsOf(
   if (isNonTensor(td)) return;
   for (const [key, entry] of entriesOf(td)) {
     const inner = [...path, key];
-    if (!(entry instanceof Tensor) && !isNested(entry)) yield* tensorsOf(entry as Td, read, inner);
+    const unknown = unknownIn(entry);
+    if (unknown !== null) {
+      const { bytes } = unknown;
+      if (bytes !== null) yield unknownParts(unknown, nameOf(inner), () => read(bytes));
+    } else if (!(entry instanceof Tensor) && !isNested(entry)) yield* tensorsOf(entry as Td, read, inner);
     else {
       const values = isNested(entry) ? entry._values : entry;
       const { dtype, shape, nbytes } = values;
@@ -109,9 +122,19 @@ export function* hdf5Tensors(file: Hdf5File, report: Report, path: readonly stri
       if (dtype !== null) {
         const nbytes = shape.reduce((product, n) => product * n, dtype.itemsize);
         yield { name: nameOf(inner), dtype, shape, nbytes, parts: () => rowsOf(file, place, shape, dtype.itemsize) };
-      } else if (place !== METADATA) file.values(place);
+      } else if (place !== METADATA) {
+        const [value] = file.exactValues(place, true).values;
+        // Their bytes are read in turn.
+        if (value instanceof UnknownArray && value.nbytes !== null)
+          yield unknownParts(value, nameOf(inner), () => unknownBytes(file, place));
+      }
     }
   }
+}
+
+function unknownBytes(file: Hdf5File, place: string): Iterable<Uint8Array> {
+  const [value] = file.exactValues(place, true).values;
+  return bytesOf((value as UnknownArray).bytes as Tensor);
 }
 
 const NPY = ".npy";
@@ -128,12 +151,18 @@ export function* npzTensors(path: string, maxBytes?: number): Generator<Parts> {
   for (const entry of entries) {
     const key = entry.name.slice(0, -NPY.length);
     const name = nameOf(isFlat ? [key] : key.split(SEPARATOR));
-    const whole = () => arrayIn(zip.read(entry, entry.nbytes), `${zip.path}/${entry.name}`);
-    if (key === METADATA && isHeaderArray(whole())) continue;
-    const header = entry.method === "stored" ? npyHeaderOf(zip.path, entry) : null;
-    const inOrder = header !== null && !header.bigEndian && (!header.fortranOrder || header.shape.length < 2);
+    const place = `${zip.path}/${entry.name}`;
+    let held: Uint8Array | null = null;
+    const read = () => (held ??= zip.read(entry, entry.nbytes));
+    const isStored = entry.method === "stored";
+    const header = isStored ? npyHeaderOf(zip.path, entry) : npyHeaderIn(read(), place);
+    const whole = () => arrayIn(read(), place);
+    if (key === METADATA && header.dtype !== null && isHeaderArray(whole())) continue;
+    const isOther = header.dtype === null;
+    const inOrder = isStored && (isOther || (!header.bigEndian && (!header.fortranOrder || header.shape.length < 2)));
+    const { shape, nbytes, headerBytes } = header;
+    const dtype = isOther ? { name: typeText(header) } : header.dtype;
     if (inOrder) {
-      const { dtype, shape, nbytes, headerBytes } = header;
       const file = { path: zip.path, offset: entry.offset + headerBytes, nbytes };
       yield {
         name,
@@ -142,6 +171,8 @@ export function* npzTensors(path: string, maxBytes?: number): Generator<Parts> {
         nbytes,
         parts: () => windows({ address: 0, nbytes, keep: EMPTY, block: 0, file }, PART_BYTES),
       };
+    } else if (isOther) {
+      yield { name, dtype, shape, nbytes, parts: () => [read().subarray(headerBytes, headerBytes + nbytes)] };
     } else {
       const tensor = whole();
       const { dtype, shape } = tensor;
@@ -150,9 +181,13 @@ export function* npzTensors(path: string, maxBytes?: number): Generator<Parts> {
   }
 }
 
-function npyHeaderOf(path: string, { offset, nbytes, name }: ZipEntry): NpyHeader {
+function npyHeaderIn(bytes: Uint8Array, path: string): NpyHeader | NpyOther {
+  return readAnyNpyHeader((at, length) => bytes.subarray(at, at + length), bytes.length, path);
+}
+
+function npyHeaderOf(path: string, { offset, nbytes, name }: ZipEntry): NpyHeader | NpyOther {
   return FileRanges.with(path, (file) =>
-    readNpyHeader((at, length) => file.read(offset + at, length), nbytes, `${path}/${name}`),
+    readAnyNpyHeader((at, length) => file.read(offset + at, length), nbytes, `${path}/${name}`),
   );
 }
 

@@ -69,6 +69,18 @@ async function isLegacy(path: string): Promise<boolean> {
   return FileRanges.with(path, (file) => file.size > 0 && file.read(0, 1)[0] !== 0x50);
 }
 
+/** The archives of a checkpoint in several files; what is in them is compared with the index when they are opened. */
+async function checkShards(path: string, report: Report, { followLinks, maxBytes }: Trust): Promise<void> {
+  const { indexAt, ShardFolder } = await import("../io/disk/shard-index.ts");
+  const index = indexAt(path);
+  if (index === null) return;
+  const folder = new ShardFolder(index, followLinks);
+  for (const file of folder.index.shards.keys()) {
+    const place = folder.place(file);
+    if (folder.index.kind === "torch" && !(await isLegacy(place))) await checkZip(place, report, maxBytes);
+  }
+}
+
 /** Everything about the structure; gives whether the tensors can be opened. */
 async function checkStructure(path: string, format: FormatName, report: Report, trust: Trust): Promise<boolean> {
   const before = report.problems.length;
@@ -78,6 +90,9 @@ async function checkStructure(path: string, format: FormatName, report: Report, 
       break;
     case "torchsnapshot":
       await attempt(path, report, () => checkSnapshot(path, report, trust));
+      break;
+    case "sharded":
+      await attempt(path, report, async () => await checkShards(path, report, trust));
       break;
     case "tdz":
     case "npz":

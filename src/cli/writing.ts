@@ -3,7 +3,9 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { fromTypedArray } from "../api/tensor-data.ts";
 import { guarded } from "../io/base/errors.ts";
+import type { UnknownArray } from "../io/base/unknown-array.ts";
 import type { BackgroundOptions } from "../io/disk/file-jobs.ts";
+import { type NpyValue, textShape } from "../io/numpy/npy-other.ts";
 import { isRemote } from "../io/store/s3.ts";
 import { Float } from "../tensor/complex.ts";
 import { Tensor } from "../tensor/tensor.ts";
@@ -11,13 +13,14 @@ import { entriesOf, type Td, type ValueTd } from "../tensordict/core/state.ts";
 import { isNonTensor, NonTensorData } from "../tensordict/index.ts";
 import { openAnyClass } from "./any-class.ts";
 import { CliError } from "./errors.ts";
-import { type FormatName, isDirectoryFormat } from "./formats.ts";
+import { FORMATS, type FormatName, isDirectoryFormat } from "./formats.ts";
 import { isStructured, METADATA, SEPARATOR } from "./losses.ts";
 import { decodePython } from "./python-tree.ts";
 import type { PythonNode } from "./python-values.ts";
+import { unknownIn } from "./unknown-entries.ts";
 
 interface Flat {
-  tensors: Map<string, Tensor>;
+  tensors: Map<string, Tensor | UnknownArray>;
   /** What the header says, null when it says nothing. */
   metadata: Record<string, string> | null;
   values: Map<string, unknown>;
@@ -33,7 +36,9 @@ function valueIn(entry: ValueTd): unknown {
 function flat(td: Td, prefix = "", found: Flat = { tensors: new Map(), metadata: null, values: new Map() }): Flat {
   for (const [key, entry] of entriesOf(td)) {
     const name = prefix + key;
+    const unknown = unknownIn(entry);
     if (entry instanceof Tensor) found.tensors.set(name, entry);
+    else if (unknown !== null) found.tensors.set(name, unknown);
     else if (!isNonTensor(entry)) flat(entry as Td, `${name}${SEPARATOR}`, found);
     else if (name === METADATA) found.metadata = (entry as { data: Record<string, string> }).data;
     else found.values.set(name, valueIn(entry));
@@ -76,18 +81,23 @@ async function writeTorch({ td, tree }: Written, path: string, options: WriteOpt
   await saveTorchAsync(Object.fromEntries([...tensors, ...strings]), path, { ...options });
 }
 
+/** Texts, which NumPy has arrays for. */
+function textsIn(values: ReadonlyMap<string, unknown>): [string, NpyValue][] {
+  return [...values].filter(([, value]) => textShape(value) !== null) as [string, NpyValue][];
+}
+
 async function writeNpz(td: Td, path: string, options: WriteOptions): Promise<void> {
   const { writeNpzAsync } = await import("../io/numpy/npz.ts");
-  const { tensors, metadata } = flat(td);
+  const { tensors, metadata, values } = flat(td);
   const text = metadataText(metadata);
   if (text !== null) tensors.set(METADATA, fromTypedArray(new TextEncoder().encode(text)));
-  await writeNpzAsync(path, tensors, { ...options });
+  await writeNpzAsync(path, new Map<string, NpyValue>([...tensors, ...textsIn(values)]), { ...options });
 }
 
 async function writeNpy(td: Td, path: string, options: WriteOptions): Promise<void> {
   const { writeNpyAsync } = await import("../io/numpy/npy.ts");
-  const [tensor] = flat(td).tensors.values();
-  await writeNpyAsync(path, tensor as Tensor, { ...options });
+  const [value] = flat(td).tensors.values();
+  await writeNpyAsync(path, value as NpyValue, { ...options });
 }
 
 async function writeHdf5(td: Td, path: string, { onProgress, signal }: WriteOptions): Promise<void> {
@@ -151,6 +161,7 @@ export async function writeCollection(
     case "torchsnapshot":
       return await writeSnapshot(td, path, options);
     case "gguf":
-      throw new CliError("GGUF files can only be read.", 2);
+    case "sharded":
+      throw new CliError(`a ${FORMATS[format].title} can only be read.`, 2);
   }
 }

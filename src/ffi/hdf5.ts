@@ -71,6 +71,10 @@ const REQUIRED = {
   H5Tget_member_name: { args: [I, "u32"], returns: P },
   H5Tget_member_type: { args: [I, "u32"], returns: I },
   H5Tget_member_offset: { args: [I, "u32"], returns: "usize" },
+  H5Tget_array_ndims: { args: [I], returns: E },
+  H5Tget_array_dims2: { args: [I, P], returns: E },
+  H5Tget_native_type: { args: [I, E], returns: I },
+  H5Tencode: { args: [I, P, P], returns: E },
   H5Tget_member_value: { args: [I, "u32", P], returns: E },
   H5Tinsert: { args: [I, P, "usize", I], returns: E },
   H5Tenum_create: { args: [I], returns: I },
@@ -101,6 +105,9 @@ const OPTIONAL = {
   H5Oget_info3: { args: [I, P, "u32"], returns: E },
   H5Oget_info1: { args: [I, P], returns: E },
   H5Oget_info: { args: [I, P], returns: E },
+  /** A macro from 2.0 on. */
+  H5Tdecode: { args: [P], returns: I },
+  H5Tdecode1: { args: [P], returns: I },
   H5Oopen_by_addr: { args: [I, "u64"], returns: I },
 } as const satisfies Record<string, FFIFunction>;
 

@@ -1,8 +1,9 @@
 // Puts the checks of arguments before the methods of this room's classes.
 import { installChecks } from "../tensor/checks.ts";
 import { METHODS, STATICS } from "./base/signatures.ts";
+import { UnknownArray } from "./base/unknown-array.ts";
 import { GgufFile } from "./gguf/gguf.ts";
-import { Hdf5File, Hdf5Opaque } from "./hdf5/hdf5.ts";
+import { Hdf5File } from "./hdf5/hdf5.ts";
 import { PythonName, PythonObject } from "./pickle/python-object.ts";
 import { RemoteSafetensors } from "./safetensors/remote-safetensors.ts";
 import { SafetensorsFile } from "./safetensors/safetensors.ts";
@@ -12,7 +13,6 @@ import { PendingSnapshot, Snapshot, StateDict } from "./snapshot/snapshot.ts";
 const classes = {
   GgufFile,
   Hdf5File,
-  Hdf5Opaque,
   PendingSnapshot,
   PythonName,
   PythonObject,
@@ -21,6 +21,7 @@ const classes = {
   SafetensorsListing,
   Snapshot,
   StateDict,
+  UnknownArray,
 };
 for (const [name, table] of Object.entries(METHODS))
   installChecks(classes[name as keyof typeof classes].prototype, table);

@@ -121,7 +121,7 @@ const MADE = [
   "TensorDictBase",
   "TypedStorage",
   "UntypedStorage",
-  "io.Hdf5Opaque",
+  "io.UnknownArray",
   "io.PendingSnapshot",
   "io.RemoteSafetensors",
   "tensordict.PackLayout",

@@ -373,7 +373,7 @@ describe("io", () => {
     return expectNone(functionsOf("", all, IO.FUNCTIONS), 4);
   });
   // Those of the others are not public.
-  const inner = ["Hdf5Opaque", "PendingSnapshot", "RemoteSafetensors"];
+  const inner = ["UnknownArray", "PendingSnapshot", "RemoteSafetensors"];
   test("constructors", () => expectNone(constructorsOf(Z.io, IO.CONSTRUCTORS, inner), 5));
   test("class methods", () => {
     const statics = IO.STATICS as Readonly<Record<string, Table>>;
@@ -393,7 +393,7 @@ describe("io", () => {
       new Z.io.SafetensorsFile(file("a.safetensors")),
       withoutFile(Z.io.RemoteSafetensors.prototype),
       withoutFile(Z.io.GgufFile.prototype),
-      new Z.io.Hdf5Opaque("a type", "a path"),
+      new Z.io.UnknownArray({ format: "hdf5", name: "x", dtype: "reference", shape: [1], bytes: null }),
       ...(Z.io.hdf5Engine() === null ? [] : [new Z.io.Hdf5File(file("a.h5"), "w")]),
     ];
     const known = receivers.map(

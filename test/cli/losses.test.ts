@@ -76,13 +76,24 @@ const CASES: Record<string, { source: () => { memmap(path: string): unknown }; l
     lossy: ["out.npz", "out.h5", "out.snapshot"],
     never: ["out.safetensors"],
   },
-  text: { source: () => new TensorDict({ a: ones(2), n: { s: value("text") } }), lossy: ["out.npz"] },
+  text: { source: () => new TensorDict({ a: ones(2), n: { s: value("text") } }), lossy: [] },
+  texts: {
+    source: () =>
+      new TensorDict({
+        l: value([
+          ["a", "bc"],
+          ["", "z\u00fc"],
+        ]),
+      }),
+    lossy: ["out.h5"],
+  },
+  "text that ends with NUL": { source: () => new TensorDict({ s: value("a\0") }), lossy: ["out.npz", "out.h5"] },
   number: { source: () => new TensorDict({ a: ones(2), i: value(3), f: value(0.5) }), lossy: ["out.npz"] },
   json: {
     source: () => new TensorDict({ a: ones(2), j: value({ k: [1, null, "x"], 2: {} }), e: value(null) }),
     lossy: ["out.npz", "out.h5"],
   },
-  "text with NUL": { source: () => new TensorDict({ s: value("a\0b") }), lossy: ["out.npz", "out.h5"] },
+  "text with NUL": { source: () => new TensorDict({ s: value("a\0b") }), lossy: ["out.h5"] },
   "large integer": { source: () => new TensorDict({ i: value(2n ** 70n) }), lossy: ["out.npz", "out.h5"] },
   "stack of values": {
     source: () => new TensorDict({ s: new NonTensorStack(["x", "y"]) as never }, [2]),
@@ -242,7 +253,7 @@ describe("sources", () => {
   });
   test("names from files do not reach the terminal as they are", async () => {
     const from = join(dir, "bell");
-    new TensorDict({ "\u001b[31m\n": value("x") }).memmap(from);
+    new TensorDict({ "\u001b[31m\n": value(3) }).memmap(from);
     const { err } = await zensor("convert", from, join(dir, "bell.npz"));
     expect(err).toContain("\\u001b[31m\\n");
   });

@@ -130,7 +130,6 @@ describe("hostile files", () => {
     expect(refusal(made([tensorOf("a", [1], 0, max)]))).toContain("an offset of");
     expect(refusal(made([tensorOf("a", [1], 0, 2n ** 52n)]))).toContain("reach beyond");
     expect(refusal(made([tensorOf("a", [1], 0, 4)]))).toContain("no multiple of 32");
-    expect(refusal(made([tensorOf("a", [1], 4)]))).toContain("type 4 is not known");
     expect(refusal(made([tensorOf("a", [33], 2)]))).toContain("do not fill blocks of Q4_0");
     expect(refusal(made([tensorOf("a", [], 2)]))).toContain("do not fill blocks of Q4_0");
     expect(refusal(made([tensorOf("a", new Array(9).fill(1), 0)]))).toContain("9 dimensions");

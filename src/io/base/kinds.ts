@@ -1,5 +1,6 @@
 // Kinds of arguments that only this room has.
 import { isDict, type RoomKinds } from "../../tensor/checks.ts";
+import { UnknownArray } from "./unknown-array.ts";
 
 function haveMethods(value: unknown, names: readonly string[]): boolean {
   const has = (one: unknown, name: string) => typeof (one as Record<string, unknown> | null)?.[name] === "function";
@@ -14,11 +15,12 @@ export const IO_KINDS: RoomKinds = {
     h5wasm: ["the module h5wasm", (value) => typeof value === "object" && "File" in (value as object)],
     named: ["dict of Tensors", isNamed],
     namedOrList: ["dict or list of Tensors", (value) => isNamed(value) || Array.isArray(value)],
+    unknownArray: ["UnknownArray", (value) => value instanceof UnknownArray],
     saved: ["dict of objects with stateDict()", (value) => haveMethods(value, ["stateDict"])],
     restored: [
       "dict of objects with stateDict() and loadStateDict()",
       (value) => haveMethods(value, ["stateDict", "loadStateDict"]),
     ],
   },
-  alsoObjects: ["h5wasm", "named", "namedOrList", "saved", "restored"],
+  alsoObjects: ["h5wasm", "named", "namedOrList", "saved", "restored", "unknownArray"],
 };

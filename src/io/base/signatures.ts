@@ -6,7 +6,7 @@ export const BACKGROUND = "signal:any onProgress:fn";
 export const WRITE = "numThreads:int fsync:bool remote:any";
 /** Options of what uses an S3 store. */
 export const REMOTE = "client:any concurrency:int retries:int timeout:int signal:any onProgress:fn";
-/** What becomes of objects that no value stands for. */
+/** What becomes of objects that no value stands for, and of arrays that no tensor has elements for. */
 export const UNKNOWN = "unknown:=describe,skip,refuse";
 /** Where tensors of a file go. */
 export const PLACE = "device:any";
@@ -14,7 +14,7 @@ export const PLACE = "device:any";
 export const LAYOUT = "compression:any compressionOpts:int shuffle:bool chunks:any maxShape:any";
 
 const TREE = "path:text | style:=indent,branches maxDepth:number maxLines:number";
-const NPZ = `mode:=r,r+,c verify:bool maxBytes:number ${PLACE}`;
+const NPZ = `mode:=r,r+,c verify:bool maxBytes:number ${PLACE} ${UNKNOWN}`;
 const TAKE = "path!:text appState!:saved numThreads:int maxChunkBytes:number slabBytes:number fsync:bool";
 const RESTORE = "appState!:restored rank:int memoryBudgetBytes:number maxBytes:number";
 
@@ -26,10 +26,10 @@ export const FUNCTIONS = {
   hdf5Engine: "",
   loadGguf: `path:text | ${PLACE}`,
   loadHdf5: "h5wasm?:h5wasm?",
-  loadNpy: `path:text | mode:=r,r+,c ${PLACE}`,
+  loadNpy: `path:text | mode:=r,r+,c ${PLACE} ${UNKNOWN}`,
   loadNpz: `path:text | ${NPZ}`,
   loadNpzAsync: `path:text | ${NPZ} ${BACKGROUND}`,
-  loadSafetensors: `path:text | ${PLACE}`,
+  loadSafetensors: `path:text | followLinks:bool ${PLACE} ${UNKNOWN}`,
   loadTorch: `path:text | mapLocation:any maxBytes:number ${UNKNOWN}`,
   isMemmapArchive: "path:text",
   packMemmap: `prefix:text archivePath:text | ${WRITE} compression:any compressLevel:int`,
@@ -57,14 +57,21 @@ export const CONSTRUCTORS = {
   PythonObject:
     "callee:any | how:=new,call,storage,persistent args:list kwargs:any listItems:any dictItems:any state:any " +
     "stateSetter:any",
-  SafetensorsFile: `path:text | ${PLACE}`,
+  SafetensorsFile: `path:text | followLinks:bool ${PLACE}`,
   Snapshot: "path:text | followLinks:bool",
   StateDict: "values?:dict",
 };
 
 /** Methods by class. */
 export const METHODS = {
-  GgufFile: { keys: "", entry: "name:text", tensor: "name:text", dequantize: "name:text" },
+  GgufFile: {
+    keys: "",
+    entry: "name:text",
+    tensor: "name:text",
+    dequantize: "name:text",
+    unknownKeys: "",
+    unknown: "name:text",
+  },
   Hdf5File: {
     keys: "group?:text",
     kind: "path:text",
@@ -74,7 +81,8 @@ export const METHODS = {
     put: `path:text value:tensor | ${LAYOUT}`,
     putSteps: `path:text value:tensor | ${LAYOUT}`,
     values: "path:text",
-    exactValues: "path:text",
+    exactValues: "path:text lazy?:bool",
+    putUnknown: "path:text value:unknownArray",
     putValues: "path:text values:list shape:ints stack:bool",
     createGroup: "path:text",
     remove: "path:text",
@@ -83,19 +91,19 @@ export const METHODS = {
     flush: "",
     close: "",
   },
-  Hdf5Opaque: { toString: "" },
   PythonName: { toString: "" },
   PythonObject: { get: "name:text", stateDict: "", toString: "" },
   PendingSnapshot: { wait: "", done: "" },
-  RemoteSafetensors: { tensor: "name:text | rows:any", tensors: "names?:strings" },
-  SafetensorsListing: { keys: "", entry: "name:text" },
-  SafetensorsFile: { tensor: "name:text", tensors: "" },
+  RemoteSafetensors: { tensor: "name:text | rows:any", tensors: "names?:strings", unknown: "name:text" },
+  SafetensorsListing: { keys: "", entry: "name:text", unknownKeys: "" },
+  SafetensorsFile: { tensor: "name:text", tensors: "", unknown: "name:text" },
   Snapshot: {
     restore: `| ${RESTORE}`,
     restoreAsync: `| ${RESTORE} ${BACKGROUND}`,
     readObject: "path:text | into:any memoryBudgetBytes:number maxBytes:number",
   },
   StateDict: { stateDict: "", loadStateDict: "state:dict" },
+  UnknownArray: { toString: "", toJSON: "key?:any" },
 };
 
 /** Class methods by class. */

@@ -1,6 +1,6 @@
 // The header of a GGUF file: metadata and the places of tensors, checked against the length of the file.
 import { FormatError } from "../base/errors.ts";
-import { GGUF_TYPES, type GgufType } from "./gguf-types.ts";
+import { FORMER_TYPES, GGUF_TYPES, type GgufType } from "./gguf-types.ts";
 
 /** Bytes of a header that are read at most: vocabularies take some millions. */
 export const MAX_HEADER_BYTES = 512 * 1024 * 1024;
@@ -44,6 +44,20 @@ export interface GgufEntry {
   readonly offset: number;
 }
 
+/** A tensor of a type that is not known here. */
+export interface GgufUnknown {
+  /** Its name in the file. */
+  readonly name: string;
+  /** The number of the type, or the name that it once had. */
+  readonly type: string;
+  /** Its shape. */
+  readonly shape: readonly number[];
+  /** The bytes up to what comes next: what its elements take, and what may fill up to there. */
+  readonly nbytes: number;
+  /** Where in the file its bytes begin. */
+  readonly offset: number;
+}
+
 /** What the header says. */
 export interface GgufHeader {
   /** The version of the format: 2 or 3. */
@@ -54,6 +68,8 @@ export interface GgufHeader {
   readonly metadata: ReadonlyMap<string, GgufValue>;
   /** The tensors by name, in the order of the file. */
   readonly entries: ReadonlyMap<string, GgufEntry>;
+  /** Tensors of types that are not known, by name. */
+  readonly unknown: ReadonlyMap<string, GgufUnknown>;
 }
 
 /** The part of the file that was read ends inside of the header. */
@@ -207,8 +223,8 @@ function alignmentOf(reader: HeaderReader, metadata: ReadonlyMap<string, GgufVal
   return value;
 }
 
-/** A tensor's description; its offset counts from where data begins. */
-function readEntry(reader: HeaderReader): GgufEntry {
+/** A tensor's description; its offset counts from where data begins. A type that is not known takes any bytes. */
+function readEntry(reader: HeaderReader): GgufEntry | GgufUnknown {
   const name = reader.text();
   const fail = (what: string): never => reader.fail(`tensor ${JSON.stringify(name.slice(0, 100))}: ${what}`);
   const rank = reader.u32();
@@ -218,8 +234,11 @@ function readEntry(reader: HeaderReader): GgufEntry {
   for (let i = 0; i < rank; i++) shape.unshift(reader.size64("a dimension"));
   const id = reader.u32();
   const type = GGUF_TYPES.get(id);
-  if (type === undefined) return fail(`type ${id} is not known`);
   const numel = shape.reduce((product, n) => product * n, 1);
+  if (type === undefined) {
+    if (!Number.isSafeInteger(numel)) fail("it is too large");
+    return { name, type: FORMER_TYPES[id] ?? `type ${id}`, shape, nbytes: 0, offset: reader.size64("an offset") };
+  }
   if ((shape.at(-1) ?? 1) % type.blockSize !== 0)
     fail(`rows of ${shape.at(-1) ?? 1} do not fill blocks of ${type.name}`);
   const nbytes = (numel / type.blockSize) * type.blockBytes;
@@ -227,24 +246,48 @@ function readEntry(reader: HeaderReader): GgufEntry {
   return { name, type, shape, nbytes, offset: reader.size64("an offset") };
 }
 
+const isKnown = (entry: GgufEntry | GgufUnknown): entry is GgufEntry => typeof entry.type !== "string";
+
 /** Entries with their places in the file: inside of it, aligned, apart from each other. */
-function placeEntries(reader: HeaderReader, found: readonly GgufEntry[], alignment: number): Map<string, GgufEntry> {
+function placeEntries(
+  reader: HeaderReader,
+  found: readonly (GgufEntry | GgufUnknown)[],
+  alignment: number,
+): Pick<GgufHeader, "entries" | "unknown"> {
   const start = Math.ceil(reader.at / alignment) * alignment;
-  const entries = new Map<string, GgufEntry>();
-  for (const entry of found) {
+  const failOf = ({ name }: { name: string }, what: string): never => {
+    return reader.fail(`tensor ${JSON.stringify(name.slice(0, 100))}: ${what}`);
+  };
+  const names = new Set<string>();
+  const placed = found.map((entry) => {
     const offset = start + entry.offset;
-    const fail = (what: string): never => reader.fail(`tensor ${JSON.stringify(entry.name.slice(0, 100))}: ${what}`);
-    if (entries.has(entry.name)) fail("its name occurs twice");
-    if (entry.offset % alignment !== 0) fail(`its offset ${entry.offset} is no multiple of ${alignment}`);
-    if (offset + entry.nbytes > reader.size) fail(`its ${entry.nbytes} bytes reach beyond the file`);
-    entries.set(entry.name, { ...entry, offset });
+    if (names.has(entry.name)) failOf(entry, "its name occurs twice");
+    names.add(entry.name);
+    if (entry.offset % alignment !== 0) failOf(entry, `its offset ${entry.offset} is no multiple of ${alignment}`);
+    if (offset + entry.nbytes > reader.size) failOf(entry, `its ${entry.nbytes} bytes reach beyond the file`);
+    return { ...entry, offset };
+  });
+  const takes = (entry: GgufEntry | GgufUnknown) => (isKnown(entry) ? entry.nbytes : numelOf(entry)) > 0;
+  const inOrder = placed.filter(takes).sort((a, b) => a.offset - b.offset);
+  const sizes = new Map<string, number>();
+  for (const [i, entry] of inOrder.entries()) {
+    const next = inOrder[i + 1]?.offset ?? reader.size;
+    // What is not known ends where the next one begins.
+    if (!isKnown(entry)) sizes.set(entry.name, next - entry.offset);
+    if (isKnown(entry) ? entry.offset + entry.nbytes > next : next === entry.offset) {
+      const later = inOrder[i + 1];
+      if (later === undefined) failOf(entry, "it has no bytes");
+      reader.fail(`tensor ${JSON.stringify((later as GgufEntry).name.slice(0, 100))} overlaps another one`);
+    }
   }
-  let end = 0;
-  for (const entry of [...entries.values()].filter((one) => one.nbytes > 0).sort((a, b) => a.offset - b.offset)) {
-    if (entry.offset < end) reader.fail(`tensor ${JSON.stringify(entry.name.slice(0, 100))} overlaps another one`);
-    end = entry.offset + entry.nbytes;
-  }
-  return entries;
+  const entries = new Map(placed.filter(isKnown).map((entry) => [entry.name, entry]));
+  const others = placed.filter((entry): entry is GgufUnknown => !isKnown(entry));
+  const unknown = new Map(others.map((entry) => [entry.name, { ...entry, nbytes: sizes.get(entry.name) ?? 0 }]));
+  return { entries, unknown };
+}
+
+function numelOf({ shape }: GgufUnknown): number {
+  return shape.reduce((product, n) => product * n, 1);
 }
 
 /** Reads a header from the first bytes of a file of `size` bytes. Throws `UnfinishedHeader` when these are too few. */
@@ -259,8 +302,8 @@ export function readGgufHeader(bytes: Uint8Array, size: number, path: string): G
   const tensors = reader.count(LEAST_TENSOR, "tensors");
   const pairs = reader.count(LEAST_PAIR, "values");
   const metadata = readMetadata(reader, pairs);
-  const found: GgufEntry[] = [];
+  const found: (GgufEntry | GgufUnknown)[] = [];
   for (let i = 0; i < tensors; i++) found.push(readEntry(reader));
   const alignment = alignmentOf(reader, metadata);
-  return { version, alignment, metadata, entries: placeEntries(reader, found, alignment) };
+  return { version, alignment, metadata, ...placeEntries(reader, found, alignment) };
 }

@@ -54,6 +54,18 @@ const QUANTIZED: [number, string, number, number][] = [
   [41, "Q1_0", 128, 18],
 ];
 
+/** Types that files once had, and that nothing expands any more. */
+export const FORMER_TYPES: Readonly<Record<number, string>> = {
+  4: "Q4_2",
+  5: "Q4_3",
+  31: "Q4_0_4_4",
+  32: "Q4_0_4_8",
+  33: "Q4_0_8_8",
+  36: "IQ4_NL_4_4",
+  37: "IQ4_NL_4_8",
+  38: "IQ4_NL_8_8",
+};
+
 /** All types, by their number in files. */
 export const GGUF_TYPES: ReadonlyMap<number, GgufType> = new Map<number, GgufType>([
   ...PLAIN.map(([id, name, dtype]): [number, GgufType] => {

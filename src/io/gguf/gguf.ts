@@ -7,6 +7,7 @@ import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
 import { CONSTRUCTORS, FUNCTIONS } from "../base/signatures.ts";
+import { UnknownArray } from "../base/unknown-array.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
 import { type PlaceOptions, placeAll, placeOf, placeRecord } from "../disk/placing.ts";
 import { TensorFile } from "../disk/tensor-file.ts";
@@ -15,6 +16,7 @@ import { canExpand, expandBlocks } from "./gguf-blocks.ts";
 import {
   type GgufEntry,
   type GgufHeader,
+  type GgufUnknown,
   type GgufValue,
   MAX_HEADER_BYTES,
   readGgufHeader,
@@ -71,6 +73,7 @@ export class GgufFile {
     this.header = found.header;
     let end = 0;
     for (const entry of this.header.entries.values()) end = Math.max(end, entry.offset + entry.nbytes);
+    for (const entry of this.header.unknown.values()) end = Math.max(end, entry.offset + entry.nbytes);
     this.file = new TensorFile(this.path, end, "c", { identity, device: this.device });
   }
 
@@ -87,8 +90,32 @@ export class GgufFile {
   /** Type, shape and size of one tensor. */
   entry(name: string): GgufEntry {
     const entry = this.header.entries.get(name);
-    if (entry === undefined) throw new FormatError(`no tensor named ${JSON.stringify(name)}`, this.path);
-    return entry;
+    if (entry !== undefined) return entry;
+    const unknown = this.header.unknown.get(name);
+    if (unknown !== undefined) throw this.#refusal(unknown);
+    throw new FormatError(`no tensor named ${JSON.stringify(name)}`, this.path);
+  }
+
+  #refusal({ name, type }: GgufUnknown): FormatError {
+    return new FormatError(
+      `tensor ${JSON.stringify(name)}: ${type} is not known; unknown() gives its bytes`,
+      this.path,
+    );
+  }
+
+  /** Names of tensors whose type is not known: `unknown` gives their bytes. */
+  unknownKeys(): string[] {
+    return [...this.header.unknown.keys()];
+  }
+
+  /** A tensor of a type that is not known: its bytes on the CPU, up to where the next one begins. */
+  unknown(name: string): UnknownArray {
+    const entry = this.header.unknown.get(name);
+    if (entry === undefined)
+      throw new FormatError(`no tensor of an unknown type is named ${JSON.stringify(name)}`, this.path);
+    const { type, shape, nbytes, offset } = entry;
+    const bytes = this.file.tensor(uint8, [nbytes], offset);
+    return new UnknownArray({ format: "gguf", name, dtype: type, shape, bytes });
   }
 
   /** One tensor. Of a quantized one the blocks as they are: uint8, with the bytes of a row as the last dimension. */
@@ -113,7 +140,7 @@ export class GgufFile {
     return placeAll([makeContiguous(expanded, shape, float32)], this.device, "dequantize")[0] as Tensor;
   }
 
-  /** All tensors by name, as `tensor` gives them. */
+  /** All tensors by name, as `tensor` gives them, without those of `unknownKeys`. */
   get tensors(): Record<string, Tensor> {
     const result: Record<string, Tensor> = Object.create(null);
     for (const name of this.keys()) result[name] = asStored(this.file, this.entry(name));

@@ -4,12 +4,25 @@ import type { DType } from "../../tensor/dtype.ts";
 /** How a file is opened, with h5py's words. */
 export type Hdf5Mode = "r" | "r+" | "w" | "w-" | "x" | "a";
 
+/**
+ * What elements are that no tensor has: texts, bytes under a tag, lists and records with texts and lists; bytes of
+ * another type, or pointers; none where a dataset has no shape; those of other files are not read.
+ */
+export type Hdf5Other =
+  | { kind: "text" }
+  | { kind: "opaque"; tag: string; itemsize: number; type: Uint8Array | null }
+  | { kind: "values" }
+  | { kind: "bytes"; itemsize: number; type: Uint8Array | null }
+  | { kind: "empty"; type: Uint8Array | null }
+  | { kind: "unknown" }
+  | { kind: "elsewhere" };
+
 /** What a dataset is, without its elements. */
 export interface Hdf5Info {
   /** Element type of a tensor; null for everything that is none. */
   dtype: DType | null;
   /** What elements that belong to no tensor are. */
-  other: { kind: "text" } | { kind: "opaque"; tag: string; itemsize: number } | { kind: "unknown" } | null;
+  other: Hdf5Other | null;
   /** The type in words, for messages. */
   typeName: string;
   /** Its shape. */
@@ -71,7 +84,12 @@ export interface Hdf5Handle {
   create(path: string, dtype: DType, shape: readonly number[], storage: Hdf5Storage): void;
   readTexts(path: string, info: Hdf5Info): string[];
   createTexts(path: string, shape: readonly number[], texts: readonly string[]): void;
-  readOpaque(path: string, info: Hdf5Info): Uint8Array;
+  /** Reads the bytes of elements that are no tensor's, as they are in the file. */
+  readBytes(path: string, info: Hdf5Info, address: number, nbytes: number): void;
+  /** Values of elements that are lists or hold some, row by row; records are Maps. */
+  readValues(path: string, info: Hdf5Info): unknown[];
+  /** Makes a dataset of a type that `describe` gave; without a shape when that is null. */
+  createBytes(path: string, type: Uint8Array, shape: readonly number[] | null, bytes: Uint8Array): void;
   createOpaque(path: string, shape: readonly number[], tag: string, itemsize: number, bytes: Uint8Array): void;
   /** An attribute of integers; null when there is none, or one of another kind. */
   attribute(path: string, name: string): number[] | null;

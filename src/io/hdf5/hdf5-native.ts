@@ -5,6 +5,8 @@ import { bool, type DType, int64 } from "../../tensor/dtype.ts";
 import { KeyError } from "../../tensor/errors.ts";
 import { numelOf } from "../../tensor/size.ts";
 import { FormatError, OSError, systemError } from "../base/errors.ts";
+import { decoderOf } from "./hdf5-decode.ts";
+import { decodedType, encodedType, factsOf } from "./hdf5-described.ts";
 import type { Hdf5Attribute, Hdf5Handle, Hdf5Info, Hdf5Selection, Hdf5Storage } from "./hdf5-engine.ts";
 import { type Found, IS_DATASET, IS_GROUP, Links } from "./hdf5-links.ts";
 import { pieces } from "./hdf5-selection.ts";
@@ -20,6 +22,8 @@ const UNDEFINED_ADDRESS = 2n ** 64n - 1n;
 const MAX_RANK = 32;
 /** Texts are read in pieces of so many. */
 const TEXTS_AT_ONCE = 1024;
+/** Values that hold texts and lists, likewise. */
+const VALUES_AT_ONCE = 64;
 /** Texts that share their bytes in the file may take so much more memory than the file has. */
 const TEXT_ALLOWANCE = 64 * 2 ** 20;
 
@@ -107,10 +111,11 @@ export class NativeHandle implements Hdf5Handle {
     return Number(size[0]);
   }
 
-  #shape(ids: Identifiers, space: Hid, path: string): { shape: number[]; maxShape: (number | null)[] } {
+  /** Null for a space without elements and without a shape. */
+  #shape(ids: Identifiers, space: Hid, path: string): { shape: number[]; maxShape: (number | null)[] } | null {
     const { call } = this.library;
     const kind = ids.check(call.H5Sget_simple_extent_type(space));
-    if (kind === SPACE_NULL) throw new FormatError(`${path} has no shape`, this.path);
+    if (kind === SPACE_NULL) return null;
     const rank = ids.check(call.H5Sget_simple_extent_ndims(space));
     if (rank > MAX_RANK) throw new FormatError(`${path} has ${rank} dimensions`, this.path);
     const [now, most] = [new BigUint64Array(rank), new BigUint64Array(rank)];
@@ -138,32 +143,58 @@ export class NativeHandle implements Hdf5Handle {
     using ids = this.#ids();
     const set = this.#dataset(ids, path);
     const type = ids.keep(call.H5Dget_type(set));
-    const { shape, maxShape } = this.#shape(ids, ids.keep(call.H5Dget_space(set)), path);
-    const info = describeType(ids, type);
+    const found = this.#shape(ids, ids.keep(call.H5Dget_space(set)), path);
+    const { shape, maxShape } = found ?? { shape: [], maxShape: [] };
     const list = ids.keep(call.H5Dget_create_plist(set));
     const layout = ids.check(call.H5Pget_layout(list));
-    if (layout === LAYOUT_VIRTUAL || call.H5Pget_external_count(list) > 0) {
-      throw new FormatError(`${path} keeps its elements in other files, which are not read`, this.path);
-    }
+    const isElsewhere = layout === LAYOUT_VIRTUAL || call.H5Pget_external_count(list) > 0;
+    const info = this.#otherType(ids, type, found === null ? "empty" : isElsewhere ? "elsewhere" : null);
     let chunks: number[] | null = null;
     if (layout === LAYOUT_CHUNKED) {
       const sizes = new BigUint64Array(shape.length);
       ids.check(call.H5Pget_chunk(list, shape.length, sizes));
       chunks = [...sizes].map(Number);
-    } else {
-      const offset = call.H5Dget_offset(set);
-      const nbytes = numelOf(shape) * Number(call.H5Tget_size(type));
-      const size = this.#fileSize(ids);
-      if (offset !== UNDEFINED_ADDRESS && Number(offset) + nbytes > size) {
-        throw new FormatError(`${path} of ${nbytes} bytes does not fit into the ${size} bytes of the file`, this.path);
-      }
-      const stored = Number(call.H5Dget_storage_size(set));
-      // Nothing is stored of a dataset that was never written, unless it lies in its own description.
-      if (stored < nbytes && (stored !== 0 || layout === LAYOUT_COMPACT)) {
-        throw new FormatError(`${path} of ${nbytes} bytes has ${stored} bytes in the file`, this.path);
-      }
+    } else if (found !== null && !isElsewhere) {
+      this.#requireStored(ids, set, path, numelOf(shape) * Number(call.H5Tget_size(type)), layout);
     }
     return { ...info, shape, maxShape, chunks };
+  }
+
+  /** What elements are, with more words where no tensor has them. */
+  #otherType(
+    ids: Identifiers,
+    type: Hid,
+    without: "empty" | "elsewhere" | null,
+  ): Pick<Hdf5Info, "dtype" | "other" | "typeName"> {
+    const info = describeType(ids, type);
+    if (without === null && info.other?.kind !== "unknown" && info.other?.kind !== "opaque") return info;
+    const { text, flat, portable } = factsOf(ids, type);
+    const encoded = () => encodedType(ids, type);
+    if (without === "empty") return { dtype: null, other: { kind: "empty", type: encoded() }, typeName: text };
+    if (without === "elsewhere") return { dtype: null, other: { kind: "elsewhere" }, typeName: text };
+    if (info.other?.kind === "opaque")
+      return { dtype: null, other: { ...info.other, type: encoded() }, typeName: text };
+    if (!flat) {
+      const kind = decoderOf(ids, type) === null ? "unknown" : "values";
+      return { dtype: null, other: { kind }, typeName: text };
+    }
+    const itemsize = Number(this.library.call.H5Tget_size(type));
+    return { dtype: null, other: { kind: "bytes", itemsize, type: portable ? encoded() : null }, typeName: text };
+  }
+
+  /** Throws for a dataset in one piece that does not have all of its bytes. */
+  #requireStored(ids: Identifiers, set: Hid, path: string, nbytes: number, layout: number): void {
+    const { call } = this.library;
+    const offset = call.H5Dget_offset(set);
+    const size = this.#fileSize(ids);
+    if (offset !== UNDEFINED_ADDRESS && Number(offset) + nbytes > size) {
+      throw new FormatError(`${path} of ${nbytes} bytes does not fit into the ${size} bytes of the file`, this.path);
+    }
+    const stored = Number(call.H5Dget_storage_size(set));
+    // Nothing is stored of a dataset that was never written, unless it lies in its own description.
+    if (stored < nbytes && (stored !== 0 || layout === LAYOUT_COMPACT)) {
+      throw new FormatError(`${path} of ${nbytes} bytes has ${stored} bytes in the file`, this.path);
+    }
   }
 
   #spaces(ids: Identifiers, set: Hid, selection: Hdf5Selection | null): { memory: Hid; file: Hid } {
@@ -205,10 +236,11 @@ export class NativeHandle implements Hdf5Handle {
     return list;
   }
 
-  #make(ids: Identifiers, path: string, type: Hid, shape: readonly number[], storage: Hdf5Storage | null): Hid {
+  #make(ids: Identifiers, path: string, type: Hid, shape: readonly number[] | null, storage: Hdf5Storage | null): Hid {
     const { call, id } = this.library;
     this.#links.changed();
-    const space = this.#space(ids, shape, storage?.maxShape ?? null);
+    const space =
+      shape === null ? ids.keep(call.H5Screate(SPACE_NULL)) : this.#space(ids, shape, storage?.maxShape ?? null);
     let list: Hid = 0n;
     if (storage !== null && storage.chunks !== null) {
       list = ids.keep(call.H5Pcreate(id.H5P_CLS_DATASET_CREATE_ID));
@@ -284,16 +316,59 @@ export class NativeHandle implements Hdf5Handle {
     block.fill(0, 0, 1);
   }
 
-  readOpaque(path: string, info: Hdf5Info): Uint8Array {
+  readBytes(path: string, info: Hdf5Info, address: number, nbytes: number): void {
     using ids = this.#ids();
     const set = this.#dataset(ids, path);
     const type = ids.keep(this.library.call.H5Dget_type(set));
-    const nbytes = numelOf(info.shape) * Number(this.library.call.H5Tget_size(type));
+    // Another program may have changed it since it was described.
+    if (numelOf(info.shape) * Number(this.library.call.H5Tget_size(type)) !== nbytes) {
+      throw new FormatError(`${path} does not have ${nbytes} bytes any more`, this.path);
+    }
+    if (!factsOf(ids, type).flat) throw new FormatError(`${path} has elements that are no bytes`, this.path);
+    ids.check(this.library.call.H5Dread(set, type, 0n, 0n, 0n, address));
+  }
+
+  readValues(path: string, info: Hdf5Info): unknown[] {
+    using ids = this.#ids();
+    const { call } = this.library;
+    const set = this.#dataset(ids, path);
+    const found = decoderOf(ids, ids.keep(call.H5Dget_type(set)));
+    if (found === null) throw new FormatError(`${path} has other elements now`, this.path);
+    const { decoder, memory: type, taken } = found;
     const limit = this.#fileSize(ids) + TEXT_ALLOWANCE;
-    if (!(nbytes <= limit)) throw new FormatError(`${path} takes ${nbytes} bytes`, this.path);
-    const bytes = new Uint8Array(nbytes + 1);
-    ids.check(this.library.call.H5Dread(set, type, 0n, 0n, 0n, bytes));
-    return bytes.subarray(0, nbytes);
+    const values: unknown[] = [];
+    const take = (nbytes: number) => {
+      taken.bytes += nbytes;
+      if (!(taken.bytes > limit)) return;
+      throw new FormatError(`the values of ${path} take more memory than the file`, this.path);
+    };
+    for (const selection of pieces(info.shape, VALUES_AT_ONCE)) {
+      using some = this.#ids();
+      const { memory, file } = this.#spaces(some, set, selection);
+      const count = numelOf(selection.count);
+      take(count * decoder.size);
+      const view = new DataView(new ArrayBuffer(count * decoder.size));
+      const bytes = new Uint8Array(view.buffer);
+      some.check(call.H5Dread(set, type, memory, file, 0n, bytes));
+      try {
+        for (let i = 0; i < count; i++) values.push(decoder.value(view, i * decoder.size));
+        take(0);
+      } finally {
+        call.H5Dvlen_reclaim(type, memory, 0n, bytes);
+      }
+    }
+    return values;
+  }
+
+  createBytes(path: string, encoded: Uint8Array, shape: readonly number[] | null, bytes: Uint8Array): void {
+    using ids = this.#ids();
+    const type = decodedType(ids, encoded);
+    const set = this.#make(ids, path, type, shape, null);
+    if (shape === null || bytes.length === 0) return;
+    if (numelOf(shape) * Number(this.library.call.H5Tget_size(type)) !== bytes.length || !factsOf(ids, type).flat) {
+      throw new FormatError(`${path}: ${bytes.length} bytes are no elements of this type`, this.path);
+    }
+    ids.check(this.library.call.H5Dwrite(set, type, 0n, 0n, 0n, bytes));
   }
 
   createOpaque(path: string, shape: readonly number[], tag: string, itemsize: number, bytes: Uint8Array): void {
@@ -311,7 +386,9 @@ export class NativeHandle implements Hdf5Handle {
     const set = this.#dataset(ids, path);
     if (ids.check(call.H5Aexists(set, cText(name))) === 0) return null;
     const attribute = ids.keep(call.H5Aopen(set, cText(name), 0n));
-    const { shape } = this.#shape(ids, ids.keep(call.H5Aget_space(attribute)), `${path}: ${name}`);
+    const found = this.#shape(ids, ids.keep(call.H5Aget_space(attribute)), `${path}: ${name}`);
+    if (found === null) return null;
+    const { shape } = found;
     const { dtype } = describeType(ids, ids.keep(call.H5Aget_type(attribute)));
     const count = numelOf(shape);
     if (dtype === null || dtype.category > 1 || count > MAX_RANK) return null;

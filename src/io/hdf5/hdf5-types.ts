@@ -13,7 +13,8 @@ const STRING = 3;
 const OPAQUE = 5;
 const COMPOUND = 6;
 const ENUM = 8;
-const CLASS_NAMES = [
+/** Classes in words. */
+export const CLASS_NAMES = [
   "integer",
   "float",
   "time",
@@ -56,6 +57,10 @@ export class Identifiers {
   check(status: number): number {
     if (status < 0) throw this.failure();
     return status;
+  }
+  /** Others, which are given back earlier. */
+  others(): Identifiers {
+    return new Identifiers(this.library, this.failure);
   }
   [Symbol.dispose](): void {
     for (const id of this.#held.reverse()) this.library.call.H5Idec_ref(id);
@@ -135,7 +140,7 @@ export function opaqueType(ids: Identifiers, itemsize: number, tag: string): Hid
 }
 
 /** A text that the library made for the caller. */
-function takeText(ids: Identifiers, address: number): string {
+export function takeText(ids: Identifiers, address: number): string {
   if (Number(address) === 0) throw ids.failure();
   const text = textAt(address);
   ids.library.call.H5free_memory(address);
@@ -207,7 +212,7 @@ export function describeType(ids: Identifiers, type: Hid): Pick<Hdf5Info, "dtype
   if (kind === OPAQUE) {
     const itemsize = Number(call.H5Tget_size(type));
     const tag = takeText(ids, call.H5Tget_tag(type));
-    return { dtype: null, other: { kind: "opaque", tag, itemsize }, typeName };
+    return { dtype: null, other: { kind: "opaque", tag, itemsize, type: null }, typeName };
   }
   const name = numberName(ids, type, kind);
   const dtype = name === null ? undefined : dtypeByName(name);

@@ -1,6 +1,7 @@
 // Values that are no tensors, as h5py keeps NumPy arrays that HDF5 has no type for: bytes under a tag.
 import { Float, Int } from "../../tensor/complex.ts";
 import { FormatError } from "../base/errors.ts";
+import type { Hdf5Info } from "./hdf5-engine.ts";
 
 /** Bytes of a value, with the tag that names their type. */
 export interface TaggedBytes {
@@ -71,6 +72,17 @@ function readerOf(tag: string, itemsize: number): Reader | null {
   }
   const known = READERS[type];
   return known !== undefined && known.size === itemsize ? known.read : null;
+}
+
+/** Whether bytes of a tag are values that are known here. */
+export function isReadable({ tag, itemsize }: { tag: string; itemsize: number }): boolean {
+  return itemsize > 0 && readerOf(tag, itemsize) !== null;
+}
+
+/** Whether a dataset has elements that neither tensors nor JavaScript have. */
+export function isUnknown({ dtype, other }: Hdf5Info): boolean {
+  if (dtype !== null || other === null || other.kind === "text" || other.kind === "values") return false;
+  return other.kind !== "opaque" || !isReadable(other);
 }
 
 /** The values of tagged bytes, whole floats as `Float`; null for tags of other programs. */

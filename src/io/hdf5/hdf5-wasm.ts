@@ -3,6 +3,7 @@
 
 import { copyBytes, windowOn } from "../../ffi/memory.ts";
 import { closeSync, existsSync, fstatSync, openSync, statSync } from "../../runtime/node.ts";
+import { Float } from "../../tensor/complex.ts";
 import { type DType, dtypeByName } from "../../tensor/dtype.ts";
 import { KeyError, NotImplementedError } from "../../tensor/errors.ts";
 import { numelOf } from "../../tensor/size.ts";
@@ -15,9 +16,11 @@ import type {
   Hdf5Handle,
   Hdf5Info,
   Hdf5Mode,
+  Hdf5Other,
   Hdf5Selection,
   Hdf5Storage,
 } from "./hdf5-engine.ts";
+import { CLASS_NAMES } from "./hdf5-types.ts";
 
 /** What of the package is used here. */
 interface Metadata {
@@ -29,11 +32,18 @@ interface Metadata {
   shape: number[] | null;
   maxshape: (number | null)[] | null;
   chunks: number[] | null;
-  enum_type?: { members: Record<string, number> };
+  total_size?: number;
+  enum_type?: { type?: number; members: Record<string, number> };
+  compound_type?: { members: (Metadata & { name: string; offset: number })[] };
+  array_type?: Metadata;
+  vlen_type?: Metadata;
+  ref_type?: string;
   virtual_sources?: unknown[];
 }
 interface Entity {
   type?: string;
+  file_id: bigint;
+  path: string;
   metadata: Metadata;
   attrs: Record<string, { value: unknown }>;
   keys(): string[];
@@ -53,15 +63,28 @@ interface WasmFile extends Entity {
   flush(): void;
   close(): number;
 }
+interface Module {
+  activate_throwing_error_handler?(): void;
+  _malloc(nbytes: number): number;
+  _free(address: number): void;
+  HEAPU8: Uint8Array;
+  get_dataset_data(file: bigint, path: string, count: null, offset: null, strides: null, address: bigint): number;
+}
 interface Package {
-  ready: Promise<{ activate_throwing_error_handler?(): void }>;
+  ready: Promise<Module>;
   File: new (path: string, mode: string) => WasmFile;
 }
 
 const INTEGER = 0;
 const FLOAT = 1;
 const STRING = 3;
+const COMPOUND = 6;
+const REFERENCE = 7;
 const ENUM = 8;
+const VARIABLE = 9;
+const ARRAY = 10;
+/** Members that the words for a type name. */
+const NAMED_MEMBERS = 16;
 /** The package copies through its own memory. */
 const MOST_BYTES = 2 ** 30;
 /** The package takes the square of a path's length to find what is there. */
@@ -99,6 +122,55 @@ function nameOf({ type, size, signed, enum_type: names }: Metadata): string | nu
   return type === ENUM && size === 1 && isBool ? "bool" : null;
 }
 
+/** A type in words, and whether its elements hold no pointers. */
+function factsOf(metadata: Metadata): { text: string; flat: boolean } {
+  const { type, size, vlen } = metadata;
+  const plain = (text: string) => ({ text, flat: true });
+  switch (type) {
+    case STRING:
+      return vlen ? { text: "text", flat: false } : plain(`text of ${size} bytes`);
+    case COMPOUND: {
+      const members = metadata.compound_type?.members ?? [];
+      const found = members.map((member) => ({ name: member.name, ...factsOf(member) }));
+      const words = found.slice(0, NAMED_MEMBERS).map(({ name, text }) => `${name}: ${text}`);
+      if (found.length > NAMED_MEMBERS) words.push(`${found.length - NAMED_MEMBERS} more`);
+      return { text: `compound {${words.join(", ")}}`, flat: found.every(({ flat }) => flat) };
+    }
+    case REFERENCE:
+      return plain(metadata.ref_type === "region" ? "region reference" : "reference");
+    case ENUM: {
+      const number = nameOf({ ...metadata, type: INTEGER }) ?? "integer";
+      return plain(`enumeration ${number} {${Object.keys(metadata.enum_type?.members ?? {}).join(", ")}}`);
+    }
+    case VARIABLE:
+      return { text: `variable-length ${metadata.vlen_type ? factsOf(metadata.vlen_type).text : ""}`, flat: false };
+    case ARRAY: {
+      if (metadata.array_type === undefined) return { text: "array", flat: false };
+      const { text, flat } = factsOf(metadata.array_type);
+      return { text: `array ${text}[${(metadata.array_type.shape ?? []).join(", ")}]`, flat };
+    }
+    default:
+      return plain(nameOf(metadata) ?? `${CLASS_NAMES[type] ?? `class ${type}`} of ${size} bytes`);
+  }
+}
+
+/** What elements of a dataset are that no tensor has. */
+function otherOf(metadata: Metadata): Hdf5Other {
+  const { type, shape, size, virtual_sources: sources, vlen_type: listed } = metadata;
+  if (shape === null) return { kind: "empty", type: null };
+  if (sources !== undefined) return { kind: "elsewhere" };
+  if (type === STRING) return { kind: "text" };
+  const of = type === VARIABLE && listed !== undefined ? nameOf(listed) : null;
+  if (of !== null && Object.hasOwn(KINDS, of)) return { kind: "values" };
+  return factsOf(metadata).flat ? { kind: "bytes", itemsize: size, type: null } : { kind: "unknown" };
+}
+
+/** A number of a list: a whole float is told from an integer. */
+function valueOf(n: number | bigint, isFloat: boolean): unknown {
+  if (isFloat) return Number.isInteger(n) ? new Float(n as number) : n;
+  return Number.isSafeInteger(Number(n)) ? Number(n) : n;
+}
+
 /** Something that was found. */
 interface Node {
   entity: Entity;
@@ -122,6 +194,7 @@ class WasmHandle implements Hdf5Handle {
   constructor(
     private readonly path: string,
     private readonly file: WasmFile,
+    private readonly module: Module,
   ) {
     this.descriptor = openSync(path, "r");
   }
@@ -219,14 +292,13 @@ class WasmHandle implements Hdf5Handle {
 
   describe(path: string): Hdf5Info {
     const metadata = this.#guarded(() => this.#entity(path).metadata);
-    const { shape, maxshape, chunks, type, virtual_sources: sources } = metadata;
-    if (shape === null) throw new FormatError(`${path} has no shape`, this.path);
-    if (sources !== undefined) throw new FormatError(`${path} keeps its elements in other files`, this.path);
-    const name = nameOf(metadata);
+    const { maxshape, chunks, virtual_sources: sources } = metadata;
+    const shape = metadata.shape ?? [];
+    const isPlain = metadata.shape !== null && sources === undefined;
+    const name = isPlain ? nameOf(metadata) : null;
     const dtype = name === null ? undefined : dtypeByName(name);
-    const other = dtype !== undefined ? null : ({ kind: type === STRING ? "text" : "unknown" } as const);
-    const common = { shape, maxShape: maxshape ?? shape, chunks, typeName: `class ${type}` };
-    return { ...common, dtype: dtype ?? null, other };
+    const common = { shape, maxShape: maxshape ?? shape, chunks, typeName: factsOf(metadata).text };
+    return { ...common, dtype: dtype ?? null, other: dtype === undefined ? otherOf(metadata) : null };
   }
 
   #array(info: Hdf5Info): (typeof KINDS)[Known] {
@@ -304,8 +376,35 @@ class WasmHandle implements Hdf5Handle {
       group.create_dataset({ name, data: shape.length === 0 ? texts[0] : [...texts], shape: [...shape], dtype: "S" });
     });
   }
-  readOpaque(): never {
-    throw cannot("read opaque values");
+  readBytes(path: string, _info: Hdf5Info, address: number, nbytes: number): void {
+    if (nbytes > MOST_BYTES) throw cannot(`read ${nbytes} bytes at once`);
+    const { module } = this;
+    const set = this.#entity(path);
+    const { size, total_size: count } = set.metadata;
+    if (size * (count ?? 0) !== nbytes) throw new FormatError(`${path} does not have ${nbytes} bytes`, this.path);
+    const at = module._malloc(nbytes);
+    if (at === 0) throw cannot(`read ${nbytes} bytes at once`);
+    try {
+      this.#guarded(() => module.get_dataset_data(set.file_id, set.path, null, null, null, BigInt(at)));
+      const bytes = module.HEAPU8.slice(at, at + nbytes);
+      copyBytes(address, addressOf(bytes), nbytes);
+    } finally {
+      module._free(at);
+    }
+  }
+  readValues(path: string, info: Hdf5Info): unknown[] {
+    const set = this.#entity(path);
+    const value = this.#guarded(() => set.value);
+    const lists = info.shape.length === 0 ? [value] : (value as unknown[]);
+    const isList = (one: unknown) => ArrayBuffer.isView(one) || Array.isArray(one);
+    if (!Array.isArray(lists) || lists.length !== numelOf(info.shape) || !lists.every(isList)) {
+      throw new FormatError(`${path} gave no lists`, this.path);
+    }
+    const isFloat = set.metadata.vlen_type?.type === FLOAT;
+    return lists.map((list) => Array.from(list as Iterable<number | bigint>, (n) => valueOf(n, isFloat)));
+  }
+  createBytes(): never {
+    throw cannot("write values of other types");
   }
   createOpaque(): never {
     throw cannot("write values other than texts");
@@ -357,7 +456,10 @@ class WasmHandle implements Hdf5Handle {
 /** The engine that calls the package. */
 export class WasmEngine implements Hdf5Engine {
   readonly name = "h5wasm";
-  private constructor(private readonly made: Package) {}
+  private constructor(
+    private readonly made: Package,
+    private readonly module: Module,
+  ) {}
 
   /** Waits until the package is ready; loads it when it is not given. Null where it is not installed. */
   static async load(given: object | null): Promise<WasmEngine | null> {
@@ -370,8 +472,9 @@ export class WasmEngine implements Hdf5Engine {
       return null;
     }
     // Errors are thrown, not printed.
-    (await found.ready).activate_throwing_error_handler?.();
-    return new WasmEngine(found);
+    const module = await found.ready;
+    module.activate_throwing_error_handler?.();
+    return new WasmEngine(found, module);
   }
 
   open(path: string, mode: Hdf5Mode): Hdf5Handle {
@@ -385,7 +488,7 @@ export class WasmEngine implements Hdf5Engine {
     try {
       const file = new this.made.File(full, how);
       if ((file as typeof file & { file_id: bigint }).file_id < 0n) throw new Error("unable to open file");
-      return new WasmHandle(full, file);
+      return new WasmHandle(full, file, this.module);
     } catch (error) {
       throw new FormatError(error instanceof Error ? error.message : String(error), full, error);
     }

@@ -3,7 +3,7 @@
 import type { IndexPart } from "../../api/indexing-parse.ts";
 import { totalmem } from "../../runtime/node.ts";
 import { checkCall, inOrder } from "../../tensor/checks.ts";
-import type { DType } from "../../tensor/dtype.ts";
+import { type DType, uint8 } from "../../tensor/dtype.ts";
 import { KeyError, RuntimeError, TypeError } from "../../tensor/errors.ts";
 import { listItems, numelOf, sameSizes } from "../../tensor/size.ts";
 import { Storage } from "../../tensor/storage.ts";
@@ -13,12 +13,13 @@ import { FormatError, OSError } from "../base/errors.ts";
 import { absolutePath } from "../base/places.ts";
 import { type PythonJson, toPlain } from "../base/python-json.ts";
 import { CONSTRUCTORS, FUNCTIONS } from "../base/signatures.ts";
+import { UnknownArray } from "../base/unknown-array.ts";
 import { requireText, requireTexts } from "../base/well-formed.ts";
 import { nativeBytes } from "../disk/tensor-bytes.ts";
 import type { Hdf5Engine, Hdf5Handle, Hdf5Info, Hdf5Layout, Hdf5Mode, Hdf5Storage } from "./hdf5-engine.ts";
 import { nativeEngine } from "./hdf5-library.ts";
 import { boxesIn, boxFor, partsOf, type Selected, selectBasic, selectRows } from "./hdf5-selection.ts";
-import { decodeValues, encodeValues } from "./hdf5-values.ts";
+import { decodeValues, encodeValues, isReadable } from "./hdf5-values.ts";
 import { WasmEngine } from "./hdf5-wasm.ts";
 
 /** Attribute of a text that tensordict wrote. */
@@ -92,27 +93,6 @@ export interface Hdf5Values {
   shape: readonly number[];
   /** The shape of a stack of values that tensordict wrote, null for everything else. */
   stack: readonly number[] | null;
-}
-
-/**
- * Elements of a type that neither tensors nor values here have.
- * @example
- * ```ts
- * const found = new io.Hdf5Opaque("reference", "a.h5/x");
- * [found.typeName, found.path] // [reference, a.h5/x]
- * ```
- */
-export class Hdf5Opaque {
-  constructor(
-    /** The type in HDF5's words. */
-    readonly typeName: string,
-    /** Where it is. */
-    readonly path: string,
-  ) {}
-  /** Its type and path. */
-  toString(): string {
-    return `<HDF5 dataset ${JSON.stringify(this.path)} of type ${this.typeName}>`;
-  }
 }
 
 function storageFor(dtype: DType, shape: readonly number[], layout: Hdf5Layout, chunkBytes = CHUNK_BYTES): Hdf5Storage {
@@ -236,6 +216,10 @@ export class Hdf5File {
 
   #dtype(path: string, info: Hdf5Info): DType {
     if (info.dtype === null) {
+      if (info.other?.kind === "empty") throw new FormatError(`${path} has no shape`, this.path);
+      if (info.other?.kind === "elsewhere") {
+        throw new FormatError(`${path} keeps its elements in other files, which are not read`, this.path);
+      }
       throw new TypeError(`${path} has elements of class ${info.typeName}, which no tensor has`);
     }
     return info.dtype;
@@ -375,14 +359,18 @@ export class Hdf5File {
 
   // ---- values
 
-  /** Texts and tagged values of a dataset that holds no tensor; elements of other types come as one Hdf5Opaque. */
+  /**
+   * What a dataset holds that no tensor has: texts, tagged values, lists of any length and records that hold texts or
+   * lists as such; elements of other types are one `UnknownArray`, with their bytes where they are bytes. Elements that
+   * other files hold are not read.
+   */
   values(path: string): Hdf5Values {
     const found = this.exactValues(path);
     return { ...found, values: found.values.map((value) => toPlain(value as PythonJson)) };
   }
 
-  /** @internal The same, whole floats as `Float`. */
-  exactValues(path: string): Hdf5Values {
+  /** @internal The same, whole floats as `Float`; bytes of unknown elements are read when they are used if `lazy`. */
+  exactValues(path: string, lazy = false): Hdf5Values {
     const info = this.info(path);
     const { shape, other } = info;
     const stack = this.#file.attribute(path, STACK_ATTRIBUTE);
@@ -394,12 +382,49 @@ export class Hdf5File {
       );
     }
     if (other?.kind === "text") return { values: this.#file.readTexts(path, info), shape, stack };
-    if (other?.kind === "opaque") {
+    if (other?.kind === "values") return { values: this.#file.readValues(path, info), shape, stack };
+    if (other?.kind === "opaque" && isReadable(other)) {
       const { tag, itemsize } = other;
-      const values = decodeValues({ tag, itemsize, bytes: this.#file.readOpaque(path, info) });
+      const bytes = this.#bytes(path, info, itemsize);
+      const values = decodeValues({ tag, itemsize, bytes: bytes.typedArray() as Uint8Array });
       if (values !== null) return { values, shape, stack };
     }
-    return { values: [new Hdf5Opaque(info.typeName, `${this.path}/${path}`)], shape: [], stack: null };
+    const unknown = this.#unknown(path, info);
+    if (!lazy) void unknown.bytes;
+    return { values: [unknown], shape: [], stack: null };
+  }
+
+  #bytes(path: string, info: Hdf5Info, itemsize: number): Tensor {
+    const nbytes = this.#allow(path, info, numelOf(info.shape), itemsize);
+    const storage = Storage.allocate(nbytes);
+    if (nbytes > 0) this.#file.readBytes(path, info, storage.ptr, nbytes);
+    return makeContiguous(storage, [nbytes], uint8);
+  }
+
+  #unknown(path: string, info: Hdf5Info): UnknownArray {
+    const { other, typeName } = info;
+    const type = other !== null && "type" in other ? other.type : null;
+    const itemsize = other?.kind === "bytes" || other?.kind === "opaque" ? other.itemsize : null;
+    const isElsewhere = other?.kind === "elsewhere";
+    return new UnknownArray({
+      format: "hdf5",
+      name: path,
+      dtype: isElsewhere ? `${typeName} in other files` : typeName,
+      shape: other?.kind === "empty" ? null : info.shape,
+      bytes: itemsize === null ? null : () => this.#bytes(path, info, itemsize),
+      nbytes: itemsize === null ? null : numelOf(info.shape) * itemsize,
+      exact: type,
+    });
+  }
+
+  /** Makes a dataset of what `values` gave of this or another HDF5 file, in place of what is at the path. */
+  putUnknown(path: string, value: UnknownArray): void {
+    const { format, dtype, shape, bytes, _exact: type } = value;
+    if (format !== "hdf5" || type === null || (bytes === null && shape !== null)) {
+      throw new TypeError(`'${path}': elements of ${dtype} cannot be written to an HDF5 file`);
+    }
+    const data = bytes === null ? new Uint8Array(0) : (bytes.typedArray() as Uint8Array);
+    this.#place(path, (file, at) => file.createBytes(at, type, shape, data));
   }
 
   /** Keeps values of one kind: texts, booleans or numbers; `stack` marks them as one value per element of a batch. */

@@ -2,6 +2,7 @@
 import { type DType, dtypeByName } from "../../tensor/dtype.ts";
 import { TypeError } from "../../tensor/errors.ts";
 import { FormatError } from "../base/errors.ts";
+import { NpyLiterals } from "./npy-literals.ts";
 
 /** What a header says about an array. */
 export interface NpyHeader {
@@ -17,6 +18,17 @@ export interface NpyHeader {
   nbytes: number;
 }
 
+/** What a header says about an array of elements that no tensor has. */
+export interface NpyOther extends Omit<NpyHeader, "dtype"> {
+  dtype: null;
+  /** The type as the header has it. */
+  descr: string;
+  /** Texts are characters or bytes; objects are pickled. */
+  kind: "characters" | "bytes" | "objects" | "raw";
+  /** Bytes of an element; 0 for objects. */
+  itemsize: number;
+}
+
 const MAGIC = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59];
 /** Magic and version. */
 const PREFIX = 8;
@@ -26,7 +38,6 @@ const GROWTH_DIGITS = 21;
 const MAX_HEADER = 2 ** 20;
 /** No header, with what is before its length, has more bytes. */
 export const LONGEST_NPY_HEADER = PREFIX + 4 + MAX_HEADER;
-const MAX_RANK = 64;
 
 /** Codes by dtype name: kind and size. */
 const CODES: Readonly<Record<string, string>> = {
@@ -63,9 +74,18 @@ function codeOf(dtype: DType): string {
 
 /** The header of an array, to the byte as NumPy writes it. */
 export function npyHeader(dtype: DType, shape: readonly number[], fortranOrder: boolean): Uint8Array {
+  return headerOf(codeOf(dtype), shape, fortranOrder);
+}
+
+/** The header of texts of so many characters. */
+export function npyTextHeader(width: number, shape: readonly number[]): Uint8Array {
+  return headerOf(`<U${width}`, shape, false);
+}
+
+function headerOf(code: string, shape: readonly number[], fortranOrder: boolean): Uint8Array {
   const sizes = shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(", ")})`;
   const order = fortranOrder ? "True" : "False";
-  const literal = `{'descr': '${codeOf(dtype)}', 'fortran_order': ${order}, 'shape': ${sizes}, }`;
+  const literal = `{'descr': '${code}', 'fortran_order': ${order}, 'shape': ${sizes}, }`;
   const growing = shape[fortranOrder ? shape.length - 1 : 0];
   const text = growing === undefined ? literal : literal + " ".repeat(GROWTH_DIGITS - String(growing).length);
   // Version 1 has two bytes for the length, which 64 dimensions never exceed.
@@ -81,8 +101,18 @@ export function npyHeader(dtype: DType, shape: readonly number[], fortranOrder: 
 /** Gives bytes of a file or an entry of an archive; throws when they lie outside of it. */
 export type NpyBytes = (offset: number, nbytes: number) => Uint8Array;
 
-/** Reads the header of an array of which there are `size` bytes. Throws `FormatError`. */
+/**
+ * Reads the header of an array of which there are `size` bytes. Throws `FormatError`, for elements that no tensor has,
+ * too.
+ */
 export function readNpyHeader(read: NpyBytes, size: number, path: string): NpyHeader {
+  const header = readAnyNpyHeader(read, size, path);
+  if (header.dtype === null) throw npyRefusal(header, path);
+  return header;
+}
+
+/** The same for elements of any type. */
+export function readAnyNpyHeader(read: NpyBytes, size: number, path: string): NpyHeader | NpyOther {
   const bad = (what: string) => new FormatError(what, path);
   if (size < PREFIX + 2) throw bad("too short for a .npy file");
   const prefix = read(0, PREFIX + 2);
@@ -99,135 +129,57 @@ export function readNpyHeader(read: NpyBytes, size: number, path: string): NpyHe
   if (length > MAX_HEADER) throw bad(`a header of ${length} bytes is too long`);
   if (start + length > size) throw bad("the file ends inside its header");
   const text = Buffer.from(read(start, length)).toString(major === 3 ? "utf8" : "latin1");
-  const fields = new Literals(text, path).document();
-  const { dtype, bigEndian } = dtypeOf(fields.descr, path);
-  const nbytes = fields.shape.reduce((product, n) => product * n, dtype.itemsize);
+  const { descr, shape, fortranOrder } = new NpyLiterals(text, path).document();
   const headerBytes = start + length;
-  if (!Number.isSafeInteger(nbytes)) throw bad(`shape [${fields.shape.join(", ")}] is too large`);
+  const facts = { shape, fortranOrder, headerBytes };
+  const numel = shape.reduce((product, n) => product * n, 1);
+  const { dtype, bigEndian } = dtypeOf(descr.text);
+  // Pickled objects take what is there, whatever their number.
+  const isPickled = dtype === null && descr.objects;
+  const nbytes = isPickled ? size - headerBytes : numel * (dtype?.itemsize ?? descr.itemsize);
+  if (!Number.isSafeInteger(nbytes) || !Number.isSafeInteger(numel)) {
+    throw bad(`shape [${shape.join(", ")}] is too large`);
+  }
   if (headerBytes + nbytes > size) {
     throw bad(`${nbytes} bytes of elements are more than the ${size - headerBytes} that are there`);
   }
-  return { dtype, shape: fields.shape, fortranOrder: fields.fortranOrder, bigEndian, headerBytes, nbytes };
+  if (dtype !== null) return { ...facts, dtype, bigEndian, nbytes };
+  const kind = isPickled ? "objects" : (TEXT_KINDS[descr.kind] ?? "raw");
+  return {
+    ...facts,
+    dtype: null,
+    bigEndian: descr.text[0] === ">",
+    nbytes,
+    descr: descr.text,
+    kind,
+    itemsize: descr.itemsize,
+  };
 }
 
-function dtypeOf(descr: string, path: string): { dtype: DType; bigEndian: boolean } {
+const TEXT_KINDS: Readonly<Record<string, "characters" | "bytes">> = { U: "characters", S: "bytes", a: "bytes" };
+
+/** The error for elements that no tensor has. */
+export function npyRefusal({ descr, kind }: NpyOther, path: string): FormatError {
+  const advice = '. { unknown: "describe" } gives what is there';
+  if (descr.startsWith("[")) {
+    return new FormatError(`its header cannot be read: arrays of records are no tensors${advice}`, path);
+  }
+  const why =
+    kind === "objects"
+      ? ": Python objects are pickled, and pickles are not run"
+      : /^.?V/.test(descr)
+        ? ": raw bytes may be bfloat16 or another type that NumPy does not know; save such tensors as float32"
+        : kind === "raw"
+          ? ""
+          : ": texts are no tensors";
+  return new FormatError(`dtype ${JSON.stringify(descr)} cannot be read${why}${advice}`, path);
+}
+
+function dtypeOf(descr: string): { dtype: DType | null; bigEndian: boolean } {
   const match = /^([<>|=])([A-Za-z])([0-9]*)$/.exec(descr);
   const dtype = match === null ? undefined : npyDtype(`${match[2]}${match[3]}`);
   if (dtype === undefined || match === null || (match[1] === "|" && dtype.itemsize > 1)) {
-    const kind = match?.[2];
-    const why =
-      kind === "O"
-        ? ": Python objects are pickled, and pickles are not run"
-        : kind === "V"
-          ? ": raw bytes may be bfloat16 or another type that NumPy does not know; save such tensors as float32"
-          : kind === "U" || kind === "S"
-            ? ": texts are no tensors"
-            : "";
-    throw new FormatError(`dtype ${JSON.stringify(descr)} cannot be read${why}`, path);
+    return { dtype: null, bigEndian: false };
   }
   return { dtype, bigEndian: match[1] === ">" && dtype.itemsize > 1 };
-}
-
-interface Fields {
-  descr: string;
-  fortranOrder: boolean;
-  shape: number[];
-}
-
-/** Reads `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`. */
-class Literals {
-  private at = 0;
-
-  constructor(
-    private readonly text: string,
-    private readonly path: string,
-  ) {}
-
-  document(): Fields {
-    const found = new Map<string, unknown>();
-    this.expect("{");
-    while (!this.take("}")) {
-      const key = this.string();
-      if (found.has(key)) throw this.bad(`the key '${key}' occurs twice`);
-      this.expect(":");
-      found.set(key, this.value(key));
-      if (!this.take(",")) {
-        this.expect("}");
-        break;
-      }
-    }
-    this.skip();
-    if (this.at !== this.text.length) throw this.bad("it goes on after its end");
-    const [descr, fortranOrder, shape] = ["descr", "fortran_order", "shape"].map((key) => found.get(key));
-    if (found.size !== 3 || descr === undefined || fortranOrder === undefined || shape === undefined) {
-      throw this.bad("its keys are not descr, fortran_order and shape");
-    }
-    return { descr, fortranOrder, shape } as Fields;
-  }
-
-  private value(key: string): unknown {
-    switch (key) {
-      case "descr":
-        if (this.take("[")) throw this.bad("arrays of records are no tensors");
-        return this.string();
-      case "fortran_order":
-        if (this.take("True")) return true;
-        this.expect("False");
-        return false;
-      case "shape":
-        return this.tuple();
-      default:
-        throw this.bad(`the key ${JSON.stringify(key)} is not known`);
-    }
-  }
-
-  private tuple(): number[] {
-    const sizes: number[] = [];
-    this.expect("(");
-    while (!this.take(")")) {
-      const [digits] = this.match(/[0-9]{1,16}L?/y, "a size");
-      const n = Number.parseInt(digits, 10);
-      if (!Number.isSafeInteger(n)) throw this.bad("a size is too large");
-      if (sizes.push(n) > MAX_RANK) throw this.bad(`it has more than ${MAX_RANK} dimensions`);
-      if (this.take(",")) continue;
-      // One size without a comma is no tuple.
-      if (sizes.length === 1) throw this.bad("its shape is no tuple");
-      this.expect(")");
-      break;
-    }
-    return sizes;
-  }
-
-  private string(): string {
-    const [quoted] = this.match(/'[^'\\\n]*'|"[^"\\\n]*"/y, "a text");
-    return quoted.slice(1, -1);
-  }
-
-  private match(pattern: RegExp, what: string): RegExpExecArray {
-    this.skip();
-    pattern.lastIndex = this.at;
-    const found = pattern.exec(this.text);
-    if (found === null) throw this.bad(`${what} is expected at ${this.at}`);
-    this.at = pattern.lastIndex;
-    return found;
-  }
-
-  private take(token: string): boolean {
-    this.skip();
-    if (!this.text.startsWith(token, this.at)) return false;
-    this.at += token.length;
-    return true;
-  }
-
-  private expect(token: string): void {
-    if (!this.take(token)) throw this.bad(`'${token}' is expected at ${this.at}`);
-  }
-
-  private skip(): void {
-    while (this.at < this.text.length && " \t\r\n".includes(this.text[this.at] as string)) this.at++;
-  }
-
-  private bad(what: string): FormatError {
-    return new FormatError(`its header cannot be read: ${what}`, this.path);
-  }
 }

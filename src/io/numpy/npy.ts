@@ -1,15 +1,19 @@
 // NumPy's .npy files: one array, mapped when it is read, and written as NumPy writes it.
+
 import { addressOf } from "../../ffi/library.ts";
 import { copyBytes } from "../../ffi/memory.ts";
+import { basename } from "../../runtime/node.ts";
 import { inOrder } from "../../tensor/checks.ts";
 import type { Device } from "../../tensor/device.ts";
-import type { DType } from "../../tensor/dtype.ts";
+import { type DType, uint8 } from "../../tensor/dtype.ts";
+import { TypeError } from "../../tensor/errors.ts";
 import { Storage } from "../../tensor/storage.ts";
-import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
+import { makeContiguous, Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
 import { absoluteFile } from "../base/places.ts";
 import { FUNCTIONS } from "../base/signatures.ts";
 import type { Steps } from "../base/steps.ts";
+import { bytesTensor, UnknownArray, type UnknownOptions } from "../base/unknown-array.ts";
 import type { BackgroundOptions } from "../disk/file-jobs.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
 import type { MapMode } from "../disk/mapping.ts";
@@ -20,10 +24,11 @@ import { bytesToWrite } from "../disk/tensor-bytes.ts";
 import { TensorFile } from "../disk/tensor-file.ts";
 import { whileUnreplaced } from "../disk/unreplaced.ts";
 import { FileWrite, type FileWriteOptions } from "../store/single-file.ts";
-import { type NpyHeader, npyHeader, readNpyHeader } from "./npy-header.ts";
+import { type NpyHeader, npyHeader, npyRefusal, npyTextHeader, readAnyNpyHeader, readNpyHeader } from "./npy-header.ts";
+import { type NpyValue, otherValue, textBytes, textShape } from "./npy-other.ts";
 
 /** How an array is read. */
-export interface NpyOptions extends PlaceOptions {
+export interface NpyOptions extends PlaceOptions, UnknownOptions {
   /**
    * "c" or "r" (the default) keep changes private, "r+" writes through. The checksums of a .npz file do not follow:
    * `refreshArchiveChecksums` computes them again.
@@ -115,6 +120,27 @@ export function npyParts(tensor: Tensor): [header: Uint8Array, data: TensorBytes
   return [header, bytesToWrite(fortranOrder ? turned : tensor)];
 }
 
+/** Header and bytes of texts, or of an array of unknown elements that such a file had; null for anything else. */
+export function otherParts(value: unknown): [header: Uint8Array, data: TensorBytes | StridedBytes] | null {
+  if (value instanceof UnknownArray) {
+    const { format, bytes, _exact: header } = value;
+    return format === "npy" && bytes !== null && header !== null ? [header, bytesToWrite(bytes)] : null;
+  }
+  const shape = textShape(value);
+  if (shape === null) return null;
+  const { width, bytes } = textBytes(value, shape);
+  return [npyTextHeader(width, shape), bytesToWrite(bytesTensor(bytes))];
+}
+
+/** The same for whatever a file of NumPy's holds. Throws `TypeError` for what it does not. */
+export function npyPartsOf(value: unknown, name: string): [header: Uint8Array, data: TensorBytes | StridedBytes] {
+  if (value instanceof Tensor) return npyParts(value);
+  const parts = otherParts(value);
+  if (parts !== null) return parts;
+  const what = value instanceof UnknownArray ? `of ${value.dtype}, which NumPy has no type for` : "no tensor";
+  throw new TypeError(`${JSON.stringify(name)} is ${what}`);
+}
+
 function reversed(tensor: Tensor): number[] {
   return tensor._shape.map((_, i) => tensor._shape.length - 1 - i);
 }
@@ -128,6 +154,9 @@ export function withEnding(path: string, ending: string): string {
  * The array of a .npy file (versions 1 to 3): a view of the mapped file, read when it is used. An array in Fortran
  * order becomes a view with its strides; big-endian elements are converted. @torch torch.from_numpy(numpy.load(path))
  *
+ * With `unknown: "describe"` texts are strings, in lists of their shape, and all else that no tensor has is an
+ * `io.UnknownArray`: `loadNpy<io.NpyValue>(path, { unknown: "describe" })`.
+ *
  * @throws FormatError for a file that is none, and for dtypes that tensors do not have (objects, texts, records)
  * @example
  * ```ts
@@ -135,18 +164,27 @@ export function withEnding(path: string, ending: string): string {
  * io.loadNpy("/tmp/zensor-example.npy") // tensor([0, 1, 2])
  * ```
  */
-export function loadNpy(path: string, options: NpyOptions = {}): Tensor {
+export function loadNpy<T = Tensor>(path: string, options: NpyOptions = {}): T {
   [path, options = {}] = inOrder<Parameters<typeof loadNpy>>("loadNpy", FUNCTIONS.loadNpy, arguments);
   const device = placeOf(options);
-  return whileUnreplaced(path, () => placeAll([loadOnce(path, device, options)], device, "loadNpy")[0] as Tensor);
+  return whileUnreplaced(path, () => {
+    const found = loadOnce(path, device, options);
+    return found instanceof Tensor ? placeAll([found], device, "loadNpy")[0] : found;
+  }) as T;
 }
 
-function loadOnce(path: string, device: Device, options: NpyOptions): Tensor {
-  const { header, size } = FileRanges.with(path, (file) => ({
-    header: readNpyHeader((offset, nbytes) => file.read(offset, nbytes), file.size, file.path),
-    size: file.size,
-  }));
-  return mappedArray(new TensorFile(path, size, options.mode, { device }), 0, header);
+function loadOnce(path: string, device: Device, options: NpyOptions): NpyValue {
+  const { header, head, size, place } = FileRanges.with(path, (file) => {
+    const header = readAnyNpyHeader((offset, nbytes) => file.read(offset, nbytes), file.size, file.path);
+    return { header, head: file.read(0, header.headerBytes), size: file.size, place: file.path };
+  });
+  const file = new TensorFile(path, size, options.mode, { device });
+  if (header.dtype !== null) return mappedArray(file, 0, header);
+  // A tensor was asked for, and nothing would be left if this were skipped.
+  if (options.unknown !== "describe") throw npyRefusal(header, place);
+  const name = basename(path).replace(/\.npy$/i, "");
+  const bytes = file.tensor(uint8, [header.nbytes], header.headerBytes);
+  return otherValue(name, header, head, bytes, place) as NpyValue;
 }
 
 /**
@@ -190,14 +228,14 @@ export async function saveNpyAsync(
 /** `saveNpyAsync` to a path that is taken as it is: NumPy adds the ending to a name without it. */
 export async function writeNpyAsync(
   path: string,
-  tensor: Tensor,
+  value: NpyValue,
   options: FileWriteOptions & BackgroundOptions,
 ): Promise<void> {
-  await plan(path, tensor, options).runInBackground(options);
+  await plan(path, value, options).runInBackground(options);
 }
 
-function plan(path: string, tensor: Tensor, options: FileWriteOptions): FileWrite {
-  const [header, data] = npyParts(tensor);
+function plan(path: string, value: NpyValue, options: FileWriteOptions): FileWrite {
+  const [header, data] = npyPartsOf(value, basename(path));
   const pieces = [
     { offset: 0, data: header },
     { offset: header.length, data },

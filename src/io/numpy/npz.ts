@@ -1,8 +1,6 @@
 // Writes NumPy's .npz files: a zip archive with one .npy file per array.
 import { inOrder } from "../../tensor/checks.ts";
-import { TypeError, ValueError } from "../../tensor/errors.ts";
-import { Tensor } from "../../tensor/tensor.ts";
-import type { NamedTensors } from "../base/named-tensors.ts";
+import { ValueError } from "../../tensor/errors.ts";
 import { absoluteFile } from "../base/places.ts";
 import { FUNCTIONS } from "../base/signatures.ts";
 import { runSteps, runStepsLater, type Steps } from "../base/steps.ts";
@@ -11,7 +9,8 @@ import { isRemote } from "../store/s3.ts";
 import { type FileWriteOptions, writingZip } from "../store/single-file.ts";
 import { entryNameProblem } from "../zip/zip-directory.ts";
 import type { ZipWriteEntry } from "../zip/zip-write.ts";
-import { npyParts, withEnding } from "./npy.ts";
+import { npyPartsOf, withEnding } from "./npy.ts";
+import type { NpyValue } from "./npy-other.ts";
 
 /** What arrays are called in an archive. */
 export const ENDING = ".npy";
@@ -22,14 +21,18 @@ export interface NpzSaveOptions extends FileWriteOptions {
   compressed?: boolean;
 }
 
-function named(tensors: NamedTensors | readonly Tensor[]): [string, Tensor][] {
+/** What is written: by name, or a list. */
+export type NpzSource = Readonly<Record<string, NpyValue>> | ReadonlyMap<string, NpyValue> | readonly NpyValue[];
+
+function named(tensors: NpzSource): [string, NpyValue][] {
   if (Array.isArray(tensors)) return tensors.map((tensor, i) => [`arr_${i}`, tensor]);
-  return tensors instanceof Map ? [...tensors] : Object.entries(tensors as Record<string, Tensor>);
+  return tensors instanceof Map ? [...tensors] : Object.entries(tensors as Record<string, NpyValue>);
 }
 
 /**
  * Writes tensors to a .npz file as NumPy does, byte for byte unless they are compressed; a list gets the names arr_0,
- * arr_1, and so on. ".npz" is added to a name without it. @torch numpy.savez
+ * arr_1, and so on. ".npz" is added to a name without it. Texts, also in lists of one shape, become arrays of texts,
+ * and what `loadNpz` described is written as it was. @torch numpy.savez
  *
  * @throws TypeError for dtypes that NumPy does not have; ValueError for names that cannot be those of files
  * @example
@@ -38,7 +41,7 @@ function named(tensors: NamedTensors | readonly Tensor[]): [string, Tensor][] {
  * Object.keys(io.loadNpz("a.npz")) // [a, b]
  * ```
  */
-export function saveNpz(path: string, tensors: NamedTensors | readonly Tensor[], options: NpzSaveOptions = {}): void {
+export function saveNpz(path: string, tensors: NpzSource, options: NpzSaveOptions = {}): void {
   [path, tensors, options = {}] = inOrder<Parameters<typeof saveNpz>>("saveNpz", FUNCTIONS.saveNpz, arguments);
   runSteps(saving(path, tensors, options));
 }
@@ -54,7 +57,7 @@ export function saveNpz(path: string, tensors: NamedTensors | readonly Tensor[],
  */
 export async function saveNpzAsync(
   path: string,
-  tensors: NamedTensors | readonly Tensor[],
+  tensors: NpzSource,
   options: NpzSaveOptions & BackgroundOptions = {},
 ): Promise<void> {
   [path, tensors, options = {}] = inOrder<Parameters<typeof saveNpzAsync>>(
@@ -68,7 +71,7 @@ export async function saveNpzAsync(
 /** `saveNpzAsync` to a path that is taken as it is: NumPy adds the ending to a name without it. */
 export async function writeNpzAsync(
   path: string,
-  tensors: NamedTensors,
+  tensors: NpzSource,
   options: NpzSaveOptions & BackgroundOptions,
 ): Promise<void> {
   await runStepsLater(
@@ -77,11 +80,7 @@ export async function writeNpzAsync(
   );
 }
 
-function saving(
-  path: string,
-  tensors: NamedTensors | readonly Tensor[],
-  options: NpzSaveOptions & BackgroundOptions,
-): Steps<void> {
+function saving(path: string, tensors: NpzSource, options: NpzSaveOptions & BackgroundOptions): Steps<void> {
   return writingZip(placeOf(path), () => plan(tensors, options), "numpy", options);
 }
 
@@ -90,13 +89,12 @@ function placeOf(path: string): string {
   return isRemote(file) ? file : absoluteFile(file);
 }
 
-function plan(tensors: NamedTensors | readonly Tensor[], options: NpzSaveOptions): ZipWriteEntry[] {
+function plan(tensors: NpzSource, options: NpzSaveOptions): ZipWriteEntry[] {
   return named(tensors).map(([name, tensor]) => {
     const file = name + ENDING;
     const problem = entryNameProblem(file);
     if (problem !== null) throw new ValueError(`the name ${JSON.stringify(name)} ${problem}: no file can have it`);
-    if (!(tensor instanceof Tensor)) throw new TypeError(`${JSON.stringify(name)} is no tensor`);
-    const [prefix, data] = npyParts(tensor);
+    const [prefix, data] = npyPartsOf(tensor, name);
     return { name: file, prefix, data, deflate: options.compressed === true };
   });
 }

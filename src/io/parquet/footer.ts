@@ -112,12 +112,11 @@ function convertedMeaning(said: number, scale: number): Meaning | null {
   return said === 5 ? { kind: "decimal", scale } : (CONVERTED[said] ?? null);
 }
 
-function logicalMeaning(said: Read, scale: number, name: string): Meaning | null {
+function logicalMeaning(said: Read, scale: number): Meaning | null {
   const unit = (time: Read) => {
     const units = time[2] as Read | undefined;
     return units?.[1] ? 1 : units?.[2] ? 2 : 3;
   };
-  if (said[16]) throw new BadFile(`the column '${name}' is of the type VARIANT, which is not read`);
   if (said[1] || said[4] || said[12]) return { kind: "text" };
   if (said[5]) return { kind: "decimal", scale: ((said[5] as Read)[1] as number | undefined) ?? scale };
   if (said[6]) return { kind: "date" };
@@ -193,7 +192,7 @@ class SchemaReader {
     };
     const isGroup = isRoot || count > 0 || element[1] === undefined;
     const scale = (element[7] as number | undefined) ?? 0;
-    const meaning = logicalMeaning(logical, scale, name) ?? convertedMeaning(converted, scale);
+    const meaning = logicalMeaning(logical, scale) ?? convertedMeaning(converted, scale);
     if (isGroup) {
       for (let i = 0; i < count; i++) node.children.push(this.node(node.definition, node.repeated, depth + 1));
       if (count === 0 && !isRoot) throw new BadFile(`the column '${name}' has no fields`);

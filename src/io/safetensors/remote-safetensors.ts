@@ -2,18 +2,24 @@
 
 import { marks } from "../../dispatch/staging.ts";
 import type { Device } from "../../tensor/device.ts";
+import { uint8 } from "../../tensor/dtype.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
-import { FormatError } from "../base/errors.ts";
+import { FileNotFoundError, FormatError } from "../base/errors.ts";
+import type { UnknownArray } from "../base/unknown-array.ts";
 import { type PlaceOptions, placeAll, placeOf } from "../disk/placing.ts";
+import { INDEX_ENDING, isIndexPath, MAX_INDEX_BYTES, parseIndex, type ShardIndex } from "../disk/shard-index.ts";
 import { type RemoteOptions, RemotePlace, together } from "../store/s3.ts";
 import {
   headerLength,
+  namesIn,
   readHeader,
   type SafetensorsEntry,
   type SafetensorsHeader,
   SafetensorsListing,
+  unknownFrom,
 } from "./safetensors-header.ts";
+import { joinedHeader, requireSafetensors } from "./safetensors-shards.ts";
 
 /** Bytes of the first request: the headers of most files fit. */
 const FIRST_BYTES = 256 * 1024;
@@ -25,8 +31,75 @@ export interface RowOptions {
   rows?: readonly [number, number];
 }
 
+/** Where the bytes of a file begin. */
+interface Origin {
+  key: string;
+  header: SafetensorsHeader;
+}
+
+/** Indices that a folder in a store is searched for. */
+const INDICES = ["model", "diffusion_pytorch_model"].map((name) => `${name}.safetensors${INDEX_ENDING}`);
+
+async function originAt(place: RemotePlace, key: string): Promise<Origin> {
+  const url = place.name(key);
+  const size = await place.size(key);
+  const first = await place.range(key, 0, Math.min(size, FIRST_BYTES));
+  const length = headerLength(first, size, url);
+  const end = 8 + length;
+  const bytes = end <= first.length ? first : Buffer.concat([first, await place.range(key, first.length, end)]);
+  return { key, header: readHeader(bytes.subarray(8, end), size, url) };
+}
+
+/** The key of the index that a place means; null for a file. */
+async function indexKeyAt(place: RemotePlace): Promise<string | null> {
+  const { key } = place;
+  if (isIndexPath(key)) return key;
+  if (key.endsWith(".safetensors")) return null;
+  for (const name of INDICES) {
+    const inside = key === "" ? name : `${key}/${name}`;
+    if (await place.exists(inside)) return inside;
+  }
+  return null;
+}
+
+/** Reads and checks an index in a store. */
+export async function remoteIndex(place: RemotePlace, key: string): Promise<ShardIndex> {
+  const url = place.name(key);
+  const size = await place.size(key);
+  if (size > MAX_INDEX_BYTES) throw new FormatError(`${size} bytes are more than ${MAX_INDEX_BYTES}`, url);
+  return parseIndex(await place.range(key, 0, size), url);
+}
+
+/** The key of a shard. */
+export function shardKey(index: string, file: string): string {
+  const folder = index.slice(0, index.lastIndexOf("/") + 1);
+  return folder + file;
+}
+
+/** The files that an index in a store names. */
+async function shardsAt(place: RemotePlace, key: string): Promise<{ origins: Origin[]; header: SafetensorsHeader }> {
+  const index = await remoteIndex(place, key);
+  requireSafetensors(index);
+  const found = new Map<string, Origin>();
+  await together([...index.shards.keys()], place.options.concurrency ?? CONCURRENCY, async (file) => {
+    try {
+      found.set(file, await originAt(place, shardKey(key, file)));
+    } catch (error) {
+      if (!(error instanceof FileNotFoundError)) throw error;
+      throw new FormatError(`the shard ${JSON.stringify(file)} is missing`, index.path, error);
+    }
+  });
+  const files = [...index.shards.keys()];
+  const origins = files.map((file) => found.get(file) as Origin);
+  return {
+    origins,
+    header: joinedHeader(index, new Map(files.map((file, i) => [file, (origins[i] as Origin).header]))),
+  };
+}
+
 /**
- * A safetensors file in a store, of which only what is used is transferred.
+ * A safetensors file in a store, of which only what is used is transferred; or all files that the index of a checkpoint
+ * names, as one.
  * @example
  * ```ts
  * saveSafetensors({ a: arange(3) }, "a.safetensors");
@@ -39,23 +112,35 @@ export interface RowOptions {
 export class RemoteSafetensors extends SafetensorsListing {
   private constructor(
     private readonly place: RemotePlace,
+    url: string,
     header: SafetensorsHeader,
     private readonly device: Device,
+    origins: readonly Origin[],
   ) {
-    super(place.url, header);
+    super(url, header);
+    for (const origin of origins) for (const name of namesIn(origin.header)) this.#originOf.set(name, origin);
   }
 
-  /** Reads the header of "s3://bucket/file". */
+  readonly #originOf = new Map<string, Origin>();
+
+  /** @internal Where the bytes of an entry begin. */
+  _origin({ name, begin }: { name: string; begin: number }): { key: string; offset: number } {
+    const { key, header } = this.#originOf.get(name) as Origin;
+    return { key, offset: header.dataStart + begin };
+  }
+
+  /** Reads the header of "s3://bucket/file", or those that an index names, or the one in a folder. */
   static async open(url: string, options: PlaceOptions & RemoteOptions = {}): Promise<RemoteSafetensors> {
     const { device: wanted, ...remote } = options;
     const device = placeOf(wanted === undefined ? {} : { device: wanted });
     const place = new RemotePlace(url, remote);
-    const size = await place.size(place.key);
-    const first = await place.range(place.key, 0, Math.min(size, FIRST_BYTES));
-    const length = headerLength(first, size, url);
-    const end = 8 + length;
-    const bytes = end <= first.length ? first : Buffer.concat([first, await place.range(place.key, first.length, end)]);
-    return new RemoteSafetensors(place, readHeader(bytes.subarray(8, end), size, url), device);
+    const key = await indexKeyAt(place);
+    if (key === null) {
+      const origin = await originAt(place, place.key);
+      return new RemoteSafetensors(place, url, origin.header, device, [origin]);
+    }
+    const { origins, header } = await shardsAt(place, key);
+    return new RemoteSafetensors(place, place.name(key), header, device, origins);
   }
 
   /** One tensor, or rows of it, in memory or on the device that was asked for. */
@@ -64,6 +149,13 @@ export class RemoteSafetensors extends SafetensorsListing {
     const entry = this.entry(name);
     const tensor = await this.#read(entry, options, () => {});
     return here(() => placeAll([tensor], this.device, "tensor")[0] as Tensor);
+  }
+
+  /** Elements of a type that no tensor has: their bytes in memory, with the type's name and the shape. */
+  async unknown(name: string): Promise<UnknownArray> {
+    const entry = this._unknownEntry(name);
+    const { begin, end } = entry;
+    return unknownFrom(entry, await this.#read({ name, dtype: uint8, shape: [end - begin], begin, end }, {}, () => {}));
   }
 
   /** Several tensors by name, all by default; some requests run at the same time. */
@@ -86,7 +178,7 @@ export class RemoteSafetensors extends SafetensorsListing {
   }
 
   async #read(
-    { dtype, shape, begin, end }: SafetensorsEntry,
+    { name, dtype, shape, begin, end }: SafetensorsEntry,
     { rows }: RowOptions,
     onBytes: (n: number) => void,
   ): Promise<Tensor> {
@@ -96,8 +188,9 @@ export class RemoteSafetensors extends SafetensorsListing {
     const nbytes = rows === undefined ? end - begin : count * rowBytes;
     const storage = Storage.allocate(nbytes);
     const tensor = makeContiguous(storage, sizes, dtype);
-    const from = this.header.dataStart + begin + first * rowBytes;
-    if (nbytes > 0) await this.place.readInto(this.place.key, from, from + nbytes, tensor.dataPtr(), onBytes);
+    const { key, offset } = this._origin({ name, begin });
+    const from = offset + first * rowBytes;
+    if (nbytes > 0) await this.place.readInto(key, from, from + nbytes, tensor.dataPtr(), onBytes);
     return tensor;
   }
 }

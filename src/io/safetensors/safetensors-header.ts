@@ -2,8 +2,10 @@
 // library does.
 
 import { type DType, dtypeByName } from "../../tensor/dtype.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
 import { type PythonJson, parsePythonJsonObject, pythonJsonStringify, SHORT_ESCAPES } from "../base/python-json.ts";
+import { UnknownArray } from "../base/unknown-array.ts";
 
 /** Longest header that readers accept. */
 export const MAX_HEADER_BYTES = 100_000_000;
@@ -22,10 +24,18 @@ export interface SafetensorsEntry {
   end: number;
 }
 
+/** Elements of a type that no tensor has. */
+export interface SafetensorsUnknown extends Omit<SafetensorsEntry, "dtype"> {
+  /** The type's code, such as "F4". */
+  code: string;
+}
+
 /** A checked header. */
 export interface SafetensorsHeader {
-  /** The tensors by name, in the order of their bytes. */
+  /** The tensors by name, in the order of the header. */
   entries: Map<string, SafetensorsEntry>;
+  /** What has elements that no tensor has, by name. */
+  unknown: Map<string, SafetensorsUnknown>;
   /** The texts of `__metadata__`. */
   metadata: Map<string, string>;
   /** Where the tensors' bytes begin in the file. */
@@ -53,7 +63,26 @@ const DTYPE_NAMES: readonly (readonly [string, string])[] = [
 ];
 const CODE_OF = new Map(DTYPE_NAMES);
 const NAME_OF = new Map(DTYPE_NAMES.map(([name, code]) => [code, name]));
-const RANK_OF = new Map(DTYPE_NAMES.map(([name], i) => [name, i]));
+/** Codes of the format that no tensor has: bits of an element, and the code that writers lay out before it. */
+const UNKNOWN_CODES: readonly (readonly [code: string, bits: number, after: string])[] = [
+  ["F8_E5M2FNUZ", 8, "I16"],
+  ["F8_E4M3FNUZ", 8, "F8_E5M2FNUZ"],
+  ["F8_E8M0", 8, "F8_E4M3FNUZ"],
+  ["F6_E3M2", 6, "U8"],
+  ["F6_E2M3", 6, "F6_E3M2"],
+  ["F4", 4, "F6_E2M3"],
+];
+const BITS_OF = new Map(UNKNOWN_CODES.map(([code, bits]) => [code, bits]));
+/** Types to come have codes like those that there are, and elements of at most so many bytes. */
+const CODE = /^[A-Z][A-Z0-9_]{0,31}$/;
+const MOST_ITEMSIZE = 16;
+
+function ranks(): Map<string, number> {
+  const order = DTYPE_NAMES.map(([, code]) => code);
+  for (const [code, , after] of UNKNOWN_CODES) order.splice(order.indexOf(after) + 1, 0, code);
+  return new Map(order.map((code, i) => [code, i]));
+}
+const RANK_OF = ranks();
 
 /** The format's code for a dtype; undefined when the format has none. */
 export function safetensorsCode(dtype: DType): string | undefined {
@@ -65,25 +94,32 @@ function sizes(value: PythonJson | undefined): number[] | null {
   return value.every((n) => typeof n === "number" && Number.isSafeInteger(n) && n >= 0) ? (value as number[]) : null;
 }
 
-function readEntry(name: string, value: PythonJson, path: string): SafetensorsEntry {
+function readEntry(name: string, value: PythonJson, path: string): SafetensorsEntry | SafetensorsUnknown {
   const bad = (what: string) => new FormatError(`tensor ${JSON.stringify(name)}: ${what}`, path);
   if (!(value instanceof Map)) throw bad("its description is not an object");
   const code = value.get("dtype");
   const dtype = typeof code === "string" ? dtypeByName(NAME_OF.get(code) ?? "") : undefined;
-  if (dtype === undefined) throw bad(`unknown dtype ${code === undefined ? "undefined" : pythonJsonStringify(code)}`);
+  if (typeof code !== "string" || (dtype === undefined && !CODE.test(code))) {
+    throw bad(`unknown dtype ${code === undefined ? "undefined" : pythonJsonStringify(code)}`);
+  }
   const shape = sizes(value.get("shape"));
   if (shape === null) throw bad("its shape is not a list of sizes");
   if (shape.length > 64) throw bad(`${shape.length} dimensions are more than 64`);
   const offsets = sizes(value.get("data_offsets"));
   if (offsets === null || offsets.length !== 2) throw bad("data_offsets is not a pair of offsets");
   const [begin, end] = offsets as [number, number];
-  let nbytes = dtype.itemsize;
-  for (const n of shape) nbytes *= n;
-  if (!Number.isSafeInteger(nbytes)) throw bad(`shape [${shape.join(", ")}] is too large`);
-  if (end - begin !== nbytes) {
+  const numel = shape.reduce((product, n) => product * n, 1);
+  if (!Number.isSafeInteger(numel * MOST_ITEMSIZE)) throw bad(`shape [${shape.join(", ")}] is too large`);
+  if (!isFilled(end - begin, numel, dtype === undefined ? BITS_OF.get(code) : 8 * dtype.itemsize)) {
     throw bad(`${end - begin} bytes at [${begin}, ${end}] do not hold shape [${shape.join(", ")}] of ${code}`);
   }
-  return { name, dtype, shape, begin, end };
+  return dtype === undefined ? { name, code, shape, begin, end } : { name, dtype, shape, begin, end };
+}
+
+/** Whether so many bytes hold so many elements; of a type that is not known, whether they could. */
+function isFilled(nbytes: number, numel: number, bits: number | undefined): boolean {
+  if (bits !== undefined) return nbytes * 8 === numel * bits;
+  return nbytes * 8 >= numel && nbytes <= numel * MOST_ITEMSIZE;
 }
 
 function readMetadata(value: PythonJson | undefined, path: string): Map<string, string> {
@@ -118,12 +154,16 @@ export function readHeader(json: Uint8Array, fileSize: number, path: string): Sa
   })();
   const metadata = readMetadata(root.get("__metadata__"), path);
   const entries = new Map<string, SafetensorsEntry>();
+  const unknown = new Map<string, SafetensorsUnknown>();
   for (const [name, value] of root) {
-    if (name !== "__metadata__") entries.set(name, readEntry(name, value, path));
+    if (name === "__metadata__") continue;
+    const entry = readEntry(name, value, path);
+    if ("dtype" in entry) entries.set(name, entry);
+    else unknown.set(name, entry);
   }
   const dataStart = 8 + json.length;
   let expected = 0;
-  for (const entry of [...entries.values()].sort((a, b) => a.begin - b.begin || a.end - b.end)) {
+  for (const entry of [...entries.values(), ...unknown.values()].sort((a, b) => a.begin - b.begin || a.end - b.end)) {
     if (entry.begin !== expected) {
       const what = entry.begin < expected ? "overlaps the tensor before it" : "leaves a gap before it";
       throw new FormatError(`tensor ${JSON.stringify(entry.name)} at ${entry.begin} ${what} (${expected})`, path);
@@ -133,7 +173,7 @@ export function readHeader(json: Uint8Array, fileSize: number, path: string): Sa
   if (dataStart + expected !== fileSize) {
     throw new FormatError(`the header describes ${expected} bytes of data, the file has ${fileSize - dataStart}`, path);
   }
-  return { entries, metadata, dataStart };
+  return { entries, unknown, metadata, dataStart };
 }
 
 // Unlike Python's json module, the Rust library leaves everything above 0x1f as UTF-8.
@@ -147,15 +187,20 @@ function quoted(text: string): string {
 /** A tensor to be laid out. */
 export interface SafetensorsItem {
   name: string;
-  dtype: DType;
+  /** Of elements that no tensor has, their code. */
+  dtype: DType | string;
   shape: readonly number[];
   nbytes: number;
+}
+
+function codeIn({ dtype }: SafetensorsItem): string {
+  return typeof dtype === "string" ? dtype : (safetensorsCode(dtype) as string);
 }
 
 /** Sorts tensors as they go into the file: by dtype, then by the bytes of their names. */
 export function layoutOrder<T extends SafetensorsItem>(items: readonly T[]): T[] {
   const keyed = items.map((item) => ({ item, bytes: Buffer.from(item.name) }));
-  const rank = (item: T) => RANK_OF.get(item.dtype.name) ?? DTYPE_NAMES.length;
+  const rank = (item: T) => RANK_OF.get(codeIn(item)) ?? RANK_OF.size;
   keyed.sort((a, b) => rank(a.item) - rank(b.item) || Buffer.compare(a.bytes, b.bytes));
   return keyed.map(({ item }) => item);
 }
@@ -172,7 +217,7 @@ export function writeHeader(
   }
   let at = 0;
   for (const item of items) {
-    const code = safetensorsCode(item.dtype);
+    const code = codeIn(item);
     const offsets = `[${at},${at + item.nbytes}]`;
     parts.push(`${quoted(item.name)}:{"dtype":"${code}","shape":[${item.shape.join(",")}],"data_offsets":${offsets}}`);
     at += item.nbytes;
@@ -184,6 +229,19 @@ export function writeHeader(
   new DataView(bytes.buffer).setBigUint64(0, BigInt(padded), true);
   bytes.set(json, 8);
   return bytes;
+}
+
+/** The names of everything that a file holds. */
+export function namesIn({ entries, unknown }: SafetensorsHeader): string[] {
+  return [...entries.keys(), ...unknown.keys()];
+}
+
+/** Bytes of a file with such a header. */
+export function sizeOf({ entries, unknown, dataStart }: SafetensorsHeader): number {
+  let end = 0;
+  for (const entry of entries.values()) end = Math.max(end, entry.end);
+  for (const entry of unknown.values()) end = Math.max(end, entry.end);
+  return dataStart + end;
 }
 
 /** A file of which the header was read: what it holds, by name. */
@@ -205,10 +263,43 @@ export class SafetensorsListing {
     return this.header.metadata;
   }
 
-  /** What the header says about one tensor. */
+  /** What the header says about one tensor. Throws `FormatError` for one whose elements no tensor has. */
   entry(name: string): SafetensorsEntry {
     const entry = this.header.entries.get(name);
-    if (entry === undefined) throw new FormatError(`no tensor named ${JSON.stringify(name)}`, this.path);
+    if (entry !== undefined) return entry;
+    const unknown = this.header.unknown.get(name);
+    if (unknown !== undefined) throw this._refusal(unknown);
+    throw new FormatError(`no tensor named ${JSON.stringify(name)}`, this.path);
+  }
+
+  /** Names of what has elements that no tensor has: `unknown` gives their bytes. */
+  unknownKeys(): string[] {
+    return [...this.header.unknown.keys()];
+  }
+
+  /** @internal */
+  _unknownEntry(name: string): SafetensorsUnknown {
+    const entry = this.header.unknown.get(name);
+    if (entry === undefined)
+      throw new FormatError(`no elements of an unknown type are named ${JSON.stringify(name)}`, this.path);
     return entry;
   }
+
+  /** @internal The error for elements that no tensor has. */
+  _refusal({ name, code }: SafetensorsUnknown): FormatError {
+    const what = `tensor ${JSON.stringify(name)} has elements of ${code}, which no tensor has here`;
+    return new FormatError(`${what}. { unknown: "describe" } gives their bytes`, this.path);
+  }
+}
+
+/** Elements of a type that no tensor has, with their bytes. */
+export function unknownFrom({ name, code, shape }: SafetensorsUnknown, bytes: Tensor): UnknownArray {
+  return new UnknownArray({
+    format: "safetensors",
+    name,
+    dtype: code,
+    shape,
+    bytes,
+    exact: new TextEncoder().encode(code),
+  });
 }

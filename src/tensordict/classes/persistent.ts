@@ -3,6 +3,7 @@ import type { IndexPart } from "../../api/indexing-parse.ts";
 import { tensor as tensorOf } from "../../api/tensor-data.ts";
 import { absoluteFile } from "../../io/base/places.ts";
 import { pausing, runSteps, type Steps } from "../../io/base/steps.ts";
+import { UnknownArray } from "../../io/base/unknown-array.ts";
 import { inTurn } from "../../io/disk/durable.ts";
 import { UnfinishedFile } from "../../io/disk/unfinished-file.ts";
 import { Hdf5File, type Hdf5Values } from "../../io/hdf5/hdf5.ts";
@@ -51,7 +52,7 @@ import {
   requireRoomFor,
   valueOf,
 } from "../disk/persistent-options.ts";
-import { Paths, type Place, Reading } from "../disk/persistent-walk.ts";
+import { isLeftOut, Paths, type Place, Reading, takesDataset } from "../disk/persistent-walk.ts";
 import type { KeyOptions } from "../ops/key-ops.ts";
 import { valuesOf } from "../ops/stacking.ts";
 import { updateTd } from "../ops/writes.ts";
@@ -79,7 +80,7 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
       return;
     }
     requireOptions(options);
-    const { filename, group, mode = "r", batchSize, device, names, nonTensorAsStack = false } = options;
+    const { filename, group, mode = "r", batchSize, device, names, nonTensorAsStack = false, unknown } = options;
     const size = toSize(batchSize);
     super({ batchSize: size, device: toDeviceOrNull(device), names: toNames(names, size.length) });
     const given: Hdf5Group | null = group instanceof Hdf5File ? { file: group } : (group ?? null);
@@ -90,7 +91,8 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
     try {
       if (file.kind(path) !== "group") throw new KeyError(`'${path}' is no group of ${file.path}`);
       const paths = new Paths(file);
-      this.#place = { file, path, owner, layout, asStack: nonTensorAsStack, paths, above: paths.first(path) };
+      const above = paths.first(path);
+      this.#place = { file, path, owner, layout, asStack: nonTensorAsStack, unknown, paths, above };
       this.#requireBatch(size);
     } catch (error) {
       if (owner) file.close();
@@ -183,7 +185,7 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
   // ---- reading
 
   _keys(): Iterable<string> {
-    return this.#place.file.keys(this.#place.path);
+    return this.#place.file.keys(this.#place.path).filter((key) => !isLeftOut(this.#place, this.#at(key)));
   }
 
   _own(key: string): Entry | undefined {
@@ -196,11 +198,15 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
     readValues = (path: string) => this.#place.file.exactValues(path),
   ): Entry | undefined {
     const kind = this.#kind(key);
-    if (kind === null) return undefined;
-    if (kind === "group") return this.#child(key);
+    if (kind !== "dataset") return kind === null ? undefined : this.#child(key);
     const path = this.#at(key);
     const info = this.#place.file.info(path);
+    if (!takesDataset(this.#place, path, info)) return undefined;
     return info.dtype === null ? this.#values(key, readValues(path)) : readTensor(path, info.dtype, info.shape);
+  }
+
+  #outline(key: string, readValues: (path: string) => Hdf5Values): Entry | undefined {
+    return this.#entry(key, (_path, dtype, shape) => outlineTensor(dtype, shape), readValues);
   }
 
   #moved(value: Tensor): Tensor {
@@ -208,8 +214,7 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
   }
 
   #values(key: string, found: Hdf5Values): Td {
-    const device = this._device ?? CPU;
-    const made = valueOf(found, this._batchSize, device, this.#place.asStack);
+    const made = valueOf(found, this._batchSize, this._device ?? CPU, this.#place.asStack);
     // Values that are changed in place go back to the file.
     made._onChange = () => this._put(key, made);
     return made;
@@ -217,7 +222,7 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
 
   override get _outside(): Outside {
     return {
-      outline: (key) => this.#entry(key, (_path, dtype, shape) => outlineTensor(dtype, shape)),
+      outline: (key) => this.#outline(key, (path) => this.#place.file.exactValues(path, true)),
       read: (key, index) => this.#moved(this.#place.file.read(this.#at(key), index as readonly IndexPart[])),
       write: (key, index, value) => this.#write(key, index, value),
       check: (key, entry) => {
@@ -228,7 +233,8 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
   }
 
   override has(key: NestedKey): boolean {
-    return this.#kind(keyPath(key).join("/")) !== null;
+    const path = keyPath(key).join("/");
+    return this.#kind(path) !== null && !isLeftOut(this.#place, this.#at(path));
   }
 
   /** All entries in memory. @torch TensorDict.to_tensordict */
@@ -320,7 +326,8 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
       file.putValues(path, entry._raws ?? valuesOf(entry), [...entry._batchSize], true);
     else {
       const value = entry._raw ?? entry.value_;
-      if (Array.isArray(value)) file.putValues(path, value, [value.length], false);
+      if (value instanceof UnknownArray) file.putUnknown(path, value);
+      else if (Array.isArray(value)) file.putValues(path, value, [value.length], false);
       else file.putValues(path, [value], [], false);
     }
     this.#forget(key);
@@ -414,8 +421,7 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
   #growBatch(most: number, reading = new Reading(this.#place.file)): void {
     const shapes: (readonly number[])[] = [];
     for (const key of this._keys()) {
-      const outline = (_path: string, dtype: DType, shape: readonly number[]) => outlineTensor(dtype, shape);
-      const entry = this.#entry(key, outline, (path) => reading.values(path)) as Entry;
+      const entry = this.#outline(key, (path) => reading.values(path, true)) as Entry;
       if (entry instanceof PersistentTensorDict) entry.#growBatch(Number.POSITIVE_INFINITY, reading);
       if (entry instanceof Tensor) shapes.push(entry._shape);
       else if (!isNonTensor(entry) || entry._kind === "nonTensorStack") shapes.push(entry._batchSize);

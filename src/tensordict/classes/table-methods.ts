@@ -87,7 +87,7 @@ export abstract class TableMethods<in out S = Schema> extends ElementMethods<S> 
    * midnight) and durations are int64 nanoseconds, the least int64 where one is missing. Days are dates, UUIDs texts,
    * structs objects, maps objects by their keys; within lists and structs moments are dates as well.
    * @throws FormatError for a file that is none, whose footer and row groups disagree, that is encrypted, or that has a
-   * type (VARIANT), a codec (LZO) or an encoding that is not read, by its name
+   * codec (LZO) or an encoding that is not read, by its name
    * @example
    * ```ts
    * new TensorDict({ obs: arange(3), done: ones(3).bool() }, [3]).toParquet("data.parquet");

@@ -9,7 +9,7 @@ const ARCHIVE = "archive:bool compression:any";
 const HOSTILE = "followLinks:bool maxBytes:number pickles:=refuse,keep,plain";
 const LOAD = `${PLACE} mode:any robustKey:bool numThreads:int ${HOSTILE}`;
 const CONSOLIDATE = `filename:text inplace:bool shareMemory:bool ${PLACE} ${WRITE}`;
-const FROM_H5 = `filename:text | mode:any batchSize:any batchDims:int nonTensorAsStack:bool ${PLACE}`;
+const FROM_H5 = `filename:text | mode:any batchSize:any batchDims:int nonTensorAsStack:bool ${PLACE} ${UNKNOWN}`;
 const STATE = "batchSize:any device:any names:names";
 
 const TABLE = "autoBatchSize:bool batchDims:int? device:any batchSize:any separator:string? dtype:any";
@@ -26,7 +26,8 @@ export const CONSTRUCTOR = `${STATE} lock:bool nonBlocking:bool`;
 export const PARAMS = "noConvert:=bool,skip lock:bool";
 
 /** Options of files of HDF5. */
-export const PERSISTENT = `filename:text group:any mode:string written:text nonTensorAsStack:bool ${STATE} ${LAYOUT}`;
+const OPENED = "filename:text group:any mode:string written:text nonTensorAsStack:bool";
+export const PERSISTENT = `${OPENED} ${UNKNOWN} ${STATE} ${LAYOUT}`;
 
 /** Constructors. */
 export const CONSTRUCTORS = {
@@ -449,6 +450,6 @@ export const FUNCTIONS = {
   saveAsync: `value:any path:text | ${MEMMAP} ${ARCHIVE} ${WRITE} ${BACKGROUND}`,
   load: `path:text | ${LOAD} ${UNKNOWN} subpath:any out:td`,
   loadAsync: `path:text | ${LOAD} ${UNKNOWN} subpath:any out:td ${BACKGROUND}`,
-  fromSafetensors: `path:text | ${PLACE}`,
+  fromSafetensors: `path:text | followLinks:bool ${PLACE} ${UNKNOWN}`,
   appendMemmap: "prefix:text rows:td",
 };

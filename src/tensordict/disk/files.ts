@@ -1,12 +1,16 @@
 // save and load as users call them: of TensorDicts in directories, or of anything that .pt files hold.
 
 import { guarded } from "../../io/base/errors.ts";
-import { runStepsLater } from "../../io/base/steps.ts";
+import { runSteps, runStepsLater, type Steps } from "../../io/base/steps.ts";
+import type { UnknownOptions } from "../../io/base/unknown-array.ts";
 import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
+import { indexAt, isIndexPath, ShardFolder } from "../../io/disk/shard-index.ts";
+import { loadSafetensors } from "../../io/safetensors/safetensors.ts";
 import type { FileWriteOptions } from "../../io/store/single-file.ts";
 import { loadingTorch, loadTorch, type TorchLoadOptions } from "../../io/torch/torch-file.ts";
 import { saveTorch, saveTorchAsync } from "../../io/torch/torch-save.ts";
-import { statSync } from "../../runtime/node.ts";
+import { loadingShards } from "../../io/torch/torch-shards.ts";
+import { existsSync, join, statSync } from "../../runtime/node.ts";
 import { inOrder } from "../../tensor/checks.ts";
 import { FUNCTIONS } from "../core/signatures.ts";
 import { isTensorCollection, type Td } from "../core/state.ts";
@@ -59,9 +63,10 @@ export async function saveAsync(
 /**
  * Loads what was saved: a file of torch's, or the TensorDict of a directory. Tensors are views of the file, read when
  * they are used, or copies on a GPU with `device`. Nothing in a file is ever run: objects of classes that are not known
- * here are described (`io.PythonObject`), or left out or refused with `unknown: "skip"` or `"refuse"`. What the file
- * holds is not known to the compiler, which takes what is wanted: `load<{ step: number }>(path)`,
- * `load<TensorDict>(path)`.
+ * here are described (`io.PythonObject`), or left out or refused with `unknown: "skip"` or `"refuse"`. A checkpoint in
+ * several files is loaded by its index (`model.safetensors.index.json`, `pytorch_model.bin.index.json`) or the folder
+ * that holds it, as one object. What the file holds is not known to the compiler, which takes what is wanted:
+ * `load<{ step: number }>(path)`, `load<TensorDict>(path)`.
  * @throws FileNotFoundError when there is nothing
  * @throws FormatError when a file is damaged or holds something else
  * @example
@@ -74,6 +79,8 @@ export async function saveAsync(
 // biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
 export function load<T = any>(path: string, options: LoadAnyOptions = {}): T {
   [path, options = {}] = inOrder<Parameters<typeof load>>("load", FUNCTIONS.load, arguments);
+  const index = shardsAt(path);
+  if (index !== null) return runSteps(loadingIndexed(index, options)) as T;
   return (isTree(path) ? loadTree(path, options) : loadTorch(path, ofTorch(options))) as T;
 }
 
@@ -89,9 +96,27 @@ export function load<T = any>(path: string, options: LoadAnyOptions = {}): T {
 // biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
 export async function loadAsync<T = any>(path: string, options: LoadAnyOptions & BackgroundOptions = {}): Promise<T> {
   [path, options = {}] = inOrder<Parameters<typeof loadAsync>>("loadAsync", FUNCTIONS.loadAsync, arguments);
-  if (isTree(path)) return (await loadTreeAsync(path, options)) as T;
   const { signal } = options;
+  const index = shardsAt(path);
+  if (index !== null) return (await runStepsLater(loadingIndexed(index, options), signal)) as T;
+  if (isTree(path)) return (await loadTreeAsync(path, options)) as T;
   return (await runStepsLater(loadingTorch(path, { ...ofTorch(options), ...(signal && { signal }) }), signal)) as T;
+}
+
+/** The index of a checkpoint in several files that a path means: itself, or the one in a folder of nothing else. */
+function shardsAt(path: string): string | null {
+  if (!isIndexPath(path) && (!isTree(path) || existsSync(join(path, "meta.json")))) return null;
+  return indexAt(path);
+}
+
+/** Everything by name that the files of an index hold. */
+function* loadingIndexed(index: string, options: LoadOptions & UnknownOptions & BackgroundOptions): Steps<unknown> {
+  const { device = null, maxBytes, followLinks = false, unknown = "describe", signal } = options;
+  const { kind } = new ShardFolder(index, followLinks).index;
+  if (kind === "safetensors") return loadSafetensors(index, { device, followLinks, unknown });
+  const limits = maxBytes === undefined ? {} : { maxBytes };
+  const stops = signal === undefined ? {} : { signal };
+  return yield* loadingShards(index, { mapLocation: device, followLinks, unknown, ...limits, ...stops });
 }
 
 /** The options that a file of torch's has, too: where its tensors go has another name. */

@@ -1,5 +1,6 @@
 // How TensorDicts over HDF5 files are opened.
 import { type PythonJson, toPlain } from "../../io/base/python-json.ts";
+import type { UnknownOptions } from "../../io/base/unknown-array.ts";
 import { MOST_DEFLATED, requireRoom } from "../../io/disk/room.ts";
 import type { Hdf5File, Hdf5Values } from "../../io/hdf5/hdf5.ts";
 import type { Hdf5Layout, Hdf5Mode } from "../../io/hdf5/hdf5-engine.ts";
@@ -42,6 +43,11 @@ export interface PersistentOptions extends Hdf5Layout {
   names?: CollectionOptions["names"];
   /** Read values that another program wrote, one per element of the batch, as a stack. */
   nonTensorAsStack?: boolean;
+  /**
+   * What becomes of datasets whose elements neither tensors nor JavaScript have, as compound ones: "describe", the
+   * default, gives an `io.UnknownArray` with their bytes, "skip" leaves them out, "refuse" is an error.
+   */
+  unknown?: UnknownOptions["unknown"];
 }
 
 /** How `fromH5` opens a file. */
@@ -56,6 +62,11 @@ export interface FromH5Options {
   nonTensorAsStack?: boolean;
   /** Where what is read goes. */
   device?: CollectionOptions["device"];
+  /**
+   * What becomes of datasets whose elements neither tensors nor JavaScript have, as compound ones: "describe", the
+   * default, gives an `io.UnknownArray` with their bytes, "skip" leaves them out, "refuse" is an error.
+   */
+  unknown?: UnknownOptions["unknown"];
 }
 
 function bytesOf(td: Td): number {

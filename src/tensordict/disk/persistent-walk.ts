@@ -1,7 +1,9 @@
 // How far a small HDF5 file may lead: its groups and datasets can have several paths, and groups can hold themselves.
 import { FormatError } from "../../io/base/errors.ts";
+import { takesUnknown, UnknownArray, type UnknownOptions } from "../../io/base/unknown-array.ts";
 import type { Hdf5File, Hdf5Values } from "../../io/hdf5/hdf5.ts";
-import type { Hdf5Layout } from "../../io/hdf5/hdf5-engine.ts";
+import type { Hdf5Info, Hdf5Layout } from "../../io/hdf5/hdf5-engine.ts";
+import { isUnknown } from "../../io/hdf5/hdf5-values.ts";
 
 /** Deeper files are refused. */
 const MAX_DEPTH = 100;
@@ -30,9 +32,23 @@ export interface Place {
   owner: boolean;
   layout: Hdf5Layout;
   asStack: boolean;
+  unknown: UnknownOptions["unknown"];
   /** Of all levels together. */
   paths: Paths;
   above: Above;
+}
+
+/** Whether what is at a path is given to the caller. Throws `FormatError` where it is to be refused. */
+export function takesDataset({ file, unknown }: Place, path: string, info: Hdf5Info): boolean {
+  if (unknown === undefined || unknown === "describe" || !isUnknown(info)) return true;
+  const what = `'${path}' has elements of ${info.typeName}, which no tensor has`;
+  const refusal = () => new FormatError(`${what}. { unknown: "describe" } gives their bytes`, file.path);
+  return takesUnknown({ unknown }, refusal);
+}
+
+/** Whether a dataset is one that the caller wants left out. */
+export function isLeftOut({ file, unknown }: Place, path: string): boolean {
+  return unknown === "skip" && file.kind(path) === "dataset" && isUnknown(file.info(path));
 }
 
 /** The paths of one file that were followed so far. */
@@ -102,18 +118,25 @@ export class Reading {
     throw new FormatError(`${text}. io.Hdf5File reads them one by one`, this.file.path);
   }
 
-  /** Values that are no tensors; under further paths they are the same ones. */
-  values(path: string): Hdf5Values {
+  /** Values that are no tensors; under further paths they are the same ones. Bytes may be left for later. */
+  values(path: string, lazy = false): Hdf5Values {
     const identity = this.file._identity(path);
     const known = identity === null ? undefined : this.#values.get(identity);
     if (known !== undefined) {
       this.#count(path, known.nbytes);
       return known.found;
     }
-    const found = this.file.exactValues(path);
+    const found = this.file.exactValues(path, lazy);
     let nbytes = 0;
-    for (const value of found.values) nbytes += typeof value === "string" ? value.length : 8;
-    this.#texts += nbytes;
+    for (const value of found.values) {
+      if (value instanceof UnknownArray) {
+        nbytes += value.nbytes ?? 0;
+        continue;
+      }
+      const own = typeof value === "string" ? value.length : Array.isArray(value) ? 8 * value.length : 8;
+      nbytes += own;
+      this.#texts += own;
+    }
     if (this.#texts > FREE_BYTES + this.file._size() * TEXT_COPIES) {
       throw new FormatError(`'${path}': with it the texts take ${this.#texts} bytes`, this.file.path);
     }

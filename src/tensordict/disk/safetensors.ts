@@ -9,11 +9,16 @@ import {
   pythonJsonStringify,
   toPlain,
 } from "../../io/base/python-json.ts";
+import { takesUnknown, UnknownArray, type UnknownOptions } from "../../io/base/unknown-array.ts";
 import { requireText, requireTexts } from "../../io/base/well-formed.ts";
 import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
-import type { PlaceOptions } from "../../io/disk/placing.ts";
 import { whileUnreplaced } from "../../io/disk/unreplaced.ts";
-import { SafetensorsFile, saveSafetensors, saveSafetensorsAsync } from "../../io/safetensors/safetensors.ts";
+import {
+  SafetensorsFile,
+  type SafetensorsOptions,
+  saveSafetensors,
+  saveSafetensorsAsync,
+} from "../../io/safetensors/safetensors.ts";
 import type { SafetensorsListing } from "../../io/safetensors/safetensors-header.ts";
 import type { FileWriteOptions } from "../../io/store/single-file.ts";
 import { inOrder } from "../../tensor/checks.ts";
@@ -49,7 +54,7 @@ const JSON_KINDS = "is not a JSON value (str, int, float, bool, None, list or di
 
 /** What goes into the file. */
 interface Flat {
-  tensors: Map<string, Tensor>;
+  tensors: Map<string, Tensor | UnknownArray>;
   structure: string;
 }
 
@@ -75,16 +80,25 @@ function valueNode(entry: ValueTd, path: readonly string[]): PythonJsonObject {
   return new Map<string, PythonJson>([["non_tensor", value]]);
 }
 
-function entryNode(entry: Entry, path: readonly string[], tensors: Map<string, Tensor>): PythonJsonObject {
+type Tensors = Map<string, Tensor | UnknownArray>;
+
+/** Elements of a file's that no tensor has: they are written as they were. */
+function unknownIn(entry: Entry): UnknownArray | null {
+  const value: unknown = isNonTensor(entry) && entry._kind === "nonTensor" ? entry.data : null;
+  return value instanceof UnknownArray && value.format === "safetensors" ? value : null;
+}
+
+function entryNode(entry: Entry, path: readonly string[], tensors: Tensors): PythonJsonObject {
   if (isNested(entry)) throw noNested("saving as safetensors", path.join("."));
-  if (!(entry instanceof Tensor)) {
+  const held = entry instanceof Tensor ? entry : unknownIn(entry);
+  if (held === null) {
     const td = entry as Td;
     if (isNonTensor(td)) return valueNode(td, path);
     return new Map<string, PythonJson>([["td", levelNode(td, path, tensors)]]);
   }
   const name = path.join(".");
   if (tensors.has(name)) throw new ValueError(`Two keys of the tensordict have the safetensors name '${name}'.`);
-  tensors.set(name, entry);
+  tensors.set(name, held);
   return new Map<string, PythonJson>([["tensor", name]]);
 }
 
@@ -107,7 +121,7 @@ function classOf(td: Td): string | null {
   return names.size === 1 ? ([...names][0] as string | null) : null;
 }
 
-function levelNode(td: Td, path: readonly string[], tensors: Map<string, Tensor>): PythonJsonObject {
+function levelNode(td: Td, path: readonly string[], tensors: Tensors): PythonJsonObject {
   if (path.length > MAX_DEPTH) throw new ValueError(`more than ${MAX_DEPTH} levels cannot be saved as safetensors`);
   const node: PythonJsonObject = new Map<string, PythonJson>([
     ["batch_size", [...td._batchSize]],
@@ -133,7 +147,7 @@ function flatten(td: Td): Flat {
     throw new TypeError("Cannot save a bare non-tensor value as safetensors: wrap it in a TensorDict.");
   }
   requireFit(td, "saved");
-  const tensors = new Map<string, Tensor>();
+  const tensors: Tensors = new Map();
   const root = levelNode(td, [], tensors);
   return {
     tensors,
@@ -195,13 +209,17 @@ export async function toSafetensorsAsync(
 /** A file whose header was read, and that gives its tensors by name. */
 export interface SafetensorsSource extends SafetensorsListing {
   tensor(name: string): Tensor;
+  unknown(name: string): UnknownArray;
 }
 
 /** Builds the tree that the metadata describes. */
 class Builder {
   readonly used = new Set<string>();
 
-  constructor(private readonly file: SafetensorsSource) {}
+  constructor(
+    private readonly file: SafetensorsSource,
+    private readonly others: ReadonlyMap<string, Entry>,
+  ) {}
 
   private bad(what: string): FormatError {
     return new FormatError(`the structure in its metadata: ${what}`, this.file.path);
@@ -231,7 +249,10 @@ class Builder {
       names: toNames(names as (string | null)[] | null, batchSize.length),
     };
     const entries = new Map<string, Entry>();
-    for (const [key, value] of keys) entries.set(key, this.entry(key, value, state, depth));
+    for (const [key, value] of keys) {
+      const entry = this.entry(key, value, state, depth);
+      if (entry !== null) entries.set(key, entry);
+    }
     const type = node.get("class");
     const made = type === undefined ? make.tensordict(entries, state) : this.tensorclass(type, entries, state);
     const stackDim = node.get("stack_dim");
@@ -260,7 +281,8 @@ class Builder {
     return found._wrap(entries, state, qualified);
   }
 
-  private entry(key: string, value: PythonJson, state: NewState, depth: number): Entry {
+  /** Null for what is left out. */
+  private entry(key: string, value: PythonJson, state: NewState, depth: number): Entry | null {
     if (!(value instanceof Map) || value.size !== 1) throw this.bad(`entry ${JSON.stringify(key)} is not understood`);
     if (value.has("non_tensor")) {
       const names = { batchSize: state.batchSize, device: null, names: null };
@@ -270,6 +292,7 @@ class Builder {
       return td;
     }
     const name = value.get("tensor");
+    if (typeof name === "string" && this.file.header.unknown.has(name)) return this.others.get(name) ?? null;
     if (name !== undefined && (typeof name !== "string" || !this.file.header.entries.has(name))) {
       throw this.bad(`entry ${JSON.stringify(key)} names a tensor that the file does not have`);
     }
@@ -285,7 +308,7 @@ class Builder {
 }
 
 /** The collection whose structure a file's metadata describes. Throws `FormatError` where the two do not fit. */
-export function structuredSafetensors(file: SafetensorsSource, text: string): Td {
+export function structuredSafetensors(file: SafetensorsSource, text: string, others = othersOf(file, {})): Td {
   let root: PythonJsonObject;
   try {
     root = parsePythonJsonObject(new TextEncoder().encode(text));
@@ -296,7 +319,7 @@ export function structuredSafetensors(file: SafetensorsSource, text: string): Td
   if (root.get("version") !== VERSION) {
     throw new FormatError(`the structure in its metadata has a version that is not ${VERSION}`, file.path);
   }
-  const builder = new Builder(file);
+  const builder = new Builder(file, others);
   const td = builder.level(root.get("root"), 0);
   const lost = file.keys().find((name) => !builder.used.has(name));
   if (lost !== undefined) {
@@ -305,18 +328,38 @@ export function structuredSafetensors(file: SafetensorsSource, text: string): Td
   return td;
 }
 
-function dotted(file: SafetensorsFile): Td {
-  const flat = make.tensordict(file.tensors() as Map<string, Entry>, {
-    batchSize: Size.fromList([]),
-    device: null,
-    names: null,
-  });
-  return file.keys().some((key) => key.includes(".")) ? (flat.unflattenKeys(".") as Td) : flat;
+/** A collection of what a file has by name, nested at dots. */
+function dotted(file: SafetensorsSource, others: ReadonlyMap<string, Entry>): Td {
+  const state = { batchSize: Size.fromList([]), device: null, names: null };
+  const names = [...file.keys(), ...others.keys()];
+  const entries = names.map((name): [string, Entry] => [name, others.get(name) ?? file.tensor(name)]);
+  const flat = make.tensordict(new Map(entries), state);
+  return names.some((key) => key.includes(".")) ? (flat.unflattenKeys(".") as Td) : flat;
+}
+
+/** How a file is loaded as a TensorDict. */
+export interface FromSafetensorsOptions extends SafetensorsOptions {}
+
+/** Entries for elements that no tensor has, as far as they are wanted. */
+function othersOf(file: SafetensorsSource, options: UnknownOptions): Map<string, Entry> {
+  const others = new Map<string, Entry>();
+  for (const [name, entry] of file.header.unknown) {
+    if (!takesUnknown(options, () => file._refusal(entry))) continue;
+    others.set(name, valueEntry(file.unknown(name)));
+  }
+  return others;
+}
+
+function valueEntry(value: UnknownArray): Entry {
+  return make.nonTensor(value, { batchSize: Size.fromList([]), device: null, names: null });
 }
 
 /**
  * Loads a safetensors file as a TensorDict; bytes are read when they are used. A file written by `toSafetensors` gets
- * its structure back, any other one is nested at the dots of its names. @torch tensordict.from_safetensors
+ * its structure back, any other one is nested at the dots of its names. The index of a checkpoint in several files
+ * (`model.safetensors.index.json`), or the folder that holds it, gives the tensors of all of them. Elements of types
+ * that tensors do not have are values, each an `io.UnknownArray`; `unknown` says what else becomes of them.
+ * @torch tensordict.from_safetensors
  *
  * @throws FormatError when the file is not what its header or its structure says
  * @example
@@ -325,16 +368,18 @@ function dotted(file: SafetensorsFile): Td {
  * fromSafetensors("td.safetensors").get(["a", "b"]) // tensor([0, 1, 2])
  * ```
  */
-export function fromSafetensors(path: string, options: PlaceOptions = {}): Td {
+export function fromSafetensors(path: string, options: FromSafetensorsOptions = {}): Td {
   [path, options = {}] = inOrder<Parameters<typeof fromSafetensors>>(
     "fromSafetensors",
     FUNCTIONS.fromSafetensors,
     arguments,
   );
+  const { unknown, followLinks = false, ...place } = options;
   return whileUnreplaced(path, () => {
-    const file = new SafetensorsFile(path);
+    const file = new SafetensorsFile(path, { followLinks });
     const text = file.metadata.get("tensordict");
-    const td = text === undefined ? dotted(file) : structuredSafetensors(file, text);
-    return placeTd(td, options, "fromSafetensors");
+    const others = othersOf(file, unknown === undefined ? {} : { unknown });
+    const td = text === undefined ? dotted(file, others) : structuredSafetensors(file, text, others);
+    return placeTd(td, place, "fromSafetensors");
   });
 }
