@@ -27,7 +27,7 @@ export function emitOpsJson(model: Model): string {
       results: op.results ?? [],
       node: op.node ?? null,
       internal: op.internal ?? false,
-      ...(op.internal ? {} : { category: categoryOf(op) }),
+      category: (op.internal ? undefined : categoryOf(op)) ?? "",
       ...(lacking(op).length > 0 ? { lacksOnCuda: lacking(op) } : {}),
       ...op.transforms,
     }));

@@ -56,7 +56,8 @@ function operatorRows(model: Model): Map<string, string[]> {
     for (const name of [op.name, ...(op.aliases ?? [])]) {
       const calls = callsOf(op, camel(name));
       if (calls.length === 0) continue;
-      const key = `torch.${op.namespace ? `${op.namespace}.` : ""}${name}`;
+      // Some second names are written as they are called here.
+      const key = `torch.${op.namespace ? `${op.namespace}.` : ""}${name === op.name ? name : snake(name)}`;
       rows.set(key, [...new Set([...(rows.get(key) ?? []), ...calls])]);
     }
   }
@@ -104,7 +105,8 @@ export function emitFromPytorch(model: Model): string {
   ];
   const within = (prefix: string) => new Set(known.filter((name) => name.startsWith(prefix)).map(last));
   const methods = within("Tensor.");
-  for (const { name } of allNames()) if (name.startsWith("Tensor#")) methods.add(snake(name.slice(7)));
+  for (const { name } of allNames())
+    if (name.startsWith("Tensor#")) methods.add(snake(name.slice(7))).add(name.slice(7));
   const { torch } = PEERS.versions;
   return [
     "# PyTorch's names",
@@ -135,7 +137,8 @@ export function emitFromPytorch(model: Model): string {
 
 export function emitFromNumpy(model: Model): string {
   const rows = operatorRows(model);
-  const names = PEERS.numpy as string[];
+  const within = (name: string) => (PEERS[`numpy.${name}`] as string[]).map((one) => `${name}.${one}`);
+  const names = [...(PEERS.numpy as string[]), ...within("linalg"), ...within("random")];
   const found: [string, string][] = [];
   for (const name of names) {
     const call = NUMPY[name];
@@ -144,6 +147,8 @@ export function emitFromNumpy(model: Model): string {
     if (calls !== undefined) found.push([`\`np.${name}\``, cells(calls)]);
   }
   const there = new Set(found.map(([name]) => name.slice(4, -1)));
+  const below = (name: string) =>
+    new Set([...there].flatMap((one) => (one.startsWith(`${name}.`) ? [one.slice(name.length + 1)] : [])));
   const unknown = Object.keys(NUMPY).filter((name) => !names.includes(name));
   if (unknown.length > 0) throw new Error(`codeg../peers/numpy.ts: NumPy has no ${unknown.join(", ")}`);
   return [
@@ -155,7 +160,8 @@ export function emitFromNumpy(model: Model): string {
     ...table("NumPy", "zensor", byName(found)),
     "## Not there yet",
     "",
-    ...absent("numpy", names, there),
+    ...absent("numpy", PEERS.numpy as string[], there),
+    ...["linalg", "random"].flatMap((name) => absent(`numpy.${name}`, PEERS[`numpy.${name}`] as string[], below(name))),
   ].join("\n");
 }
 

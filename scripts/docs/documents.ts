@@ -2,7 +2,14 @@
 // the README leads to.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Application, Comment, DocumentReflection, MinimalSourceFile, type ProjectReflection } from "typedoc";
+import {
+  type Application,
+  Comment,
+  DocumentReflection,
+  MinimalSourceFile,
+  normalizePath,
+  type ProjectReflection,
+} from "typedoc";
 
 const root = join(import.meta.dir, "..", "..");
 const GUIDE = "docs/guide";
@@ -40,7 +47,7 @@ function pages(): [file: string, heading: string][] {
 export function addDocuments(app: Application, project: ProjectReflection): Map<DocumentReflection, string> {
   const files = new Map<DocumentReflection, string>();
   for (const [file, category] of pages()) {
-    const path = join(root, file);
+    const path = normalizePath(join(root, file));
     const source = new MinimalSourceFile(readFileSync(path, "utf8"), path);
     const { content } = app.converter.parseRawComment(source, project.files);
     const heading = /^# (.*)$/m.exec(Comment.combineDisplayParts(content))?.[1] ?? file;
@@ -50,4 +57,10 @@ export function addDocuments(app: Application, project: ProjectReflection): Map<
     files.set(page, file);
   }
   return files;
+}
+
+/** What a page counts in the search; nothing where its text is a table of names, which are found by themselves. */
+export function importanceOf(file: string): number {
+  if (file.startsWith("generated/")) return 0;
+  return file.startsWith(GUIDE) ? 4 : 0.5;
 }

@@ -104,7 +104,7 @@ interface OpRow {
   key: string;
   name: string;
   aliases: string[];
-  category?: string;
+  category: string;
 }
 
 /** `nn.functional.linear` and such, and `add` with its other names, to the schema's heading. */
@@ -112,7 +112,7 @@ function operatorHeadings(): Map<string, string> {
   const found = new Map<string, string>();
   for (const op of JSON.parse(readFileSync(join(root, "generated", "ops.json"), "utf8")) as OpRow[]) {
     const space = /^(nn\.functional|[a-z]+(?=\.vector_norm))\./.exec(op.key)?.[0] ?? "";
-    if (op.category === undefined) continue;
+    if (op.category === "") continue;
     for (const name of [op.name, ...op.aliases.map(camel)]) found.set(space + name, op.category);
   }
   return found;

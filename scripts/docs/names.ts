@@ -63,7 +63,7 @@ export function readNames(
       return part;
     }
     const name = bare(part.text);
-    if (/^Not/.test(section)) {
+    if (/^Not/.test(section) && /^[\w.]+$/.test(name)) {
       // In the table of reasons the names stand in front, the reason behind the last of them.
       const full = space === "" ? name : `${space === "Tensor" ? "torch.Tensor" : space}.${name}`;
       const why = section.toLowerCase();

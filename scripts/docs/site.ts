@@ -7,7 +7,7 @@ import {
   CommentTag,
   Converter,
   DeclarationReflection,
-  DocumentReflection,
+  type DocumentReflection,
   IndexEvent,
   KindRouter,
   PageEvent,
@@ -18,12 +18,12 @@ import {
   ReflectionKind,
   type RouterTarget,
 } from "typedoc";
-import { addSummaries, commentsOf } from "./comments.ts";
-import { addDocuments } from "./documents.ts";
+import { addDocuments, importanceOf } from "./documents.ts";
 import { addHeadings } from "./grouping.ts";
 import { type Names, readNames } from "./names.ts";
 import { orderSignatures } from "./order.ts";
 import { type PublicName, publicNames } from "./public-names.ts";
+import { addSummaries, commentsOf, publicName } from "./reflections.ts";
 import { places, prepareIndex } from "./search.ts";
 
 /** Classes with more methods than this have a page for each. */
@@ -44,10 +44,12 @@ class MethodRouter extends KindRouter {
     return methods.length > LARGE ? "reflection" : undefined;
   }
 
-  /** Rows of the search that lead to a place on a page. */
+  /** Rows of the search lead to a place on a page. */
   override getFullUrl(target: RouterTarget): string {
-    const place = target instanceof DocumentReflection ? places.get(target) : undefined;
-    return place === undefined ? super.getFullUrl(target) : `${super.getFullUrl(place.page)}#${place.anchor}`;
+    const place = places.get(target as Reflection);
+    if (place === undefined) return super.getFullUrl(target);
+    const url = super.getFullUrl(place.page);
+    return place.anchor === undefined ? url : `${url}#${place.anchor}`;
   }
 
   protected override getIdealBaseName(target: Reflection): string {
@@ -86,14 +88,6 @@ function byOwnName(project: ProjectReflection): void {
     if (project.getSymbolIdFromReflection(target)?.qualifiedName !== one.name) continue;
     [target.name, one.name] = [one.name, target.name];
   }
-}
-
-/** `Tensor#add`, `TensorDict.load`, `nn.Linear`: names as the list of public names has them. */
-export function publicName(one: DeclarationReflection): string {
-  const owner = one.parent;
-  if (!owner?.isDeclaration() || !owner.kindOf(ReflectionKind.Class))
-    return one.getFullName().replaceAll(".__type", "");
-  return `${owner.getFullName()}${one.flags.isStatic ? "." : "#"}${one.name}`;
 }
 
 /** Puts the examples of docs/members behind the texts. */
@@ -163,6 +157,7 @@ export function load(app: Application): void {
     // A row that leads to a page needs no link to itself: it would be a third of a list of all names.
     event.contents = event.contents?.replace(ROW_ANCHOR, "</span></dt>");
   });
-  const isTold = (page: DocumentReflection) => !files.get(page)?.startsWith("generated/");
-  app.renderer.on(IndexEvent.PREPARE_INDEX, (event) => prepareIndex(event, names, isTold));
+  app.renderer.on(IndexEvent.PREPARE_INDEX, (event) => {
+    prepareIndex(event, names, (page) => importanceOf(files.get(page) ?? ""));
+  });
 }

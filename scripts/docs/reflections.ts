@@ -1,5 +1,5 @@
-// Where TypeDoc keeps the comments of a name.
-import { Comment, CommentTag, type DeclarationReflection, type ProjectReflection } from "typedoc";
+// Where TypeDoc keeps a name's comments, and what the name is called.
+import { Comment, CommentTag, type DeclarationReflection, type ProjectReflection, ReflectionKind } from "typedoc";
 
 /** The comments of a declaration: a function's and a method's stand at its signatures. */
 export function commentsOf(one: DeclarationReflection): Comment[] {
@@ -9,9 +9,17 @@ export function commentsOf(one: DeclarationReflection): Comment[] {
   return places.flatMap((place) => (place?.comment === undefined ? [] : [place.comment]));
 }
 
+/** `Tensor#add`, `TensorDict.load`, `nn.Linear`: names as the list of public names has them. */
+export function publicName(one: DeclarationReflection): string {
+  const owner = one.parent;
+  if (!owner?.isDeclaration() || !owner.kindOf(ReflectionKind.Class))
+    return one.getFullName().replaceAll(".__type", "");
+  return `${owner.getFullName()}${one.flags.isStatic ? "." : "#"}${one.name}`;
+}
+
 /** A sentence, or what there is of a text before a link. */
 const SENTENCE = /^(?:(?!\{@)[^\n])*?[.;:](?=\s|$)/;
-const LONGEST = 110;
+const LONGEST = 90;
 
 /** Gives what stands in the list of all names a line for it: its first sentence. */
 export function addSummaries(project: ProjectReflection): void {

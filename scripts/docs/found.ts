@@ -1,0 +1,97 @@
+// Asks a built site's search as its pages do, and looks at its pages as people do: what stands first.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { inflateSync } from "node:zlib";
+import { QUERIES } from "./queries.ts";
+
+interface Row {
+  name: string;
+  url: string;
+  parent?: string;
+}
+
+export interface Search {
+  rows: Row[];
+  index: Index;
+}
+
+interface Index {
+  search(query: string): { ref: string; score: number }[];
+}
+
+/** The library that TypeDoc's index is of, as TypeDoc finds it. */
+const { Index: Lunr }: { Index: { load(index: object): Index } } = createRequire(require.resolve("typedoc"))("lunr");
+
+/** The site's index, unpacked. */
+export function searchOf(site: string): Search {
+  const script = readFileSync(join(site, "assets", "search.js"), "utf8");
+  const packed = /"([^"]*)"/.exec(script)?.[1] ?? "";
+  const { rows, index } = JSON.parse(inflateSync(Buffer.from(packed, "base64")).toString());
+  return { rows, index: Lunr.load(index) };
+}
+
+/**
+ * The results of a query, best first, as TypeDoc's script gives them: words within words, and names that begin with the
+ * query before others.
+ */
+export function ask({ rows, index }: Search, query: string): Row[] {
+  const words = query.split(" ").map((word) => (word === "" ? "" : `*${word}*`));
+  const found = index.search(words.join(" ")).map(({ ref, score }) => {
+    const row = rows[Number(ref)] as Row;
+    const begins = row.name.toLowerCase().startsWith(query.toLowerCase());
+    return { row, score: begins ? (score * 10) / (1 + Math.abs(row.name.length - query.length)) : score };
+  });
+  return found.sort((a, b) => b.score - a.score).map(({ row }) => row);
+}
+
+const BEST = 3;
+
+/** Queries whose page is not among the first results, and results that lead to no place. */
+export function lostQueries(site: string): string[] {
+  const search = searchOf(site);
+  const isPage = (url: string, page: string) => url.endsWith(page) || url.replace(/#.*/, "").endsWith(page);
+  const lost = QUERIES.flatMap(([query, ...pages]) => {
+    const best = ask(search, query).slice(0, BEST);
+    if (best.some(({ url }) => pages.some((page) => isPage(url, page)))) return [];
+    return [`search: "${query}" does not find ${pages.join(" or ")}, but ${best.map(({ url }) => url).join(", ")}`];
+  });
+  const texts = new Map<string, string>();
+  const astray = search.rows.flatMap(({ url, name }) => {
+    const [path = "", anchor] = url.split("#");
+    const file = join(site, decodeURIComponent(path));
+    if (!texts.has(path)) texts.set(path, existsSync(file) ? readFileSync(file, "utf8") : "");
+    const text = texts.get(path) as string;
+    const isThere = text !== "" && (anchor === undefined || text.includes(`id="${anchor}"`));
+    return isThere ? [] : [`search: ${name} leads to ${url}, which is not there`];
+  });
+  return [...lost, ...astray];
+}
+
+const plain = (html: string): string =>
+  html
+    .replace(/<[^>]*>/g, "")
+    .replaceAll("&nbsp;", " ")
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replace(/\s+/g, " ");
+
+/** The signatures of a page, in its order. */
+export function signaturesOf(html: string): string[] {
+  const found = html.matchAll(/<div class="tsd-signature tsd-anchor-link"[^>]*>([\s\S]*?)<\/div>/g);
+  return [...found].map((match) => plain(match[1] as string).trim());
+}
+
+/** A form whose arguments have to be named: `sum(options: { input: Tensor })`. */
+const isNamed = (signature: string): boolean => /^\w+(<.*?>)?\( ?(options|__namedParameters): /.test(signature);
+
+/** Pages that begin with a form by name although there is one by place. */
+export function namedFirst(site: string): string[] {
+  return ["functions", "methods"].flatMap((folder) =>
+    readdirSync(join(site, folder)).flatMap((file) => {
+      const signatures = signaturesOf(readFileSync(join(site, folder, file), "utf8"));
+      const isWrong = isNamed(signatures[0] ?? "") && signatures.some((one) => !isNamed(one));
+      return isWrong ? [`${folder}/${file} begins with ${signatures[0]}`] : [];
+    }),
+  );
+}
