@@ -26,6 +26,7 @@ afterAll(() => {
 
 for (const document of documents) {
   const fences = fencesOf(readFileSync(join(root, document), "utf8"));
+  for (const { name, code } of fences) if (name !== undefined) writeFileSync(join(programs, name), code);
   describe(document, () => {
     for (const { line, code, prints } of fences) {
       test(`line ${line}`, async () => {

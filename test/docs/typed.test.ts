@@ -44,8 +44,8 @@ test("they compile, and a wrong call would not", () => {
   const programs: Record<string, string> = {};
   for (const document of documents) {
     const name = document.replace(/\W/g, "-");
-    for (const { line, code } of fencesOf(readFileSync(join(root, document), "utf8")))
-      programs[`${name}-${line}`] = code;
+    for (const { line, code, name: file } of fencesOf(readFileSync(join(root, document), "utf8")))
+      programs[file?.replace(/\.ts$/, "") ?? `${name}-${line}`] = code;
   }
   expect(Object.keys(programs).length).toBeGreaterThan(30);
   for (const { file, line, code } of allExamples()) programs[`${file.replace(/\W/g, "-")}-${line}`] = programOf(code);
