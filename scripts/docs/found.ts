@@ -83,7 +83,7 @@ export function signaturesOf(html: string): string[] {
 }
 
 /** A form whose arguments have to be named: `sum(options: { input: Tensor })`. */
-const isNamed = (signature: string): boolean => /^\w+(<.*?>)?\( ?(options|__namedParameters): /.test(signature);
+export const isNamed = (signature: string): boolean => /^\w+(<.*?>)?\( ?(options|__namedParameters): /.test(signature);
 
 /** Pages that begin with a form by name although there is one by place. */
 export function namedFirst(site: string): string[] {

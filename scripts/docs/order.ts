@@ -10,14 +10,17 @@ import {
 /** What all arguments that may be named come in. */
 const OPTIONS = /^(__namedParameters|options)$/;
 
-/** 0 for sizes one by one, 1 for arguments at their places, 2 for collections, 3 for what has to be named. */
+/** 0 for sizes one by one, 1 for arguments at their places, 2 for collections, 3 for all by name; rarer ones between. */
 export function rankOf(signature: SignatureReflection): number {
   const parameters = signature.parameters ?? [];
   const last = parameters.at(-1);
   const isNamed = last !== undefined && OPTIONS.test(last.name) && !last.flags.isOptional;
-  if (isNamed && last.defaultValue === undefined) return 3;
+  if (isNamed && parameters.length === 1) return 3;
   const types = [...(signature.typeParameters ?? []), ...parameters].map((one) => String(one.type));
   if (types.some((text) => /\bTensorDictBase\b|\bTd\b/.test(text))) return 2;
+  if (isNamed) return 1.8;
+  // Whether to keep a dimension is said by name.
+  if (parameters.some(({ name, flags }) => name === "keepdim" && !flags.isOptional)) return 1.5;
   return last?.flags.isRest && last.name === "size" ? 0 : 1;
 }
 
