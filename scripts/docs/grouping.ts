@@ -79,8 +79,11 @@ const OF_MEMBERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     Autograd: "requiresGrad requiresGrad_ detach grad zeroGrad backward detach_",
     Parameters: "toModule paramCount",
     Conversion: "toString toJSON toTensordict toNamedtuple numpy asTensor",
-    Creation: "empty newZeros newOnes newEmpty newFull newTensor",
+    Creation: "empty newZeros newOnes newEmpty newFull newTensor fromDictInstance",
+    "Copies, dtypes, devices": "dtype bytes",
     "Files and memory maps": "loadMemmap",
+    Pointwise: "mod",
+    Reduction: "isEmpty",
   },
   nn: {
     Losses: "MSELoss L1Loss HuberLoss SmoothL1Loss",
@@ -92,7 +95,8 @@ const OF_MEMBERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 /** The order on a page; others stand behind these, by name. */
-export const HEADINGS: readonly string[] = [
+export const HEADINGS: string[] = [
+  ...["The guide", "Coming from elsewhere", "Reference"],
   ...["Shape and layout", "Dtype and device", "Values and text", "Keys and entries", "Locks and devices"],
   ...["Functions over entries", "Functions over parts", "Tensors", "Containers", "Layers"],
   ...CATEGORIES,

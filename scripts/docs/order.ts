@@ -15,7 +15,7 @@ export function rankOf(signature: SignatureReflection): number {
   const parameters = signature.parameters ?? [];
   const last = parameters.at(-1);
   const isNamed = last !== undefined && OPTIONS.test(last.name) && !last.flags.isOptional;
-  if (isNamed && parameters.length === 1) return 3;
+  if (parameters.length === 1 && (isNamed || /^ByName\b/.test(String(last?.type)))) return 3;
   const types = [...(signature.typeParameters ?? []), ...parameters].map((one) => String(one.type));
   if (types.some((text) => /\bTensorDictBase\b|\bTd\b/.test(text))) return 2;
   if (isNamed) return 1.8;

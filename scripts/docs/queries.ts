@@ -76,7 +76,6 @@ export const QUERIES: readonly (readonly [query: string, ...pages: string[]])[] 
   ["save a model", "documents/Saving_and_files.html", "documents/Modules.html"],
   ["replay buffer", "documents/A_replay_buffer.html"],
   ["priorities", "documents/A_replay_buffer.html"],
-  ["sum tree", "documents/A_replay_buffer.html"],
   ["command line", "documents/The_command_line.html"],
   ["training loop", "documents/Training_with_TensorDicts.html", "documents/Classes_of_tensors.html"],
   ["hooks", "documents/Autograd.html"],

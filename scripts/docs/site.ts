@@ -2,7 +2,7 @@
 // members on the page of the class that has them, the examples of docs/members, headings for operators and members, the
 // form that people write first, tables of names of elsewhere, and a search that finds them and the guide.
 import {
-  type Application,
+  Application,
   Comment,
   CommentTag,
   Converter,
@@ -19,7 +19,7 @@ import {
   type RouterTarget,
 } from "typedoc";
 import { addDocuments, importanceOf } from "./documents.ts";
-import { addHeadings } from "./grouping.ts";
+import { addHeadings, HEADINGS } from "./grouping.ts";
 import { type Names, readNames } from "./names.ts";
 import { orderSignatures } from "./order.ts";
 import { type PublicName, publicNames } from "./public-names.ts";
@@ -121,12 +121,14 @@ export function missingFrom(project: ProjectReflection, rows: readonly PublicNam
   return rows.map((row) => row.name).filter((name) => !there.has(name) && !there.has(hash(name)));
 }
 
-const ROW_ANCHOR =
-  /<a href="#[^"]*" aria-label="Permalink" class="tsd-anchor-icon">(?:(?!<\/a>).)*<\/a><\/span><\/dt>/g;
+/** A row of a list of names: the sign of its kind, which its heading says, its name, and a link to itself. */
+const ROW =
+  /(<span class="tsd-member-summary-name">)<svg(?:(?!<\/svg>).)*<\/svg>(<a href="[^"#]+">[^<]*<\/a>)<a href="#(?:(?!<\/a>).)*<\/a>/g;
 
 /** What TypeDoc calls. */
 export function load(app: Application): void {
   app.renderer.defineRouter("methods", MethodRouter);
+  app.on(Application.EVENT_BOOTSTRAP_END, () => app.options.setValue("categoryOrder", HEADINGS));
   const { names: rows } = publicNames();
   const byName = new Map(rows.map((row) => [row.name, row]));
   const byDeclaration = new Map(rows.map((row) => [row.declared, row]));
@@ -154,8 +156,8 @@ export function load(app: Application): void {
     }
   });
   app.renderer.on(PageEvent.END, (event) => {
-    // A row that leads to a page needs no link to itself: it would be a third of a list of all names.
-    event.contents = event.contents?.replace(ROW_ANCHOR, "</span></dt>");
+    // The list of all names is the largest page, and both are half of it.
+    event.contents = event.contents?.replace(ROW, "$1$2");
   });
   app.renderer.on(IndexEvent.PREPARE_INDEX, (event) => {
     prepareIndex(event, names, (page) => importanceOf(files.get(page) ?? ""));
