@@ -53,7 +53,8 @@ const OF_NAMES: readonly (readonly [Category, string])[] = [
   ["Pointwise", "sigmoid relu"],
   [
     "Comparison, sorting, searching",
-    "eq ne lt le gt ge equal isclose allclose isinf isfinite isposinf isneginf isnan isreal maximum minimum fmax fmin kthvalue",
+    "eq ne lt le gt ge equal isclose allclose isinf isfinite isposinf isneginf isnan isreal " +
+      "maximum minimum fmax fmin kthvalue",
   ],
   ["Running sums and differences", "cumsum cumprod diff"],
   ["Copies, dtypes, devices", "detach"],

@@ -66,9 +66,9 @@ const OF_MEMBERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   TensorDictBase: {
     "Keys and entries":
-      "get set set_ setdefault getNonTensor setNonTensor has keys values items update update_ updateAt_ copy_ select " +
-      "exclude splitKeys separates filterEmpty_ createNested replace rename rename_ sortedKeys depth entryClass popitem " +
-      "filterNonTensorData length copyAt_",
+      "get set set_ setdefault getNonTensor setNonTensor has keys values items update update_ updateAt_ copy_ " +
+      "select exclude splitKeys separates filterEmpty_ createNested replace rename rename_ " +
+      "sortedKeys depth entryClass popitem filterNonTensorData length copyAt_",
     "Indexing, slicing, joining":
       "at setAt setAt_ getAt stackTensors catTensors catFromTensordict stackFromTensordict gather maskedSelect where",
     "Shapes and views":

@@ -1,6 +1,6 @@
 // Builds the API site in docs/api with TypeDoc, and fails on a warning of it, on a public name that is missing there,
-// on a link that leads nowhere, on a page that is too large or begins with a form by name, and on a search that does not
-// find what it should.
+// on a link that leads nowhere, on a page that is too large or begins with a form by name, and on a search that does
+// not find what it should.
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Application } from "typedoc";

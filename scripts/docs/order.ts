@@ -10,7 +10,7 @@ import {
 /** What all arguments that may be named come in. */
 const OPTIONS = /^(__namedParameters|options)$/;
 
-/** 0 for sizes one by one, 1 for arguments at their places, 2 for collections, 3 for all by name; rarer ones between. */
+/** 0 for sizes one by one, 1 for arguments at their places, 2 for collections, 3 for all by name; rare ones between. */
 export function rankOf(signature: SignatureReflection): number {
   const parameters = signature.parameters ?? [];
   const last = parameters.at(-1);

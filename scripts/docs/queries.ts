@@ -1,5 +1,5 @@
-// What people look for, and the page that has it: names as they are written here, in PyTorch, NumPy and tensordict, what
-// is not there yet, and words of the guide.
+// What people look for, and the page that has it: names as they are written here, in PyTorch, NumPy and tensordict,
+// what is not there yet, and words of the guide.
 
 /** A page, by the end of its address, or of one of several that will do. */
 export const QUERIES: readonly (readonly [query: string, ...pages: string[]])[] = [

@@ -1,5 +1,5 @@
-// What the site's search finds beside names and texts: names of PyTorch, NumPy and tensordict as they are written there,
-// those that are not there yet, and the guide section by section.
+// What the site's search finds beside names and texts: names of PyTorch, NumPy and tensordict as they are written
+// there, those that are not there yet, and the guide section by section.
 import {
   Comment,
   DeclarationReflection,

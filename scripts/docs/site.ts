@@ -122,8 +122,13 @@ export function missingFrom(project: ProjectReflection, rows: readonly PublicNam
 }
 
 /** A row of a list of names: the sign of its kind, which its heading says, its name, and a link to itself. */
-const ROW =
-  /(<span class="tsd-member-summary-name">)<svg(?:(?!<\/svg>).)*<\/svg>(<a href="[^"#]+">[^<]*<\/a>)<a href="#(?:(?!<\/a>).)*<\/a>/g;
+const ROW = new RegExp(
+  [
+    '(<span class="tsd-member-summary-name">)<svg(?:(?!</svg>).)*</svg>',
+    '(<a href="[^"#]+">[^<]*</a>)<a href="#(?:(?!</a>).)*</a>',
+  ].join(""),
+  "g",
+);
 
 /** What TypeDoc calls. */
 export function load(app: Application): void {

@@ -1,5 +1,5 @@
-// Runs what ```console fences of the guide show: the commands behind `$`, in a folder in which the programs of their page
-// ran before, and compares what they print.
+// Runs what ```console fences of the guide show: the commands behind `$`, in a folder in which the programs of their
+// page ran before, and compares what they print.
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
