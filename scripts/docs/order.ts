@@ -19,6 +19,8 @@ export function rankOf(signature: SignatureReflection): number {
   const types = [...(signature.typeParameters ?? []), ...parameters].map((one) => String(one.type));
   if (types.some((text) => /\bTensorDictBase\b|\bTd\b/.test(text))) return 2;
   if (isNamed) return 1.8;
+  // The first argument at its place, or all by name in its stead.
+  if (parameters.length === 1 && !last?.flags.isOptional && /Args\b|\bObject\b/.test(String(last?.type))) return 1.9;
   // Whether to keep a dimension is said by name.
   if (parameters.some(({ name, flags }) => name === "keepdim" && !flags.isOptional)) return 1.5;
   return last?.flags.isRest && last.name === "size" ? 0 : 1;
