@@ -85,13 +85,34 @@ export function signaturesOf(html: string): string[] {
 /** A form whose arguments have to be named: `sum(options: { input: Tensor })`. */
 export const isNamed = (signature: string): boolean => /^\w+(<.*?>)?\( ?(options|__namedParameters): /.test(signature);
 
-/** Pages that begin with a form by name although there is one by place. */
+/** What some pages have to begin with. */
+const FIRST: Readonly<Record<string, RegExp>> = {
+  "functions/add.html": /^add\( ?(self|input): Tensor \| Scalar, other: Tensor \| Scalar, options\?/,
+  "functions/arange.html": /^arange\( ?end: Scalar, options\?/,
+  "functions/cat.html": /^cat\( ?tensors: readonly Tensor\[\], dim: number/,
+  "functions/gather.html": /^gather\( ?(self|input): Tensor, dim: number, index: Tensor/,
+  "functions/matmul.html": /^matmul\( ?(self|input): Tensor, other: Tensor/,
+  "functions/randn.html": /^randn\( ?\.\.\.size: /,
+  "functions/sum.html": /^sum\( ?(self|input): Tensor, /,
+  "functions/where.html": /^where\( ?condition: Tensor/,
+  "functions/zeros.html": /^zeros\( ?\.\.\.size: /,
+  "methods/Tensor.sum.html": /^sum\( ?(options|dim)\?: /,
+  "methods/Tensor.view.html": /^view\( ?\.\.\.size: /,
+  "methods/Tensor.add_.html": /^add_\( ?other: Tensor \| Scalar/,
+};
+
+/** Pages that begin with a form by name although there is one by place, or with another than they should. */
 export function namedFirst(site: string): string[] {
-  return ["functions", "methods"].flatMap((folder) =>
+  const read = (page: string) => signaturesOf(readFileSync(join(site, page), "utf8"))[0] ?? "";
+  const odd = Object.entries(FIRST).flatMap(([page, first]) =>
+    first.test(read(page)) ? [] : [`${page} begins with ${read(page)}`],
+  );
+  const named = ["functions", "methods"].flatMap((folder) =>
     readdirSync(join(site, folder)).flatMap((file) => {
       const signatures = signaturesOf(readFileSync(join(site, folder, file), "utf8"));
       const isWrong = isNamed(signatures[0] ?? "") && signatures.some((one) => !isNamed(one));
       return isWrong ? [`${folder}/${file} begins with ${signatures[0]}`] : [];
     }),
   );
+  return [...odd, ...named];
 }
