@@ -2,35 +2,6 @@
  * zensor: PyTorch's tensors and TensorDict for Bun.
  *
  * @module zensor
- * @document ../docs/guide/README.md
- * @document ../docs/guide/numbers.md
- * @document ../docs/guide/indexing.md
- * @document ../docs/guide/views.md
- * @document ../docs/guide/memory.md
- * @document ../docs/guide/autograd.md
- * @document ../docs/guide/transforms.md
- * @document ../docs/guide/modules.md
- * @document ../docs/guide/distributions.md
- * @document ../docs/guide/tensordict.md
- * @document ../docs/guide/tensordict-keys.md
- * @document ../docs/guide/tensordict-shapes.md
- * @document ../docs/guide/tensordict-indexing.md
- * @document ../docs/guide/tensordict-preallocation.md
- * @document ../docs/guide/tensordict-memory.md
- * @document ../docs/guide/tensorclass.md
- * @document ../docs/guide/tensordict-training.md
- * @document ../docs/guide/tensordict-datasets.md
- * @document ../docs/guide/tensordict-workers.md
- * @document ../docs/guide/tensordict-streams.md
- * @document ../docs/guide/tensordict-modules.md
- * @document ../docs/guide/tensordict-functional.md
- * @document ../docs/guide/files.md
- * @document ../docs/guide/from-pytorch.md
- * @document ../docs/guide/from-numpy.md
- * @document ../docs/guide/from-tensordict.md
- * @document ../generated/FROM-PYTORCH.md
- * @document ../generated/FROM-NUMPY.md
- * @document ../generated/FROM-TENSORDICT.md
  */
 import "./install.ts";
 

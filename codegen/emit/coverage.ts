@@ -1,4 +1,6 @@
 /** generated/ops.json, the flat contract that reviews compare, and generated/OPS.md, the table of operators. */
+
+import { categoryOf } from "../model/categories.ts";
 import type { Model, Op } from "../model/load.ts";
 import type { BatchRule } from "../model/types.ts";
 
@@ -25,6 +27,7 @@ export function emitOpsJson(model: Model): string {
       results: op.results ?? [],
       node: op.node ?? null,
       internal: op.internal ?? false,
+      category: (op.internal ? undefined : categoryOf(op)) ?? "",
       ...(lacking(op).length > 0 ? { lacksOnCuda: lacking(op) } : {}),
       ...op.transforms,
     }));

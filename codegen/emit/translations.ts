@@ -1,7 +1,7 @@
 /** What PyTorch, NumPy and tensordict call things, and what they are called here: the tables behind the guide. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type PublicName, publicNames } from "../../scripts/docs/public-names.ts";
+import { type Inventoried, type PublicName, publicNames } from "../../scripts/docs/public-names.ts";
 import { FUNCTIONS, METHODS } from "../../src/tensordict/core/signatures.ts";
 import { type Arg, camel, type Model, type Op } from "../model/load.ts";
 import { NUMPY } from "../peers/numpy.ts";
@@ -11,11 +11,12 @@ type Peers = Readonly<Record<string, readonly string[]>> & { versions: Readonly<
 
 const PEERS: Peers = JSON.parse(readFileSync(join(import.meta.dir, "..", "peers", "names.json"), "utf8"));
 
-let inventory: PublicName[] | undefined;
-const allNames = (): PublicName[] => {
-  inventory ??= publicNames().names;
-  return inventory;
+let read: Inventoried | undefined;
+const inventory = (): Inventoried => {
+  read ??= publicNames();
+  return read;
 };
+const allNames = (): PublicName[] => inventory().names;
 
 const table = (left: string, right: string, rows: readonly (readonly [string, string])[]): string[] => [
   `| ${left} | ${right} |`,
@@ -55,7 +56,8 @@ function operatorRows(model: Model): Map<string, string[]> {
     for (const name of [op.name, ...(op.aliases ?? [])]) {
       const calls = callsOf(op, camel(name));
       if (calls.length === 0) continue;
-      const key = `torch.${op.namespace ? `${op.namespace}.` : ""}${name}`;
+      // Some second names are written as they are called here.
+      const key = `torch.${op.namespace ? `${op.namespace}.` : ""}${name === op.name ? name : snake(name)}`;
       rows.set(key, [...new Set([...(rows.get(key) ?? []), ...calls])]);
     }
   }
@@ -77,6 +79,12 @@ const snake = (name: string): string =>
   name.replace(/([a-z])([A-Z])/g, (_, a: string, b: string) => `${a}_${b.toLowerCase()}`);
 const last = (name: string): string => name.split(".").at(-1) as string;
 
+/** Namespaces of PyTorch of which it is told what is not there. */
+const FURTHER = [
+  ...["nn.functional", "linalg", "fft", "special", "func", "autograd", "distributions"],
+  ...["optim", "optim.lr_scheduler", "utils.data", "amp"],
+].map((name) => `torch.${name}`);
+
 export function emitFromPytorch(model: Model): string {
   const rows = operatorRows(model);
   const others = allNames().filter(({ name, torch }) => /^(torch|Tensor)\./.test(torch ?? "") && !/^Nested/.test(name));
@@ -89,10 +97,16 @@ export function emitFromPytorch(model: Model): string {
     overridden.add(key);
     return !rows.has(torch as string) && !rows.has((torch as string).replace(/_$/, ""));
   });
-  const known = [...rows.keys(), ...others.map((row) => (row.torch as string).replace(/ .*$/, ""))];
+  const seconds = inventory().aliases.map(([name]) => [`torch.${snake(name)}`, name] as const);
+  const known = [
+    ...rows.keys(),
+    ...seconds.map(([name]) => name),
+    ...others.map((row) => (row.torch as string).replace(/ .*$/, "")),
+  ];
   const within = (prefix: string) => new Set(known.filter((name) => name.startsWith(prefix)).map(last));
   const methods = within("Tensor.");
-  for (const { name } of allNames()) if (name.startsWith("Tensor#")) methods.add(snake(name.slice(7)));
+  for (const { name } of allNames())
+    if (name.startsWith("Tensor#")) methods.add(snake(name.slice(7))).add(name.slice(7));
   const { torch } = PEERS.versions;
   return [
     "# PyTorch's names",
@@ -105,21 +119,26 @@ export function emitFromPytorch(model: Model): string {
     ...table("PyTorch", "zensor", byName([...rows].map(([name, calls]) => [`\`${name}\``, cells(calls)] as const))),
     "## Everything else",
     "",
-    ...table("PyTorch", "zensor", byName(rest.map((row) => [`\`${row.torch}\``, `\`${row.name}\``] as const))),
+    ...table(
+      "PyTorch",
+      "zensor",
+      byName(
+        [...rest.map((row) => [row.torch, row.name] as const), ...seconds].map(([a, b]) => [`\`${a}\``, `\`${b}\``]),
+      ),
+    ),
     "## Not there yet",
     "",
     ...absent("torch", PEERS.torch as string[], within("torch.")),
     ...absent("Tensor", PEERS.Tensor as string[], methods),
     ...absent("torch.nn", PEERS["torch.nn"] as string[], within("torch.nn.")),
-    ...["torch.nn.functional", "torch.linalg", "torch.fft", "torch.special"].flatMap((name) =>
-      absent(name, PEERS[name] as string[], within(`${name}.`)),
-    ),
+    ...FURTHER.flatMap((name) => absent(name, PEERS[name] as string[], within(`${name}.`))),
   ].join("\n");
 }
 
 export function emitFromNumpy(model: Model): string {
   const rows = operatorRows(model);
-  const names = PEERS.numpy as string[];
+  const within = (name: string) => (PEERS[`numpy.${name}`] as string[]).map((one) => `${name}.${one}`);
+  const names = [...(PEERS.numpy as string[]), ...within("linalg"), ...within("random")];
   const found: [string, string][] = [];
   for (const name of names) {
     const call = NUMPY[name];
@@ -128,6 +147,8 @@ export function emitFromNumpy(model: Model): string {
     if (calls !== undefined) found.push([`\`np.${name}\``, cells(calls)]);
   }
   const there = new Set(found.map(([name]) => name.slice(4, -1)));
+  const below = (name: string) =>
+    new Set([...there].flatMap((one) => (one.startsWith(`${name}.`) ? [one.slice(name.length + 1)] : [])));
   const unknown = Object.keys(NUMPY).filter((name) => !names.includes(name));
   if (unknown.length > 0) throw new Error(`codeg../peers/numpy.ts: NumPy has no ${unknown.join(", ")}`);
   return [
@@ -139,7 +160,8 @@ export function emitFromNumpy(model: Model): string {
     ...table("NumPy", "zensor", byName(found)),
     "## Not there yet",
     "",
-    ...absent("numpy", names, there),
+    ...absent("numpy", PEERS.numpy as string[], there),
+    ...["linalg", "random"].flatMap((name) => absent(`numpy.${name}`, PEERS[`numpy.${name}`] as string[], below(name))),
   ].join("\n");
 }
 

@@ -29,6 +29,8 @@ export interface Inventoried {
   names: PublicName[];
   /** Headings of the examples' folder that name nothing. */
   strangers: string[];
+  /** Second names of functions, in an object of functions: `special.expit` and `sigmoid`. */
+  aliases: (readonly [string, string])[];
   /** Members that no declaration has: a mapped type makes them, and no text can stand at them. */
   unwritten: string[];
 }
@@ -46,6 +48,7 @@ class Inventory {
   /** Classes by their public names. */
   readonly #classes = new Map<string, { instance: ts.Type; statics: ts.Type }>();
   readonly #examples = new Map<string, string>();
+  readonly #seconds: { name: string; declaration: ts.Declaration }[] = [];
   /** Members that a type computes: nothing can say what they are. */
   readonly #unwritten: string[] = [];
 
@@ -73,7 +76,12 @@ class Inventory {
     const used = this.#spread();
     this.#inherit();
     const strangers = [...this.#examples.keys()].filter((name) => !used.has(name));
-    return { names: [...this.#names.values()], strangers, unwritten: this.#unwritten };
+    const names = [...this.#names.values()];
+    const aliases = this.#seconds.flatMap(({ name, declaration }) => {
+      const row = this.#names.get(declaration);
+      return row === undefined ? [] : [[name, row.name] as const];
+    });
+    return { names, strangers, aliases, unwritten: this.#unwritten };
   }
 
   #depth(type: ts.Type): number {
@@ -155,6 +163,13 @@ class Inventory {
     const members = this.#checker.getPropertiesOfType(type);
     const functions = members.filter((m) => m.valueDeclaration && ts.isPropertyAssignment(m.valueDeclaration));
     this.#add(name, "constant", symbol, null);
+    for (const member of members) {
+      const place = member.valueDeclaration;
+      if (place === undefined || !isOurs(place) || !ts.isShorthandPropertyAssignment(place)) continue;
+      const [signature] = this.#checker.getTypeOfSymbol(member).getCallSignatures();
+      const declaration = signature?.declaration as ts.Declaration | undefined;
+      if (declaration !== undefined) this.#seconds.push({ name: `${name}.${member.name}`, declaration });
+    }
     for (const member of functions) {
       const value = (member.valueDeclaration as ts.PropertyAssignment).initializer;
       const target = this.#checker.getSymbolAtLocation(value);

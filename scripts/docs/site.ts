@@ -1,23 +1,30 @@
 // What the API site has beside what TypeDoc does by itself: a page for each method of the large classes, inherited
-// members on the page of the class that has them, the examples of docs/members, an index of PyTorch's names, and a
-// search that finds them.
+// members on the page of the class that has them, the examples of docs/members, headings for operators and members, the
+// form that people write first, tables of names of elsewhere, and a search that finds them and the guide.
 import {
-  type Application,
+  Application,
   Comment,
-  type CommentDisplayPart,
   CommentTag,
   Converter,
   DeclarationReflection,
-  DocumentReflection,
+  type DocumentReflection,
   IndexEvent,
   KindRouter,
+  PageEvent,
   type PageKind,
   type ProjectReflection,
   ReferenceReflection,
   type Reflection,
   ReflectionKind,
+  type RouterTarget,
 } from "typedoc";
+import { addDocuments, importanceOf } from "./documents.ts";
+import { addHeadings, HEADINGS } from "./grouping.ts";
+import { type Names, readNames } from "./names.ts";
+import { orderSignatures } from "./order.ts";
 import { type PublicName, publicNames } from "./public-names.ts";
+import { addSummaries, commentsOf, publicName } from "./reflections.ts";
+import { places, prepareIndex } from "./search.ts";
 
 /** Classes with more methods than this have a page for each. */
 const LARGE = 30;
@@ -35,6 +42,14 @@ class MethodRouter extends KindRouter {
     if (!owner?.isDeclaration() || !owner.kindOf(ReflectionKind.Class)) return undefined;
     const methods = owner.children?.filter(isMethod) ?? [];
     return methods.length > LARGE ? "reflection" : undefined;
+  }
+
+  /** Rows of the search lead to a place on a page. */
+  override getFullUrl(target: RouterTarget): string {
+    const place = places.get(target as Reflection);
+    if (place === undefined) return super.getFullUrl(target);
+    const url = super.getFullUrl(place.page);
+    return place.anchor === undefined ? url : `${url}#${place.anchor}`;
   }
 
   protected override getIdealBaseName(target: Reflection): string {
@@ -75,20 +90,6 @@ function byOwnName(project: ProjectReflection): void {
   }
 }
 
-/** The comments of a declaration: a function's and a method's stand at its signatures. */
-function commentsOf(one: DeclarationReflection): Comment[] {
-  const places = [one, ...(one.signatures ?? []), one.getSignature, one.setSignature];
-  return places.flatMap((place) => (place?.comment === undefined ? [] : [place.comment]));
-}
-
-/** `Tensor#add`, `TensorDict.load`, `nn.Linear`: names as the list of public names has them. */
-export function publicName(one: DeclarationReflection): string {
-  const owner = one.parent;
-  if (!owner?.isDeclaration() || !owner.kindOf(ReflectionKind.Class))
-    return one.getFullName().replaceAll(".__type", "");
-  return `${owner.getFullName()}${one.flags.isStatic ? "." : "#"}${one.name}`;
-}
-
 /** Puts the examples of docs/members behind the texts. */
 function addExamples(
   project: ProjectReflection,
@@ -112,64 +113,6 @@ function addExamples(
   }
 }
 
-/** PyTorch's names of a declaration, of its `@torch` tags. */
-function torchNames(one: DeclarationReflection): string[] {
-  const tags = commentsOf(one).flatMap((comment) => comment.getTags("@torch"));
-  return [...new Set(tags.map((tag) => Comment.combineDisplayParts(tag.content).trim()))];
-}
-
-/** Names of tensordict, with its classes; all others are PyTorch's. */
-const OF_TENSORDICT = /^(tensordict\b|TensorDict|LazyStacked|Persistent|MemoryMapped|NonTensor|Probabilistic)/;
-
-/** A page with names of elsewhere, each with what it is here. */
-function addNames(project: ProjectReflection, from: string, found: readonly [string, DeclarationReflection][]): void {
-  const head = `${from}'s names, and what they are here.\n\n| there | here |\n| --- | --- |\n`;
-  const parts: CommentDisplayPart[] = [{ kind: "text", text: head }];
-  for (const [name, one] of found) {
-    parts.push({ kind: "text", text: `| ${name.replaceAll("|", "\\|")} | ` });
-    parts.push({ kind: "inline-tag", tag: "@link", text: publicName(one), target: one });
-    parts.push({ kind: "text", text: " |\n" });
-  }
-  project.addChild(new DocumentReflection(`Names in ${from}`, project, parts, {}));
-}
-
-/** Pages with all of PyTorch's and of tensordict's names. */
-function addTorchIndex(project: ProjectReflection): void {
-  const found: [string, DeclarationReflection][] = [];
-  for (const one of project.getReflectionsByKind(ReflectionKind.All)) {
-    if (!(one instanceof DeclarationReflection)) continue;
-    // The functions of a namespace have their comments at their types.
-    const place = one.kindOf(ReflectionKind.TypeLiteral) ? one.parent : one;
-    if (place instanceof DeclarationReflection) for (const name of torchNames(one)) found.push([name, place]);
-  }
-  found.sort(([a], [b]) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1));
-  const isOfTensordict = ([name]: readonly [string, unknown]) => OF_TENSORDICT.test(name);
-  addNames(
-    project,
-    "PyTorch",
-    found.filter((one) => !isOfTensordict(one)),
-  );
-  addNames(project, "tensordict", found.filter(isOfTensordict));
-}
-
-/** Lets the search find `index_select`. */
-function addTorchToSearch(event: IndexEvent): void {
-  event.searchFieldWeights.torch = 8;
-  for (const [i, result] of event.searchResults.entries()) {
-    const names = result instanceof DeclarationReflection ? torchNames(result) : [];
-    const words = names.flatMap((name) => [name, ...name.split(".")]);
-    (event.searchFields[i] as Record<string, string>).torch = words.join(" ");
-  }
-}
-
-/** Pages go by their headings, not by their files' names. */
-function nameDocuments(project: ProjectReflection): void {
-  for (const one of project.documents ?? []) {
-    const heading = /^# (.*)$/m.exec(Comment.combineDisplayParts(one.content))?.[1];
-    if (heading !== undefined) one.name = heading.replaceAll("`", "");
-  }
-}
-
 /** The public names that the site does not have. */
 export function missingFrom(project: ProjectReflection, rows: readonly PublicName[]): string[] {
   const all = project.getReflectionsByKind(ReflectionKind.All);
@@ -178,18 +121,50 @@ export function missingFrom(project: ProjectReflection, rows: readonly PublicNam
   return rows.map((row) => row.name).filter((name) => !there.has(name) && !there.has(hash(name)));
 }
 
+/** A row of a list of names: the sign of its kind, which its heading says, its name, and a link to itself. */
+const ROW = new RegExp(
+  [
+    '(<span class="tsd-member-summary-name">)<svg(?:(?!</svg>).)*</svg>',
+    '(<a href="[^"#]+">[^<]*</a>)<a href="#(?:(?!</a>).)*</a>',
+  ].join(""),
+  "g",
+);
+
 /** What TypeDoc calls. */
 export function load(app: Application): void {
   app.renderer.defineRouter("methods", MethodRouter);
-  const { names } = publicNames();
-  const byName = new Map(names.map((row) => [row.name, row]));
-  const byDeclaration = new Map(names.map((row) => [row.declared, row]));
+  app.on(Application.EVENT_BOOTSTRAP_END, () => app.options.setValue("categoryOrder", HEADINGS));
+  const { names: rows } = publicNames();
+  const byName = new Map(rows.map((row) => [row.name, row]));
+  const byDeclaration = new Map(rows.map((row) => [row.declared, row]));
+  const names: Names = { translated: [], absent: [] };
+  let files = new Map<DocumentReflection, string>();
   app.converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
     byOwnName(project);
-    withoutInherited(project, names);
+    withoutInherited(project, rows);
+    orderSignatures(project);
     addExamples(project, byName, byDeclaration);
-    nameDocuments(project);
-    addTorchIndex(project);
+    addHeadings(project, (one) => {
+      const declared = project.getSymbolIdFromReflection(one)?.qualifiedName ?? "";
+      return byName.get(publicName(one)) ?? byDeclaration.get(declared);
+    });
+    addSummaries(project);
+    files = addDocuments(app, project);
+    const declarations = new Map<string, DeclarationReflection>();
+    for (const one of project.getReflectionsByKind(ReflectionKind.All)) {
+      // The functions of a namespace have a type of their own below their names.
+      const isPlace = one instanceof DeclarationReflection && !one.kindOf(ReflectionKind.TypeLiteral);
+      if (isPlace) declarations.set(publicName(one), one);
+    }
+    for (const [page, file] of files) {
+      if (file.startsWith("generated/FROM-")) readNames(page, (name) => declarations.get(name), names);
+    }
   });
-  app.renderer.on(IndexEvent.PREPARE_INDEX, addTorchToSearch);
+  app.renderer.on(PageEvent.END, (event) => {
+    // The list of all names is the largest page, and both are half of it.
+    event.contents = event.contents?.replace(ROW, "$1$2");
+  });
+  app.renderer.on(IndexEvent.PREPARE_INDEX, (event) => {
+    prepareIndex(event, names, (page) => importanceOf(files.get(page) ?? ""));
+  });
 }

@@ -31,6 +31,14 @@ def functions(module):
     return sorted(found)
 
 
+# Names of numpy.random that make no numbers.
+NOT_NUMBERS = {"bit_generator", "mtrand", "random_sample", "ranf", "sample", "get_bit_generator", "set_bit_generator"}
+
+
+def is_told(name):
+    return name[0] != "_" and "determinis" not in name and "validation" not in name
+
+
 names = {
     "versions": {"torch": torch.__version__.split("+")[0], "numpy": np.__version__, "tensordict": tensordict.__version__},
     "torch": functions(torch),
@@ -40,7 +48,16 @@ names = {
     "torch.linalg": functions(torch.linalg),
     "torch.fft": functions(torch.fft),
     "torch.special": functions(torch.special),
+    "torch.func": sorted(n for n in torch.func.__all__ if n not in ("debug_unwrap", "rearrange")),
+    "torch.autograd": ["Function", "backward", "detect_anomaly", "grad", "gradcheck", "gradgradcheck"],
+    "torch.distributions": sorted(torch.distributions.__all__),
+    "torch.optim": sorted(n for n in dir(torch.optim) if n[0].isupper()),
+    "torch.optim.lr_scheduler": sorted(torch.optim.lr_scheduler.__all__),
+    "torch.utils.data": sorted(n for n in torch.utils.data.__all__ if "Pipe" not in n and "pipe" not in n and is_told(n)),
+    "torch.amp": sorted(torch.amp.__all__),
     "numpy": [n for n in functions(np) if n in np.__all__],
+    "numpy.linalg": sorted(n for n in np.linalg.__all__ if n[0].islower()),
+    "numpy.random": sorted(n for n in np.random.__all__ if n[0].islower() and n not in NOT_NUMBERS),
     "TensorDict": sorted(n for n in dir(TensorDict) if not n.startswith("_")),
     "tensordict": sorted(n for n in tensordict.__all__ if n[0].islower()),
     "tensordict classes": sorted(n for n in tensordict.__all__ if n[0].isupper()),

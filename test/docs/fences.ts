@@ -5,6 +5,8 @@ export interface Fence {
   line: number;
   code: string;
   prints: string;
+  /** The name in its first line (`// buffer.ts`), by which later programs of the page import it. */
+  name?: string;
 }
 
 /** An `@example`: code whose last expression has a text. */
@@ -44,7 +46,8 @@ export function fencesOf(markdown: string): Fence[] {
     const end = lines.indexOf("```", i + 1);
     if (end < 0) throw new Error(`line ${i + 1}: the fence has no end`);
     const code = lines.slice(i + 1, end).join("\n");
-    fences.push({ line: i + 1, code, prints: statedOutput(code) });
+    const name = /^\/\/ ([\w-]+\.ts)\n/.exec(code)?.[1];
+    fences.push({ line: i + 1, code, prints: statedOutput(code), ...(name === undefined ? {} : { name }) });
     i = end;
   }
   return fences;

@@ -1,5 +1,5 @@
 // Runs every ```ts fence of the README, of docs/ and of docs/guide/, each as a program of its own, and compares what it
-// prints.
+// prints; one that imports bun:test is run by `bun test`.
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -26,26 +26,31 @@ afterAll(() => {
 
 for (const document of documents) {
   const fences = fencesOf(readFileSync(join(root, document), "utf8"));
+  for (const { name, code } of fences) if (name !== undefined) writeFileSync(join(programs, name), code);
   describe(document, () => {
     for (const { line, code, prints } of fences) {
       test(`line ${line}`, async () => {
-        const file = join(programs, `${document.replace(/\W/g, "-")}-${line}.ts`);
+        const isTest = code.includes('from "bun:test"');
+        const file = join(programs, `${document.replace(/\W/g, "-")}-${line}${isTest ? ".test" : ""}.ts`);
         writeFileSync(file, code);
         const options = { cwd: workplace, stdout: "pipe", stderr: "pipe" } as const;
-        const child = Bun.spawn([process.execPath, file], options);
+        const child = Bun.spawn([process.execPath, ...(isTest ? ["test"] : []), file], options);
         const [printed, errors] = await Promise.all([
           new Response(child.stdout).text(),
           new Response(child.stderr).text(),
         ]);
         expect(await child.exited, errors).toBe(0);
-        expect(printed.replace(/\n$/, "")).toBe(prints);
+        if (isTest) expect(errors).toMatch(/ [1-9]\d* pass\n 0 fail\n/);
+        else expect(printed.replace(/\n$/, "")).toBe(prints);
       });
     }
   });
 }
 
-test("the README has examples, and a wrong comment would be noticed", () => {
-  const fences = fencesOf(readFileSync(join(root, "README.md"), "utf8"));
-  expect(fences.filter(({ prints }) => prints !== "").length).toBeGreaterThan(3);
+test("the README and the guide have examples, and a wrong comment would be noticed", () => {
+  const printing = (document: string) =>
+    fencesOf(readFileSync(join(root, document), "utf8")).filter(({ prints }) => prints !== "").length;
+  expect(printing("README.md")).toBeGreaterThan(0);
+  expect(documents.reduce((sum, document) => sum + printing(document), 0)).toBeGreaterThan(100);
   expect(statedOutput("// no output\nprint(x); // a\n// b\n\n// c\nprint(y);\n// d")).toBe("a\nb\nd");
 });

@@ -17,7 +17,9 @@ const documents = ["README.md", ...readdirSync(join(root, "docs", "guide")).map(
 function complaints(programs: Readonly<Record<string, string>>): string[] {
   for (const [name, code] of Object.entries(programs))
     writeFileSync(join(place, `${name}.ts`), `${code}\nexport {};\n`);
-  const compilerOptions = { incremental: false, tsBuildInfoFile: null, noUnusedLocals: false };
+  // As in the tsconfig.json that `bun init` writes.
+  const strict = { noUncheckedIndexedAccess: true, noImplicitOverride: true, noFallthroughCasesInSwitch: true };
+  const compilerOptions = { ...strict, incremental: false, tsBuildInfoFile: null, noUnusedLocals: false };
   const config = { extends: join(root, "tsconfig.json"), compilerOptions, include: ["./*.ts"] };
   writeFileSync(join(place, "tsconfig.json"), JSON.stringify(config));
   const { stdout } = Bun.spawnSync([process.execPath, tsc, "--noEmit", "--pretty", "false", "-p", place], {
@@ -26,7 +28,13 @@ function complaints(programs: Readonly<Record<string, string>>): string[] {
   return stdout
     .toString()
     .split("\n")
-    .filter((line) => /error TS/.test(line));
+    .filter((line) => /error TS/.test(line) && !isLoose(line));
+}
+
+/** Sources are checked as this repository is, and so are examples, which show one call and no `!` behind an index. */
+function isLoose(line: string): boolean {
+  const isOurs = /^(\.\.\/|(src|generated|docs-members)-)/.test(line);
+  return isOurs && /possibly 'undefined'|\| undefined'/.test(line);
 }
 
 const NAMES = new Set(Object.keys(zensor));
@@ -44,8 +52,8 @@ test("they compile, and a wrong call would not", () => {
   const programs: Record<string, string> = {};
   for (const document of documents) {
     const name = document.replace(/\W/g, "-");
-    for (const { line, code } of fencesOf(readFileSync(join(root, document), "utf8")))
-      programs[`${name}-${line}`] = code;
+    for (const { line, code, name: file } of fencesOf(readFileSync(join(root, document), "utf8")))
+      programs[file?.replace(/\.ts$/, "") ?? `${name}-${line}`] = code;
   }
   expect(Object.keys(programs).length).toBeGreaterThan(30);
   for (const { file, line, code } of allExamples()) programs[`${file.replace(/\W/g, "-")}-${line}`] = programOf(code);
