@@ -108,8 +108,8 @@ import type {
   FullFillValueArgs,
   FullLikeArgs,
   GatherArgs,
+  GatherBoolOptions,
   GatherIndexArgs,
-  GatherOptions,
   GcdArgs,
   GeArgs,
   GeneratorOptions,
@@ -2936,7 +2936,7 @@ export function fullLike(...args: unknown[]): Tensor {
  * ```
  * @torch torch.gather
  */
-export function gather(input: Tensor, dim: number, index: Tensor | IndexList, options?: GatherOptions): Tensor;
+export function gather(input: Tensor, dim: number, index: Tensor | IndexList, options?: GatherBoolOptions): Tensor;
 /** Of a collection. For each element of `index`, the element of self at that place along `dim` and at the same place along the other dimensions. @torch torch.gather */
 export function gather<C extends Td>(input: C, dim: number, index: Tensor | { index: Tensor }): C;
 /** For each element of `index`, the element of self at that place along `dim` and at the same place along the other dimensions. @torch torch.gather */

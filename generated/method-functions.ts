@@ -159,9 +159,9 @@ import type {
   ToCopyOptions,
   ToDeviceArgs,
   ToDtypeOptions,
+  ToMemoryFormatOptions,
   ToNonBlockingBoolOptions,
   ToNonBlockingOptions,
-  ToOptions,
   ToOtherArgs,
   TransposeArgs,
   TransposeDim1Args,
@@ -4373,7 +4373,7 @@ export function to<const D extends DTypeLike>(input: Tensor, dtype: D, nonBlocki
 /** The tensor in another dtype. @torch torch.to */
 export function to<const D extends DTypeLike>(input: Tensor, dtype: D, nonBlocking: boolean, copy: boolean | ToCopyOptions): OfDType<D>;
 /** The tensor in another dtype. @torch torch.to */
-export function to<const D extends DTypeLike>(input: Tensor, dtype: D, nonBlocking: boolean, copy: boolean, options: ToOptions): OfDType<D>;
+export function to<const D extends DTypeLike>(input: Tensor, dtype: D, nonBlocking: boolean, copy: boolean, options: ToMemoryFormatOptions): OfDType<D>;
 /** The tensor on another device, and in another dtype. @torch torch.to */
 export function to<const D extends DTypeLike | null = null>(input: Tensor, device?: DeviceLike | ToDeviceArgs<D> | null): OfDType<D>;
 /** The tensor on another device, and in another dtype. @torch torch.to */

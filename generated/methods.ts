@@ -105,8 +105,8 @@ import type {
   FminArgs,
   FmodArgs,
   GatherArgs,
+  GatherBoolOptions,
   GatherIndexArgs,
-  GatherOptions,
   GcdArgs,
   GeArgs,
   GeneratorOptions,
@@ -208,7 +208,6 @@ import type {
   NewOnesArgs,
   NewZerosArgs,
   NextafterArgs,
-  NonzeroOptions,
   NormArgs,
   NormStringArgs,
   NormalArgs,
@@ -299,9 +298,9 @@ import type {
   ToCopyOptions,
   ToDeviceArgs,
   ToDtypeOptions,
+  ToMemoryFormatOptions,
   ToNonBlockingBoolOptions,
   ToNonBlockingOptions,
-  ToOptions,
   ToOtherArgs,
   TopkArgs,
   TopkDimOptions,
@@ -2291,7 +2290,7 @@ export interface TensorMethods {
    */
   gather(dim: number, index: Tensor | IndexList | GatherIndexArgs): Tensor;
   /** For each element of `index`, the element of self at that place along `dim` and at the same place along the other dimensions. @torch torch.gather */
-  gather(dim: number, index: Tensor | IndexList, options: GatherOptions): Tensor;
+  gather(dim: number, index: Tensor | IndexList, options: GatherBoolOptions): Tensor;
   /** For each element of `index`, the element of self at that place along `dim` and at the same place along the other dimensions. @torch torch.gather */
   gather(options: GatherArgs): Tensor;
   /**
@@ -3402,7 +3401,7 @@ export interface TensorMethods {
   /** The largest elements along a dimension and the positions of the first of them. @torch torch.max */
   max(dim: number, keepdim: boolean, options: OutsOptions): Named<readonly ["values","indices"]>;
   /** The largest element. @torch torch.max */
-  max(options: Some<OutOptions>): Tensor;
+  max(options: { out: Tensor }): Tensor;
   /**
    * The larger of two elements; NaN if either is.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -3473,7 +3472,7 @@ export interface TensorMethods {
   /** The smallest elements along a dimension and the positions of the first of them. @torch torch.min */
   min(dim: number, keepdim: boolean, options: OutsOptions): Named<readonly ["values","indices"]>;
   /** The smallest element. @torch torch.min */
-  min(options: Some<OutOptions>): Tensor;
+  min(options: { out: Tensor }): Tensor;
   /**
    * The smaller of two elements; NaN if either is.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -3891,9 +3890,9 @@ export interface TensorMethods {
   /** With `asTuple`, the coordinates as one vector for each dimension. @torch torch.nonzero */
   nonzero(): Tensor[];
   /** Coordinates of the elements that are not zero: int64, one row for each. @torch torch.nonzero */
-  nonzero(options: Some<OutOptions>): Tensor;
+  nonzero(options: { out: Tensor }): Tensor;
   /** With `asTuple`, the coordinates as one vector for each dimension. @torch torch.nonzero */
-  nonzero(options: Some<NonzeroOptions>): Tensor[];
+  nonzero(options: { asTuple: boolean }): Tensor[];
   /**
    * The norm of the elements as of one vector, of order 2 unless told, over one or several dimensions.
    * "fro" is the order 2. There are no norms of matrices by their singular values.
@@ -4155,7 +4154,7 @@ export interface TensorMethods {
   /** Fills with random integers from `from` to `to`, which is left out. @torch torch.random_ */
   random_(from: Scalar, to: Scalar | null, options: GeneratorOptions): this;
   /** Fills with random integers from 0 to the largest of the dtype, or to 2 to the power of its digits. @torch torch.random_ */
-  random_(options: Some<GeneratorOptions>): this;
+  random_(options: { generator: Generator | null }): this;
   /**
    * All elements in one dimension.
    * A view of the same memory where the strides allow it, else a copy.
@@ -5111,7 +5110,7 @@ export interface TensorMethods {
   /** The tensor in another dtype. @torch torch.to */
   to<const D extends DTypeLike>(dtype: D, nonBlocking: boolean, copy: boolean | ToCopyOptions): OfDType<D>;
   /** The tensor in another dtype. @torch torch.to */
-  to<const D extends DTypeLike>(dtype: D, nonBlocking: boolean, copy: boolean, options: ToOptions): OfDType<D>;
+  to<const D extends DTypeLike>(dtype: D, nonBlocking: boolean, copy: boolean, options: ToMemoryFormatOptions): OfDType<D>;
   /** The tensor on another device, and in another dtype. @torch torch.to */
   to<const D extends DTypeLike | null = null>(device?: DeviceLike | ToDeviceArgs<D> | null): OfDType<D>;
   /** The tensor on another device, and in another dtype. @torch torch.to */

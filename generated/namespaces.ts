@@ -91,11 +91,11 @@ export function nn_functional_dropout(...args: unknown[]): Tensor {
  * ```
  * @torch torch.nn.functional.huber_loss
  */
-export function nn_functional_huberLoss(input: Tensor, target: Tensor, reduction?: string | HuberLossReductionOptions): Tensor;
+export function nn_functional_huberLoss(input: Tensor, target: Tensor, reduction?: "mean" | "sum" | "none" | HuberLossReductionOptions): Tensor;
 /** Half of the squared distances of input and target up to `delta`, straight on beyond it. @torch torch.nn.functional.huber_loss */
-export function nn_functional_huberLoss(input: Tensor, target: Tensor, reduction: string, delta: number | HuberLossDeltaOptions): Tensor;
+export function nn_functional_huberLoss(input: Tensor, target: Tensor, reduction: "mean" | "sum" | "none", delta: number | HuberLossDeltaOptions): Tensor;
 /** Half of the squared distances of input and target up to `delta`, straight on beyond it. @torch torch.nn.functional.huber_loss */
-export function nn_functional_huberLoss(input: Tensor, target: Tensor, reduction: string, delta: number, weight: Tensor | WeightOptions | null): Tensor;
+export function nn_functional_huberLoss(input: Tensor, target: Tensor, reduction: "mean" | "sum" | "none", delta: number, weight: Tensor | WeightOptions | null): Tensor;
 /** Of a collection. Half of the squared distances of input and target up to `delta`, straight on beyond it. @torch torch.nn.functional.huber_loss */
 export function nn_functional_huberLoss<C extends Td>(input: C, target: C | { target: C; reduction?: "mean" | "sum" | "none" }): C;
 /** Of a collection. Half of the squared distances of input and target up to `delta`, straight on beyond it. @torch torch.nn.functional.huber_loss */
@@ -125,9 +125,9 @@ export function nn_functional_l1Loss(input: Tensor, target: Tensor, sizeAverage?
 /** The distances of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.l1_loss */
 export function nn_functional_l1Loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | ReduceReductionWeightOptions | null): Tensor;
 /** The distances of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.l1_loss */
-export function nn_functional_l1Loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string | ReductionWeightOptions): Tensor;
+export function nn_functional_l1Loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: "mean" | "sum" | "none" | ReductionWeightOptions): Tensor;
 /** The distances of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.l1_loss */
-export function nn_functional_l1Loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, weight: Tensor | WeightOptions | null): Tensor;
+export function nn_functional_l1Loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: "mean" | "sum" | "none", weight: Tensor | WeightOptions | null): Tensor;
 /** Of a collection. The distances of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.l1_loss */
 export function nn_functional_l1Loss<C extends Td>(input: C, target: C | { target: C; reduction?: "mean" | "sum" | "none" }): C;
 /** Of a collection. The distances of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.l1_loss */
@@ -217,9 +217,9 @@ export function nn_functional_mseLoss(input: Tensor, target: Tensor, sizeAverage
 /** The squared differences of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.mse_loss */
 export function nn_functional_mseLoss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | ReduceReductionWeightOptions | null): Tensor;
 /** The squared differences of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.mse_loss */
-export function nn_functional_mseLoss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string | ReductionWeightOptions): Tensor;
+export function nn_functional_mseLoss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: "mean" | "sum" | "none" | ReductionWeightOptions): Tensor;
 /** The squared differences of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.mse_loss */
-export function nn_functional_mseLoss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, weight: Tensor | WeightOptions | null): Tensor;
+export function nn_functional_mseLoss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: "mean" | "sum" | "none", weight: Tensor | WeightOptions | null): Tensor;
 /** Of a collection. The squared differences of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.mse_loss */
 export function nn_functional_mseLoss<C extends Td>(input: C, target: C | { target: C; reduction?: "mean" | "sum" | "none" }): C;
 /** Of a collection. The squared differences of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.mse_loss */
@@ -283,9 +283,9 @@ export function nn_functional_smoothL1Loss(input: Tensor, target: Tensor, sizeAv
 /** The distances of input and target, less half of `beta`. @torch torch.nn.functional.smooth_l1_loss */
 export function nn_functional_smoothL1Loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | SmoothL1LossReduceOptions | null): Tensor;
 /** The distances of input and target, less half of `beta`. @torch torch.nn.functional.smooth_l1_loss */
-export function nn_functional_smoothL1Loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string | SmoothL1LossReductionOptions): Tensor;
+export function nn_functional_smoothL1Loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: "mean" | "sum" | "none" | SmoothL1LossReductionOptions): Tensor;
 /** The distances of input and target, less half of `beta`. @torch torch.nn.functional.smooth_l1_loss */
-export function nn_functional_smoothL1Loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, beta: number | SmoothL1LossBetaOptions): Tensor;
+export function nn_functional_smoothL1Loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: "mean" | "sum" | "none", beta: number | SmoothL1LossBetaOptions): Tensor;
 /** Of a collection. The distances of input and target, less half of `beta`. @torch torch.nn.functional.smooth_l1_loss */
 export function nn_functional_smoothL1Loss<C extends Td>(input: C, target: C | { target: C; reduction?: "mean" | "sum" | "none" }): C;
 /** Of a collection. The distances of input and target, less half of `beta`. @torch torch.nn.functional.smooth_l1_loss */

@@ -269,7 +269,7 @@ export interface GatherIndexArgs {
   out?: Tensor;
 }
 
-export interface GatherOptions {
+export interface GatherBoolOptions {
   sparseGrad?: boolean;
   /** What the result is written into, and which is returned. */
   out?: Tensor;
@@ -328,7 +328,7 @@ export type ScatterDimInplaceArgs = Either<"dim", "axis", number> & {
 export type ScatterReduceArgs = Either<"dim", "axis", number> & {
   index: Tensor | IndexList;
   src: Tensor;
-  reduce: string;
+  reduce: "add" | "multiply";
   /** What the result is written into, and which is returned. */
   out?: Tensor;
 };
@@ -336,20 +336,20 @@ export type ScatterReduceArgs = Either<"dim", "axis", number> & {
 export interface ScatterIndexSrcReduceOutArgs {
   index: Tensor | IndexList;
   src: Tensor;
-  reduce: string;
+  reduce: "add" | "multiply";
   /** What the result is written into, and which is returned. */
   out?: Tensor;
 }
 
 export interface ScatterSrcTensorArgs {
   src: Tensor;
-  reduce: string;
+  reduce: "add" | "multiply";
   /** What the result is written into, and which is returned. */
   out?: Tensor;
 }
 
 export interface ScatterOptions {
-  reduce: string;
+  reduce: "add" | "multiply";
   /** What the result is written into, and which is returned. */
   out?: Tensor;
 }
@@ -357,13 +357,13 @@ export interface ScatterOptions {
 export type ScatterDimArgs = Either<"dim", "axis", number> & {
   index: Tensor | IndexList;
   src: Tensor;
-  reduce: string;
+  reduce: "add" | "multiply";
 };
 
 export type ScatterValuereduceArgs = Either<"dim", "axis", number> & {
   index: Tensor | IndexList;
   value: Scalar;
-  reduce: string;
+  reduce: "add" | "multiply";
   /** What the result is written into, and which is returned. */
   out?: Tensor;
 };
@@ -371,14 +371,14 @@ export type ScatterValuereduceArgs = Either<"dim", "axis", number> & {
 export interface ScatterIndexValueReduceOutArgs {
   index: Tensor | IndexList;
   value: Scalar;
-  reduce: string;
+  reduce: "add" | "multiply";
   /** What the result is written into, and which is returned. */
   out?: Tensor;
 }
 
 export interface ScatterValueReduceOutArgs {
   value: Scalar;
-  reduce: string;
+  reduce: "add" | "multiply";
   /** What the result is written into, and which is returned. */
   out?: Tensor;
 }
@@ -386,7 +386,7 @@ export interface ScatterValueReduceOutArgs {
 export type ScatterDimDimArgs = Either<"dim", "axis", number> & {
   index: Tensor | IndexList;
   value: Scalar;
-  reduce: string;
+  reduce: "add" | "multiply";
 };
 
 export type ScatterAddArgs = Either<"dim", "axis", number> & {
@@ -993,21 +993,21 @@ export interface MulArgs {
 export interface DivArgs {
   other: Tensor | Scalar;
   /** How quotients are rounded: towards zero, or down. */
-  roundingMode?: string | null;
+  roundingMode?: "trunc" | "floor" | null;
   /** What the result is written into, and which is returned. */
   out?: Tensor;
 }
 
 export interface DivOptions {
   /** How quotients are rounded: towards zero, or down. */
-  roundingMode?: string | null;
+  roundingMode?: "trunc" | "floor" | null;
   /** What the result is written into, and which is returned. */
   out?: Tensor;
 }
 
 export interface DivInplaceOptions {
   /** How quotients are rounded: towards zero, or down. */
-  roundingMode?: string | null;
+  roundingMode?: "trunc" | "floor" | null;
 }
 
 export interface TrueDivideArgs {
@@ -1764,7 +1764,7 @@ export interface QuantileArgs {
   /** NumPy's name of `keepdim`. */
   keepdims?: boolean;
   /** How a value between two elements is found. */
-  interpolation?: string;
+  interpolation?: "linear" | "lower" | "higher" | "midpoint" | "nearest";
   /** What the result is written into, and which is returned. */
   out?: Tensor;
 }
@@ -1779,7 +1779,7 @@ export interface DimKeepdimInterpolationOutOptions {
   /** NumPy's name of `keepdim`. */
   keepdims?: boolean;
   /** How a value between two elements is found. */
-  interpolation?: string;
+  interpolation?: "linear" | "lower" | "higher" | "midpoint" | "nearest";
   /** What the result is written into, and which is returned. */
   out?: Tensor;
 }
@@ -1790,14 +1790,14 @@ export interface KeepdimInterpolationOutOptions {
   /** NumPy's name of `keepdim`. */
   keepdims?: boolean;
   /** How a value between two elements is found. */
-  interpolation?: string;
+  interpolation?: "linear" | "lower" | "higher" | "midpoint" | "nearest";
   /** What the result is written into, and which is returned. */
   out?: Tensor;
 }
 
 export interface InterpolationOutOptions {
   /** How a value between two elements is found. */
-  interpolation?: string;
+  interpolation?: "linear" | "lower" | "higher" | "midpoint" | "nearest";
   /** What the result is written into, and which is returned. */
   out?: Tensor;
 }
@@ -1813,7 +1813,7 @@ export interface QuantileScalarArgs {
   /** NumPy's name of `keepdim`. */
   keepdims?: boolean;
   /** How a value between two elements is found. */
-  interpolation?: string;
+  interpolation?: "linear" | "lower" | "higher" | "midpoint" | "nearest";
   /** What the result is written into, and which is returned. */
   out?: Tensor;
 }
@@ -1829,7 +1829,7 @@ export interface NanquantileArgs {
   /** NumPy's name of `keepdim`. */
   keepdims?: boolean;
   /** How a value between two elements is found. */
-  interpolation?: string;
+  interpolation?: "linear" | "lower" | "higher" | "midpoint" | "nearest";
   /** What the result is written into, and which is returned. */
   out?: Tensor;
 }
@@ -1845,7 +1845,7 @@ export interface NanquantileScalarArgs {
   /** NumPy's name of `keepdim`. */
   keepdims?: boolean;
   /** How a value between two elements is found. */
-  interpolation?: string;
+  interpolation?: "linear" | "lower" | "higher" | "midpoint" | "nearest";
   /** What the result is written into, and which is returned. */
   out?: Tensor;
 }
@@ -2033,7 +2033,7 @@ export interface ToCopyOptions {
   device?: DeviceLike | null;
 }
 
-export interface ToOptions {
+export interface ToMemoryFormatOptions {
   /** How the dimensions of the result lie in memory. */
   memoryFormat?: MemoryFormat | null;
   /** Where the result is: `"cpu"`, `"cuda:0"`, `"meta"`; the default device unless given. */
@@ -3042,7 +3042,7 @@ export interface MseLossArgs {
   sizeAverage?: boolean | null;
   reduce?: boolean | null;
   /** What becomes of the losses of the elements. */
-  reduction?: string;
+  reduction?: "mean" | "sum" | "none";
   weight?: Tensor | null;
 }
 
@@ -3051,7 +3051,7 @@ export interface MseLossTargetArgs {
   sizeAverage?: boolean | null;
   reduce?: boolean | null;
   /** What becomes of the losses of the elements. */
-  reduction?: string;
+  reduction?: "mean" | "sum" | "none";
   weight?: Tensor | null;
 }
 
@@ -3059,20 +3059,20 @@ export interface SizeAverageReduceReductionWeightOptions {
   sizeAverage?: boolean | null;
   reduce?: boolean | null;
   /** What becomes of the losses of the elements. */
-  reduction?: string;
+  reduction?: "mean" | "sum" | "none";
   weight?: Tensor | null;
 }
 
 export interface ReduceReductionWeightOptions {
   reduce?: boolean | null;
   /** What becomes of the losses of the elements. */
-  reduction?: string;
+  reduction?: "mean" | "sum" | "none";
   weight?: Tensor | null;
 }
 
 export interface ReductionWeightOptions {
   /** What becomes of the losses of the elements. */
-  reduction?: string;
+  reduction?: "mean" | "sum" | "none";
   weight?: Tensor | null;
 }
 
@@ -3086,7 +3086,7 @@ export interface L1LossArgs {
   sizeAverage?: boolean | null;
   reduce?: boolean | null;
   /** What becomes of the losses of the elements. */
-  reduction?: string;
+  reduction?: "mean" | "sum" | "none";
   weight?: Tensor | null;
 }
 
@@ -3096,7 +3096,7 @@ export interface SmoothL1LossArgs {
   sizeAverage?: boolean | null;
   reduce?: boolean | null;
   /** What becomes of the losses of the elements. */
-  reduction?: string;
+  reduction?: "mean" | "sum" | "none";
   /** What the tensor itself is multiplied by first. */
   beta?: number;
 }
@@ -3106,7 +3106,7 @@ export interface SmoothL1LossTargetArgs {
   sizeAverage?: boolean | null;
   reduce?: boolean | null;
   /** What becomes of the losses of the elements. */
-  reduction?: string;
+  reduction?: "mean" | "sum" | "none";
   /** What the tensor itself is multiplied by first. */
   beta?: number;
 }
@@ -3115,7 +3115,7 @@ export interface SmoothL1LossSizeAverageOptions {
   sizeAverage?: boolean | null;
   reduce?: boolean | null;
   /** What becomes of the losses of the elements. */
-  reduction?: string;
+  reduction?: "mean" | "sum" | "none";
   /** What the tensor itself is multiplied by first. */
   beta?: number;
 }
@@ -3123,14 +3123,14 @@ export interface SmoothL1LossSizeAverageOptions {
 export interface SmoothL1LossReduceOptions {
   reduce?: boolean | null;
   /** What becomes of the losses of the elements. */
-  reduction?: string;
+  reduction?: "mean" | "sum" | "none";
   /** What the tensor itself is multiplied by first. */
   beta?: number;
 }
 
 export interface SmoothL1LossReductionOptions {
   /** What becomes of the losses of the elements. */
-  reduction?: string;
+  reduction?: "mean" | "sum" | "none";
   /** What the tensor itself is multiplied by first. */
   beta?: number;
 }
@@ -3144,7 +3144,7 @@ export interface HuberLossArgs {
   input: Tensor;
   target: Tensor;
   /** What becomes of the losses of the elements. */
-  reduction?: string;
+  reduction?: "mean" | "sum" | "none";
   delta?: number;
   weight?: Tensor | null;
 }
@@ -3152,14 +3152,14 @@ export interface HuberLossArgs {
 export interface HuberLossTargetArgs {
   target: Tensor;
   /** What becomes of the losses of the elements. */
-  reduction?: string;
+  reduction?: "mean" | "sum" | "none";
   delta?: number;
   weight?: Tensor | null;
 }
 
 export interface HuberLossReductionOptions {
   /** What becomes of the losses of the elements. */
-  reduction?: string;
+  reduction?: "mean" | "sum" | "none";
   delta?: number;
   weight?: Tensor | null;
 }
@@ -3730,7 +3730,7 @@ export interface SearchsortedArgs {
   outInt32?: boolean;
   /** The position behind equal elements and not before them. */
   right?: boolean;
-  side?: string | null;
+  side?: "left" | "right" | null;
   sorter?: Tensor | null;
   /** What the result is written into, and which is returned. */
   out?: Tensor;
@@ -3741,7 +3741,7 @@ export interface SearchsortedOptions {
   outInt32?: boolean;
   /** The position behind equal elements and not before them. */
   right?: boolean;
-  side?: string | null;
+  side?: "left" | "right" | null;
   sorter?: Tensor | null;
   /** What the result is written into, and which is returned. */
   out?: Tensor;
@@ -3754,7 +3754,7 @@ export interface SearchsortedScalarArgs {
   outInt32?: boolean;
   /** The position behind equal elements and not before them. */
   right?: boolean;
-  side?: string | null;
+  side?: "left" | "right" | null;
   sorter?: Tensor | null;
   /** What the result is written into, and which is returned. */
   out?: Tensor;

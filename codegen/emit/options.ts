@@ -57,12 +57,18 @@ export function inputType(a: Arg): string {
     case "Device?":
       return "DeviceLike | null";
     default:
-      return WORDS[a.name] ?? typeOf(a);
+      return (a.role.startsWith("String") ? WORDS[a.name] : undefined) ?? typeOf(a);
   }
 }
 
 /** Arguments that are one of a few words. */
-const WORDS: Readonly<Record<string, string>> = {};
+const WORDS: Readonly<Record<string, string>> = {
+  interpolation: '"linear" | "lower" | "higher" | "midpoint" | "nearest"',
+  reduce: '"add" | "multiply"',
+  reduction: '"mean" | "sum" | "none"',
+  roundingMode: '"trunc" | "floor" | null',
+  side: '"left" | "right" | null',
+};
 
 interface Field {
   readonly name: string;
@@ -118,7 +124,9 @@ function factoryNames(own: string, words: readonly string[]): string[] {
 }
 
 /** Types that other files of the library have. */
-const ELSEWHERE = new Set(["AlphaOptions", "InplaceOptions", "MemoryFormatOptions"]);
+const ELSEWHERE = new Set([
+  ...["AlphaOptions", "GatherOptions", "InplaceOptions", "LossOptions", "MemoryFormatOptions", "ToOptions"],
+]);
 
 /** A type of options that is declared. */
 interface Declared {
@@ -229,6 +237,13 @@ export class OptionTypes {
     if (more.either.length + less.either.length > 0) return false;
     const isAmong = (f: Field) => more.fields.some((g) => f.name === g.name && f.type === g.type && g.optional);
     return less.fields.every(isAmong) && more.fields.every((f) => f.optional);
+  }
+
+  /** A type of options of which one is given at least. */
+  oneOf(name: string): string {
+    const fields = this.declared.get(name)?.members.fields ?? [];
+    const [only] = fields;
+    return fields.length === 1 && only !== undefined ? `{ ${only.name}: ${only.type} }` : `Some<${name}>`;
   }
 
   /** The declarations. */

@@ -66,21 +66,21 @@ export function groupForms(
   const rank = (op: Op): number => (first.includes(op.overload ?? "") ? 0 : 1);
   const order = [...ops].sort((a, b) => rank(a) - rank(b));
   const all = order.map((op, i) => opForms(types, op, name, i, skipSelf, inplace));
-  return { forms: alone(fewest(all.flat(), (wide, narrow) => types.covers(wide, narrow))), ops: order };
+  return { forms: alone(types, fewest(all.flat(), (wide, narrow) => types.covers(wide, narrow))), ops: order };
 }
 
 /**
  * A form that takes options alone would be taken for what an empty object means, and an editor would offer no others:
  * where there are more forms, its object has to have something.
  */
-function alone(forms: readonly Form[]): Form[] {
+function alone(types: OptionTypes, forms: readonly Form[]): Form[] {
   const isAlone = ({ params }: Form) => params.length === 1 && params[0]?.name === "options" && params[0].optional;
   const options = forms.filter((form) => isAlone(form));
   if (options.length === 0 || forms.length === 1) return [...forms];
   const others = forms.filter((form) => !isAlone(form));
   const need = options.map((form): Form => {
     const [only] = form.params as [Param];
-    return { ...form, params: [{ name: only.name, types: only.types.map((type) => `Some<${type}>`) }] };
+    return { ...form, params: [{ name: only.name, types: only.types.map((type) => types.oneOf(type)) }] };
   });
   return [...options.map((form): Form => ({ ...form, params: [] })), ...others, ...need];
 }

@@ -145,18 +145,27 @@ function functionsAsNamespaces(text: string): string {
 /** Parts of a class that stand in interfaces of their own become parts with the class's name. */
 function partsNamed(text: string): string {
   let now = text;
-  for (const [line, owner, part] of text.matchAll(/^interface (\w+) extends (\1_of_\w+|TensorMethods) \{\}\n/gm)) {
-    if ((now.match(new RegExp(`\\b${part}\\b`, "g"))?.length ?? 0) !== 2) continue;
-    now = now.replace(line, "").replace(new RegExp(`\\binterface ${part}\\b`), `interface ${owner}`);
+  for (let more = true; more; ) {
+    more = false;
+    for (const [line, owner, part] of now.matchAll(/^interface (\w+) extends (\w+) \{\s*\}\n/gm)) {
+      const isPart = part?.startsWith(`${owner}_of_`) || part === `${owner}Methods`;
+      if (!isPart || now.match(new RegExp(`\\b${part}\\b`, "g"))?.length !== 2) continue;
+      now = now.replace(line, "").replace(new RegExp(`\\binterface ${part}\\b`), `interface ${owner}`);
+      more = true;
+    }
   }
   return now;
 }
+
+const NAMESPACE = /\b([\w$]+_d(?:\$\d+)?|namespace_\w+) as (\w+)\b/g;
 
 /** Namespaces under the names that programs give them. */
 function namespacesNamed(text: string): string {
   let now = text;
   const taken = new Set([...text.matchAll(/^(?:export )?(?:declare )?(?:\w+ )*(?:class|interface|type|const|function|namespace) ([\w$]+)/gm)].map(([, name]) => name));
-  for (const [, own, name] of text.matchAll(/\b([\w$]+_d(?:\$\d+)?|namespace_\w+) as (\w+)\b/g)) {
+  const exported = text.slice(text.lastIndexOf("\nexport {"));
+  const aliases = [...exported.matchAll(NAMESPACE), ...text.matchAll(NAMESPACE)];
+  for (const [, own, name] of aliases) {
     if (own === undefined || name === undefined || taken.has(name)) continue;
     taken.add(name);
     now = now.replace(new RegExp(`(?<![\\w$])${own.replaceAll("$", "\\$")}(?![\\w$])`, "g"), name);
@@ -165,10 +174,56 @@ function namespacesNamed(text: string): string {
   return now;
 }
 
+/** Classes and types under the names that they are exported by: the bundler numbers those that are there twice. */
+function typesNamed(text: string): string {
+  let now = text;
+  const done = new Set<string>();
+  const exported = text.slice(text.lastIndexOf("\nexport {"));
+  const whole = (name: string) => new RegExp(`(?<![\\w$.])${name.replaceAll("$", "\\$")}(?![\\w$])`, "g");
+  for (const [, own, name] of [...exported.matchAll(NUMBERED), ...text.matchAll(NUMBERED)]) {
+    if (own === undefined || name === undefined || done.has(name)) continue;
+    done.add(name);
+    if (new RegExp(`[{,] ${name}[,} ]`).test(exported.replace(`${own} as ${name}`, ""))) continue;
+    now = now.replace(whole(own), "\u0000").replace(new RegExp(`\\u0000 as ${name}\\b`, "g"), "\u0001");
+    const other = isDeclared(name, now) ? `${name}2` : `globalThis.${name}`;
+    now = now.replace(whole(name), other).replaceAll("\u0000", name).replaceAll("\u0001", name);
+  }
+  return now;
+}
+
+/** Whether the text declares something of that name; otherwise it is the language's. */
+const isDeclared = (name: string, text: string): boolean =>
+  new RegExp(`^(?:export )?(?:declare )?(?:abstract )?(?:class|interface|type|const|function|namespace) ${name}\\b`, "m").test(text);
+
+const NUMBERED = /\b([A-Z]\w*\$\d+) as ([A-Z]\w*)\b/g;
+
+/** Constructors without a comment have that of their class: editors show it while arguments are written. */
+function constructorsExplained(text: string): string {
+  const edits: Edit[] = [];
+  for (const node of parse(text).statements) {
+    if (!ts.isClassDeclaration(node)) continue;
+    const comment = ts.getLeadingCommentRanges(text, node.getFullStart())?.at(-1);
+    if (comment === undefined) continue;
+    for (const member of node.members) {
+      if (!ts.isConstructorDeclaration(member) || ts.getJSDocCommentsAndTags(member).length > 0) continue;
+      const at = member.getStart();
+      edits.push({ from: at, to: at, text: `${text.slice(comment.pos, comment.end)}\n    ` });
+    }
+  }
+  return edited(text, edits);
+}
+
+const STEPS = [
+  withoutAliases,
+  functionsAsNamespaces,
+  partsNamed,
+  namespacesNamed,
+  typesNamed,
+  withoutInternals,
+  constructorsExplained,
+];
+
 /** The declarations as editors should show them. */
 export function readable(text: string): string {
-  return [withoutAliases, functionsAsNamespaces, partsNamed, namespacesNamed, withoutInternals].reduce(
-    (now, step) => step(now),
-    text,
-  );
+  return STEPS.reduce((now, step) => step(now), text);
 }
