@@ -6,7 +6,7 @@ import { emitBatching } from "./emit/batching.ts";
 import { emitCoverage, emitOpsJson } from "./emit/coverage.ts";
 import { emitNodes } from "./emit/nodes.ts";
 import { emitOps } from "./emit/ops.ts";
-import { emitFunctional, emitMethodFunctions, emitMethods, emitNamespaces } from "./emit/public.ts";
+import { emitFunctional, emitMethodFunctions, emitMethods, emitNamespaces, emitOptions } from "./emit/public.ts";
 import { emitRefusals } from "./emit/refusals.ts";
 import { emitKernels, emitOpsZig, emitSymbols } from "./emit/symbols.ts";
 import { emitErrorList, emitTexts } from "./emit/texts.ts";
@@ -26,6 +26,7 @@ const GENERATORS: Record<string, (model: Model) => string> = {
   "nodes.ts": emitNodes,
   "ops.ts": emitOps,
   "batching.ts": emitBatching,
+  "options.ts": emitOptions,
   "functional.ts": emitFunctional,
   "method-functions.ts": emitMethodFunctions,
   "namespaces.ts": emitNamespaces,

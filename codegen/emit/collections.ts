@@ -1,10 +1,11 @@
 /** What functions of tensors take when they are called on collections, as overloads of them. */
 import { LOSSES, METHODS, MODELLED, OF_BOTH } from "../../src/tensordict/core/torch-names.ts";
+import { type Form, formsOf, type Param, type Place } from "./forms.ts";
 
 /** An argument behind the collection: its name, with `?` where it may be missing, and its type. */
 type Argument = readonly [name: string, type: string];
 
-interface Form {
+interface Taken {
   args: readonly Argument[];
   /** Given by name only. */
   options?: readonly Argument[];
@@ -15,25 +16,25 @@ interface Form {
 const OPERAND = "C | Tensor | Scalar";
 const INTS = "number | readonly number[]";
 const DEFAULT: Argument = ["default?", 'Tensor | Scalar | "intersection" | null'];
-const none: Form = { args: [] };
-const other: Form = { args: [["other", OPERAND]], options: [DEFAULT] };
-const scaled: Form = { args: other.args, options: [DEFAULT, ["alpha?", "Scalar"]] };
-const dims = (...names: string[]): Form => ({ args: names.map((name) => [name, "number"]) });
-const moved: Form = {
+const none: Taken = { args: [] };
+const other: Taken = { args: [["other", OPERAND]], options: [DEFAULT] };
+const scaled: Taken = { args: other.args, options: [DEFAULT, ["alpha?", "Scalar"]] };
+const dims = (...names: string[]): Taken => ({ args: names.map((name) => [name, "number"]) });
+const moved: Taken = {
   args: [
     ["source", INTS],
     ["destination", INTS],
   ],
 };
-const reduced: Form = { args: [["dim?", "number"]], options: [["keepdim?", "boolean"]] };
-const parted = (name: string, type = "number"): Form => ({
+const reduced: Taken = { args: [["dim?", "number"]], options: [["keepdim?", "boolean"]] };
+const parted = (name: string, type = "number"): Taken => ({
   args: [
     [name, type],
     ["dim?", "number"],
   ],
   several: true,
 });
-const three: Form = {
+const three: Taken = {
   args: [
     ["other1", OPERAND],
     ["other2", OPERAND],
@@ -47,7 +48,7 @@ const MAKING: readonly Argument[] = [
 ];
 
 /** What those take that are not called like `none`. */
-const FORMS: Readonly<Record<string, Form>> = {
+const FORMS: Readonly<Record<string, Taken>> = {
   unbind: { ...dims("dim?"), several: true },
   unflatten: {
     args: [
@@ -125,51 +126,53 @@ const FORMS: Readonly<Record<string, Form>> = {
   ...Object.fromEntries(
     [...LOSSES].map((name) => [
       name,
-      { args: [["target", "C"]], options: [["reduction?", '"mean" | "sum" | "none"']] } as Form,
+      { args: [["target", "C"]], options: [["reduction?", '"mean" | "sum" | "none"']] } as Taken,
     ]),
   ),
 };
 
+const isOptional = ([name]: Argument): boolean => name.endsWith("?");
 const fields = (list: readonly Argument[]): string =>
   `{ ${list.map(([name, type]) => `${name}: ${type}`).join("; ")} }`;
+const param = (name: string, ...types: string[]): Param => ({ name, types });
 
-/** The arguments behind the first, in all their places: from the last on they may be named instead. */
-function rest({ args, options = [] }: Form): string {
-  const tuples: string[] = [];
-  for (let places = args.length; places >= 0; places--) {
-    const named = [...args.slice(places), ...options];
-    const optional = named.every(([name]) => name.endsWith("?"));
-    const before = args.slice(0, places).map(([name, type]) => `${name.replace("?", "")}: ${type}`);
-    tuples.push(
-      `[${[...before, ...(named.length === 0 ? [] : [`options${optional ? "?" : ""}: ${fields(named)}`])].join(", ")}]`,
-    );
-  }
-  return tuples.join(" | ");
-}
-
-/** The overloads of a function for collections, behind its name; none for other functions. */
-export function onCollections(name: string): string[] {
+/** The forms of a function for collections; none for other functions. */
+export function collectionForms(name: string): Form[] {
   const known = METHODS.has(name) || MODELLED.has(name) || LOSSES.has(name);
-  const self = "<C extends Td>";
+  const head = { open: "<C extends Td>", result: "C", of: 0 };
   if (name === "where") {
+    const condition = param("condition", "Tensor");
     return [
-      `${self}(condition: Tensor, input: C, other: ${OPERAND}): C`,
-      `${self}(condition: Tensor, input: Tensor | Scalar, other: C): C`,
+      { ...head, params: [condition, param("input", "C"), param("other", ...OPERAND.split(" | "))] },
+      { ...head, params: [condition, param("input", "Tensor", "Scalar"), param("other", "C")] },
     ];
   }
   if (name === "isin") {
-    const key = "key: string | readonly string[]";
+    const type = "string | readonly string[]";
+    const form = { ...head, result: "Tensor" };
+    const before = [param("input", "C"), param("reference", "C")];
     return [
-      `${self}(input: C, reference: C, ...rest: [${key}, dim?: number] | [options: { ${key}; dim?: number }]): Tensor`,
+      { ...form, params: [...before, param("key", type, `{ key: ${type}; dim?: number }`)] },
+      { ...form, params: [...before, param("key", type), param("dim", "number")] },
     ];
   }
   // An object of bounds is a dictionary of them.
-  if (name === "clamp") return [`${self}(input: C, min: ${OPERAND} | null, max?: ${OPERAND} | null): C`];
+  if (name === "clamp") {
+    const bound = `${OPERAND} | null`;
+    const max = { ...param("max", bound), optional: true };
+    return [{ ...head, params: [param("input", "C"), param("min", bound), max] }];
+  }
   if (!known) return [];
-  const form = FORMS[name] ?? none;
-  const result = form.several ? "C[]" : "C";
-  const all = fields([["input", "C"], ...form.args, ...(form.options ?? [])]);
-  const first = form.args.length + (form.options?.length ?? 0) === 0 ? "" : `, ...rest: ${rest(form)}`;
-  const both = OF_BOTH.has(name) ? [`${self}(input: Tensor | Scalar, other: C): C`] : [];
-  return [`${self}(input: C${first}): ${result}`, `${self}(options: ${all}): ${result}`, ...both];
+  const { args, options = [], several } = FORMS[name] ?? none;
+  const places = args.map((a): Place => ({ name: a[0].replace("?", ""), type: a[1], required: !isOptional(a) }));
+  const optionsAt = (at: number): string | null => {
+    const all: Argument[] = at === 0 ? [["input", "C"], ...args, ...options] : [...args.slice(at - 1), ...options];
+    return all.length === 0 ? null : fields(all);
+  };
+  const own = { ...head, result: several ? "C[]" : "C" };
+  const forms = formsOf([{ name: "input", type: "C", required: true }, ...places], optionsAt, own, false);
+  const both: Form[] = OF_BOTH.has(name)
+    ? [{ ...head, params: [param("input", "Tensor", "Scalar"), param("other", "C")] }]
+    : [];
+  return [...forms, ...both];
 }

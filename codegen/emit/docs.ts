@@ -70,9 +70,9 @@ function firstArgument(code: string, from: number): string {
 }
 
 /** The comment of a further overload: its first sentence. */
-export function overloadDoc(op: Op, inplace: boolean, indent: string): string {
+export function overloadDoc(op: Op, inplace: boolean, indent: string, before = ""): string {
   const sentence = /^.*?[.;](?=\s|$)/s.exec(op.doc)?.[0] ?? op.doc;
-  return `${indent}/** ${sentence.replace(/\s+/g, " ").replace(/;$/, ".")} ${torchName(op, inplace)} */`;
+  return `${indent}/** ${before}${sentence.replace(/\s+/g, " ").replace(/;$/, ".")} ${torchName(op, inplace)} */`;
 }
 
 function wrap(text: string): string[] {

@@ -1,9 +1,10 @@
 /** generated/functional.ts, namespaces.ts, method-functions.ts and methods.ts: what users call, with documentation. */
 import type { Arg, Model, Op } from "../model/load.ts";
-import { onCollections } from "./collections.ts";
-import { docOf, overloadDoc } from "./docs.ts";
+import { docOf } from "./docs.ts";
 import { tableOnce } from "./once.ts";
 import { resultType } from "./ops.ts";
+import { isSize, type OptionTypes } from "./options.ts";
+import { declared, optionTypesOf } from "./signatures.ts";
 import { typeOf } from "./types.ts";
 
 const has = (op: Op, v: string): boolean => (op.variants as readonly string[]).includes(v);
@@ -30,132 +31,10 @@ export function groupsOf(model: Model, wanted: (op: Op) => boolean): Group[] {
   return [...groups.values()].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }
 
-/** What users see of the result: bools are known, so that `item()` is one. */
-function publicResult(op: Op): string {
-  return op.promote === "compare" || op.promote === "bool" || op.ofBools ? "BoolTensor" : resultType(op);
-}
-
 /** Roles that a hot operator's arguments may have; others are converted by the argument table. */
 const DIRECT = new Set(["Tensor", "Tensor?", "Tensor|Scalar", "Tensor|Scalar?"]);
 
 const RESERVED = new Set(["var", "in", "new", "default", "delete", "with"]);
-const isSize = (a: Arg): boolean => a.role === "Size" || a.role === "Sizes";
-
-function outType(op: Op): string {
-  return op.results !== undefined ? "readonly Tensor[]" : "Tensor";
-}
-
-/** All signatures of a group behind one name; each after the first has a short comment of its own. */
-function declared(ops: readonly Op[], head: string, indent: string, skipSelf: boolean, inplace: boolean): string[] {
-  const out = docOf(ops, inplace, indent);
-  const list = ops.flatMap((op) => signatures(op, skipSelf, inplace).map((text) => ({ op, text })));
-  for (const [i, { op, text }] of list.entries()) {
-    if (i > 0) out.push(overloadDoc(op, inplace, indent));
-    out.push(`${indent}${head}${text};`);
-  }
-  return out;
-}
-
-/** The names by which an argument may be given, torch's first. */
-const namesOf = (a: Arg): string[] => [
-  ...(a.name === "self" ? ["input"] : [a.name]),
-  ...(a.name === "dim" ? ["axis"] : a.name === "keepdim" ? ["keepdims"] : []),
-];
-
-/** An option under its names; one that must be there and has two names is `A.Either` of them. */
-function optionFields(a: Arg): string[] {
-  const optional = a.fallback !== undefined;
-  return optional || namesOf(a).length === 1
-    ? namesOf(a).map((name) => `${name}${optional ? "?" : ""}: ${optionType(a)}`)
-    : [];
-}
-
-function optionsType(op: Op, rest: readonly Arg[]): string {
-  const fields = rest.flatMap(optionFields);
-  const either = rest
-    .filter((a) => optionFields(a).length === 0)
-    .map(
-      (a) =>
-        `A.Either<${namesOf(a)
-          .map((name) => JSON.stringify(name))
-          .join(", ")}, ${optionType(a)}>`,
-    );
-  if (op.kind === "factory") fields.push("layout?: Layout | null", "pinMemory?: boolean");
-  if (has(op, "out")) fields.push(`out?: ${outType(op)}`);
-  if (fields.length === 0 && either.length === 0) return "Record<string, never>";
-  return [...either, ...(fields.length === 0 ? [] : [`{ ${fields.join("; ")} }`])].join(" & ");
-}
-
-function optionType(a: Arg): string {
-  if (isSize(a)) return "readonly number[]";
-  return inputType(a);
-}
-
-/** What a user may pass where the internal function takes `typeOf(a)`. */
-function inputType(a: Arg): string {
-  switch (a.role) {
-    case "Tensor|Index":
-      return "Tensor | A.IndexList";
-    case "Ints":
-      return "number | readonly number[]";
-    case "Tensor?[]":
-      return "readonly (Tensor | A.IndexList | null)[]";
-    case "DType":
-      return "DTypeLike";
-    case "DType?":
-      return "DTypeLike | null";
-    case "Device?":
-      return "DeviceLike | null";
-    default:
-      return typeOf(a);
-  }
-}
-
-/** All ways to write the call: positional arguments, from the last on, may move to the options. */
-function signatures(op: Op, skipSelf: boolean, inplace = false): string[] {
-  const positional = op.args.filter((a) => !a.byName).slice(skipSelf ? 1 : 0);
-  const named = op.args.filter((a) => a.byName);
-  const result = inplace ? (skipSelf ? "this" : "Tensor") : publicResult(op);
-  const shown = inplace ? ({ ...op, variants: ["function"] } as Op) : op;
-  const variadic = positional.findIndex(isSize);
-  if (variadic >= 0 && variadic === positional.length - 1) {
-    const head = positional.slice(0, variadic).map((a) => `${a.name}: ${inputType(a)}`);
-    const o = optionsType(shown, named);
-    return [
-      `(${[...head, `size: readonly number[]`, `options?: ${o}`].join(", ")}): ${result}`,
-      `(${[...head, `...size: (number | ${o})[]`].join(", ")}): ${result}`,
-      ...byName(shown, positional, named, variadic, result),
-    ];
-  }
-  return byName(shown, positional, named, positional.length, result);
-}
-
-/** The forms with at most so many positional arguments. */
-function byName(op: Op, positional: readonly Arg[], named: readonly Arg[], most: number, result: string): string[] {
-  const out: string[] = [];
-  const dtype = op.ofDtype ? [...positional, ...named].find((a) => a.name === "dtype") : undefined;
-  // A dtype that is not given is null.
-  const none = dtype?.fallback === undefined ? "" : " | null = null";
-  const open = dtype === undefined ? "(" : `<const D extends DTypeLike${none}>(`;
-  const made = dtype === undefined ? result : "OfDType<D>";
-  const inputs = (a: Arg): string => (a === dtype ? "D" : inputType(a));
-  for (let k = most; k >= 0; k--) {
-    const given = positional.slice(0, k).map((a) => `${a.name}: ${inputs(a)}`);
-    const rest = [...positional.slice(k), ...named];
-    const mark = rest.some((a) => a.fallback === undefined) ? "" : "?";
-    const type = optionsType(op, rest).replace(/\bdtype(\??): DTypeLike( \| null)?/, (found, mark) =>
-      dtype === undefined ? found : `dtype${mark}: D`,
-    );
-    const options = rest.length > 0 || has(op, "out") ? [`options${mark}: ${type}`] : [];
-    out.push(`${open}${[...given, ...options].join(", ")}): ${made}`);
-  }
-  // The form that most calls have comes last: of an overloaded function that is handed on (`vmap(dot)`) TypeScript
-  // takes the last one, and of it the compiler speaks when none fits.
-  const required = positional.filter((a) => a.fallback === undefined).length;
-  if (required > 0 && required <= most) out.push(...out.splice(most - required, 1));
-  return out;
-}
-
 /** One to three tensors (or numbers) and options: the shape of most hot operators. */
 function isSimple(ops: readonly Op[]): boolean {
   if (ops.length !== 1) return false;
@@ -285,20 +164,14 @@ function plainForms(ops: readonly Op[], inplace: boolean): string[] {
   return lines;
 }
 
-function emitFunction(group: Group, inplace: boolean, exported: boolean, rows: string[]): string[] {
+function emitFunction(types: OptionTypes, group: Group, inplace: boolean, exported: boolean, rows: string[]): string[] {
   const name = `${group.name}${inplace ? "_" : ""}`;
   const local = localName(group, inplace);
   const keyword = exported ? "export function" : "function";
   const lines: string[] = [];
   const overloads = `$T().${local}`;
   rows.push(...table(group, inplace));
-  const ofTensors = declared(group.ops, `${keyword} ${local}`, "", false, inplace);
-  // Before the last one, of which the compiler speaks when none fits.
-  const last = ofTensors.splice(-2);
-  const more = inplace
-    ? []
-    : onCollections(group.name).map((text) => `/** Of a collection. */\n${keyword} ${local}${text};`);
-  lines.push(...ofTensors, ...(ofTensors.length === 0 ? [...last, ...more] : [...more, ...last]));
+  lines.push(...declared(types, group, `${keyword} ${local}`, "", false, inplace));
   if (isSimple(group.ops)) {
     const body = simpleBody(group.ops[0] as Op, name, inplace, overloads);
     lines.push(`${keyword} ${local}${body[0]}`, ...body.slice(1), "");
@@ -310,9 +183,15 @@ function emitFunction(group: Group, inplace: boolean, exported: boolean, rows: s
   return lines;
 }
 
-const HEAD = [
-  'import * as A from "../src/dispatch/arguments.ts";',
-  'import type { Layout } from "../src/dispatch/arguments.ts";',
+/** The types of the objects in which arguments are named. */
+export function emitOptions(model: Model): string {
+  const tensor = 'import type { Tensor } from "../src/tensor/tensor.ts";';
+  return [...TYPES, tensor, "", ...optionTypesOf(model).lines()].join("\n");
+}
+
+/** The types that signatures name. */
+const TYPES = [
+  'import type { Either, IndexList, Layout, Some } from "../src/dispatch/arguments.ts";',
   'import type { Generator } from "../src/dispatch/generator.ts";',
   'import type { MemoryFormat } from "../src/dispatch/memory-format.ts";',
   'import type { Named } from "../src/dispatch/named.ts";',
@@ -321,8 +200,21 @@ const HEAD = [
   'import type { DTypeLike } from "../src/tensor/dtype.ts";',
   'import type { OfDType } from "../src/tensor/of-dtype.ts";',
   'import type { UntypedStorage } from "../src/tensor/storage.ts";',
-  'import type { Td } from "../src/tensordict/core/state.ts";',
   'import type { TypedStorageLike } from "../src/tensor/storage-types.ts";',
+];
+
+/** Lines of a file that names types of options, with their import. */
+function withOptions(types: OptionTypes, lines: readonly string[]): string {
+  const text = lines.join("\n");
+  const names = types.names().filter((name) => new RegExp(`\\b${name}\\b`).test(text));
+  const list = names.map((name) => `  ${name},`);
+  return [...(list.length === 0 ? [] : ["import type {", ...list, '} from "./options.ts";']), text].join("\n");
+}
+
+const HEAD = [
+  'import * as A from "../src/dispatch/arguments.ts";',
+  ...TYPES,
+  'import type { Td } from "../src/tensordict/core/state.ts";',
   'import { type BoolTensor, Tensor } from "../src/tensor/tensor.ts";',
   'import * as O from "./ops.ts";',
   "",
@@ -345,10 +237,10 @@ export function emitFunctional(model: Model): string {
     const ops = g.ops.filter((op) => has(op, "function"));
     if (!isFunction(g)) continue;
     const reserved = RESERVED.has(g.name);
-    out.push(...emitFunction({ ...g, ops }, false, !reserved, rows));
+    out.push(...emitFunction(optionTypesOf(model), { ...g, ops }, false, !reserved, rows));
     if (reserved) out.push(`export { ${localName(g, false)} as ${g.name} };`, "");
   }
-  return [...out, ...tableOnce("$T", rows, "A.Overload[]")].join("\n");
+  return withOptions(optionTypesOf(model), [...out, ...tableOnce("$T", rows, "A.Overload[]")]);
 }
 
 /** What methods call that is no function of the main namespace: method-only operators and in-place forms. */
@@ -359,11 +251,12 @@ export function emitMethodFunctions(model: Model): string {
     if (g.namespace !== "") continue;
     const shown = g.ops.filter((op) => has(op, "method"));
     const same = shown.length > 0 && shown.every((op) => has(op, "function")) && isSameGroup(model, g, shown);
-    if (shown.length > 0 && !same) out.push(...emitFunction({ ...g, ops: shown }, false, true, rows));
+    if (shown.length > 0 && !same)
+      out.push(...emitFunction(optionTypesOf(model), { ...g, ops: shown }, false, true, rows));
     const writing = g.ops.filter((op) => has(op, "inplace"));
-    if (writing.length > 0) out.push(...emitFunction({ ...g, ops: writing }, true, true, rows));
+    if (writing.length > 0) out.push(...emitFunction(optionTypesOf(model), { ...g, ops: writing }, true, true, rows));
   }
-  return [...out, ...tableOnce("$T", rows, "A.Overload[]")].join("\n");
+  return withOptions(optionTypesOf(model), [...out, ...tableOnce("$T", rows, "A.Overload[]")]);
 }
 
 /** True when the function of this name has just the overloads of the method. */
@@ -388,12 +281,12 @@ export function emitNamespaces(model: Model): string {
     const list = namespaces.get(g.namespace) ?? [];
     const shown = g.ops.filter(callable);
     if (shown.length > 0) {
-      out.push(...emitFunction({ ...g, ops: shown }, false, true, rows));
+      out.push(...emitFunction(optionTypesOf(model), { ...g, ops: shown }, false, true, rows));
       list.push(`  ${g.name}: ${localName(g, false)},`);
     }
     const writing = g.ops.filter((op) => has(op, "inplace"));
     if (writing.length > 0) {
-      out.push(...emitFunction({ ...g, ops: writing }, true, true, rows));
+      out.push(...emitFunction(optionTypesOf(model), { ...g, ops: writing }, true, true, rows));
       list.push(`  ${g.name}_: ${localName(g, true)},`);
     }
     namespaces.set(g.namespace, list);
@@ -408,22 +301,13 @@ export function emitNamespaces(model: Model): string {
       "",
     );
   }
-  return [...out, ...tableOnce("$T", rows, "A.Overload[]")].join("\n");
+  return withOptions(optionTypesOf(model), [...out, ...tableOnce("$T", rows, "A.Overload[]")]);
 }
 
 export function emitMethods(model: Model): string {
   const out = [
-    'import type * as A from "../src/dispatch/arguments.ts";',
-    'import type { Layout } from "../src/dispatch/arguments.ts";',
-    'import type { Generator } from "../src/dispatch/generator.ts";',
-    'import type { MemoryFormat } from "../src/dispatch/memory-format.ts";',
-    'import type { Named } from "../src/dispatch/named.ts";',
-    'import type { Scalar } from "../src/tensor/complex.ts";',
-    'import type { DeviceLike } from "../src/tensor/device.ts";',
-    'import type { DTypeLike } from "../src/tensor/dtype.ts";',
-    'import type { OfDType } from "../src/tensor/of-dtype.ts";',
-    'import type { UntypedStorage } from "../src/tensor/storage.ts";',
-    'import type { TypedStorageLike } from "../src/tensor/storage-types.ts";',
+    ...TYPES,
+    'import type { Unchecked } from "../src/dispatch/arguments.ts";',
     'import type { BoolTensor, Tensor } from "../src/tensor/tensor.ts";',
     'import * as F from "./functional.ts";',
     'import * as M from "./method-functions.ts";',
@@ -433,18 +317,19 @@ export function emitMethods(model: Model): string {
     "export interface TensorMethods {",
   ];
   const install: string[] = [];
+  const types = optionTypesOf(model);
   for (const g of groupsOf(model, (op) => op.namespace === undefined)) {
     const methods = g.ops.filter((op) => has(op, "method"));
     const writing = g.ops.filter((op) => has(op, "inplace"));
     const properties = g.ops.filter((op) => has(op, "property"));
     if (methods.length > 0) {
-      out.push(...declared(methods, g.name, "  ", true, false));
+      out.push(...declared(types, { name: g.name, ops: methods }, g.name, "  ", true, false));
       const own = !(methods.every((op) => has(op, "function")) && isSameGroup(model, g, methods));
       const target = own ? `M.${localName(g, false)}` : `F.${g.name}`;
       install.push(...installer(g.name, target, isSimple(methods) ? (methods[0] as Op) : null));
     }
     if (writing.length > 0) {
-      out.push(...declared(writing, `${g.name}_`, "  ", true, true));
+      out.push(...declared(types, { name: g.name, ops: writing }, `${g.name}_`, "  ", true, true));
       const target = `M.${localName(g, true)}`;
       install.push(...installer(`${g.name}_`, target, isSimple(writing) ? (writing[0] as Op) : null));
     }
@@ -471,15 +356,15 @@ export function emitMethods(model: Model): string {
     "",
   );
   const needsOps = install.some((l) => l.includes("O."));
-  if (needsOps) out.splice(9, 0, 'import * as O from "./ops.ts";');
-  return out.join("\n");
+  if (needsOps) out.splice(0, 0, 'import * as O from "./ops.ts";');
+  return withOptions(types, out);
 }
 
 function installer(method: string, target: string, simple: Op | null): string[] {
   if (simple === null) {
     return [
       `  p.${method} = function (this: Tensor, ...args: unknown[]) {`,
-      `    return (${target} as A.Unchecked)(this, ...args);`,
+      `    return (${target} as Unchecked)(this, ...args);`,
       "  };",
     ];
   }
@@ -490,7 +375,7 @@ function installer(method: string, target: string, simple: Op | null): string[] 
   const list = ["this: Tensor", ...rest.map((n) => `${n}: unknown`), "options: unknown"].join(", ");
   return [
     `  p.${method} = function (${list}) {`,
-    `    return (${target} as A.Unchecked)(${["this", ...rest, "options"].join(", ")});`,
+    `    return (${target} as Unchecked)(${["this", ...rest, "options"].join(", ")});`,
     "  };",
   ];
 }

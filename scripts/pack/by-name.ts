@@ -94,12 +94,16 @@ class ByName {
   private readonly given: readonly Declared[];
   private readonly open: Declared | undefined;
   private readonly typeParameters: ReadonlySet<string>;
+  private readonly knownNames: Map<string, Set<string>[]>;
 
   constructor(
     private readonly where: string,
     private readonly signature: Signature,
     node: Callable,
+    knownNames: Map<string, Set<string>[]>,
+    private readonly handWritten: ReadonlySet<string>,
   ) {
+    this.knownNames = knownNames;
     this.fixed = signature.positional.filter(({ rest }) => !rest);
     this.rest = signature.positional.find(({ rest }) => rest);
     const declared = declaredOf(node);
@@ -141,6 +145,19 @@ class ByName {
     return `{ ${members.join("; ")} }`;
   }
 
+  /** Whether what is declared in the place of the first argument that is named takes all those names already. */
+  private isDeclared(first: number): boolean {
+    const wanted = [...this.fixed.slice(first), ...this.signature.options].map(({ name }) => name);
+    if (this.rest !== undefined || wanted.length === 0) return false;
+    const takesAll = (node: ts.TypeNode): boolean => {
+      if (ts.isTypeLiteralNode(node)) return wanted.every((name) => literalNames([node]).has(name));
+      if (!ts.isTypeReferenceNode(node)) return false;
+      const sets = this.knownNames.get(node.typeName.getText()) ?? [];
+      return sets.length > 0 && sets.every((names) => wanted.every((name) => names.has(name)));
+    };
+    return (this.given[first]?.types ?? []).some(takesAll);
+  }
+
   /** The parameters of an overload that names all arguments from `first` on. */
   private from(first: number, count: number): string | null {
     const places = this.fixed.slice(0, first).map(({ name }, i) => `${safe(name)}: ${this.type(i)}`);
@@ -178,8 +195,9 @@ class ByName {
     for (let first = 0; first < most + (this.rest === undefined ? 0 : 1); first++) {
       const at = this.fixed[first] ?? this.rest;
       if (at !== undefined && DATA.has(at.kind)) continue;
+      if (this.isDeclared(first)) continue;
       // Declared by hand.
-      if (first === 0 && count === 1 && literalNames(this.given[0]?.types ?? []).has(at?.name as string)) continue;
+      if (first === 0 && this.handWritten.has(at?.name as string)) continue;
       const parameters = this.from(first, count);
       if (parameters !== null) found.push(parameters);
     }
@@ -204,15 +222,69 @@ interface Edit {
   text: string;
 }
 
-/** Overloads for a function, method or constructor that has these declarations. */
-function edits(where: string, text: string, nodes: readonly Callable[]): Edit[] {
+/** The names of the members of each interface, with those that it inherits. */
+function membersByName(project: Project): Map<string, Set<string>[]> {
+  const found = new Map<string, Set<string>[]>();
+  const inner = (name: string, depth: number): string[] =>
+    depth > 8 ? [] : (declared.get(name) ?? []).flatMap((one) => own(one, depth));
+  const own = (one: ts.InterfaceDeclaration, depth: number): string[] => {
+    const bases = one.heritageClauses?.flatMap(({ types }) => types.map((type) => type.expression.getText())) ?? [];
+    return [...one.members.map((m) => m.name?.getText() ?? ""), ...bases.flatMap((base) => inner(base, depth + 1))];
+  };
+  const all = project.getSourceFiles().flatMap((file) => file.getInterfaces().map((one) => one.compilerNode));
+  const declared = Map.groupBy(all, (one) => one.name.text);
+  for (const [name, list] of declared)
+    found.set(
+      name,
+      list.map((one) => new Set(own(one, 0))),
+    );
+  return found;
+}
+
+/** The first sentence of a declaration's comment, as a comment. */
+function shortComment(node: Callable | undefined): string {
+  const doc = (node as unknown as { jsDoc?: ts.JSDoc[] } | undefined)?.jsDoc?.at(-1);
+  const text = ts.getTextOfJSDocComment(doc?.comment) ?? "";
+  const sentence = /^[\s\S]*?[.;](?=\s|$)/.exec(text)?.[0].replace(/\s+/g, " ").replace(/;$/, ".");
+  return sentence === undefined ? "" : `/** ${sentence} */\n`;
+}
+
+/** Whether an overload takes so many arguments. */
+function takes(node: Callable, count: number): boolean {
+  const list = node.parameters.filter((p) => !isThis(p));
+  const needed = list.filter((p) => p.questionToken === undefined && p.dotDotDotToken === undefined).length;
+  return needed <= count && (count <= list.length || list.at(-1)?.dotDotDotToken !== undefined);
+}
+
+/**
+ * Overloads for a function, method or constructor that has these declarations. The compiler speaks of the last overload
+ * when more than three could have been meant and none fits: then the first one, which people write, is there again.
+ */
+function edits(
+  where: string,
+  text: string,
+  nodes: readonly Callable[],
+  knownNames: Map<string, Set<string>[]>,
+): Edit[] {
   const signature = parseSignature(text);
-  const lines = nodes.flatMap((node) => {
+  const comment = shortComment(nodes[0]);
+  // Names in objects that are declared in the place of the first argument.
+  const handWritten = literalNames(nodes.flatMap((node) => declaredOf(node)[0]?.types ?? []));
+  const calls = nodes.flatMap((node) => {
     const [before, behind] = frame(node);
-    return new ByName(where, signature, node).all().map((parameters) => `${before}${parameters}${behind}`);
+    const all = new ByName(where, signature, node, knownNames, handWritten).all();
+    return all.map((parameters) => ({ parameters, text: `${comment}${before}${parameters}${behind}` }));
   });
-  const last = nodes.at(-1) as Callable;
-  return lines.length === 0 ? [] : [{ at: last.end, text: `\n${[...new Set(lines)].join("\n")}` }];
+  if (calls.length === 0) return [];
+  const [first, last] = [nodes[0] as Callable, nodes.at(-1) as Callable];
+  const lines = [...new Set(calls.map((call) => call.text))];
+  const named = new Set(calls.map((call) => call.parameters)).size;
+  const isNeeded = (p: ts.ParameterDeclaration) => p.questionToken === undefined && p.dotDotDotToken === undefined;
+  const count = Math.max(1, first.parameters.filter((p) => !isThis(p) && isNeeded(p)).length);
+  const alike = nodes.filter((node) => takes(node, count)).length + (count === 1 ? named : 0);
+  const takesObject = unionOf(first.parameters.find((p) => !isThis(p))?.type).some(isOptions);
+  if (alike > 3 && nodes.length > 1 && !takesObject) lines.push(`${comment}${first.getText()}`);
+  return [{ at: last.end, text: `\n${lines.join("\n")}` }];
 }
 
 /** The names of a class and of what it extends, the nearest first. */
@@ -241,6 +313,7 @@ function membersOf(node: ts.ClassDeclaration | ts.InterfaceDeclaration): [name: 
 export function addByName(emitted: string): void {
   const project = new Project({ skipAddingFilesFromTsConfig: true });
   project.addSourceFilesAtPaths(`${emitted}/src/**/*.d.ts`);
+  const knownNames = membersByName(project);
   const publicNames = new Map<string, string>();
   for (const file of project.getSourceFiles()) {
     for (const specifier of file.getExportDeclarations().flatMap((one) => one.getNamedExports())) {
@@ -254,7 +327,7 @@ export function addByName(emitted: string): void {
     const functions = file.getFunctions().map((one) => one.compilerNode);
     for (const [name, nodes] of Map.groupBy(functions, (one) => one.name?.getText() ?? "")) {
       const text = functionSignature(room, publicNames.get(name) ?? name) ?? functionSignature(room, name);
-      if (text !== undefined) found.push(...edits(name, text, nodes));
+      if (text !== undefined) found.push(...edits(name, text, nodes, knownNames));
     }
     const visit = (node: Node) => {
       const { compilerNode } = node;
@@ -265,7 +338,7 @@ export function addByName(emitted: string): void {
         const shown = nodes.filter((one) => !isInternal(one));
         if (shown.length === 0) continue;
         for (const text of allSignatures(name === "new" ? [owner] : classes, name)) {
-          found.push(...edits(`${owner}.${name}`, text, shown));
+          found.push(...edits(`${owner}.${name}`, text, shown, knownNames));
         }
       }
     };

@@ -8,6 +8,7 @@ import { Project, type SourceFile } from "ts-morph";
 import { root, toolEnv, tsc } from "../toolchain.mjs";
 import { addByName } from "./by-name.ts";
 import { addExamples } from "./examples.ts";
+import { readable } from "./readable.ts";
 
 /** What tsc says of the sources, one file a source. */
 function emit(emitted: string): void {
@@ -129,5 +130,5 @@ async function bundle(emitted: string, file: string): Promise<void> {
   });
   await made.write({ file, format: "es" });
   await made.close();
-  writeFileSync(file, standAlone(readFileSync(file, "utf8")));
+  writeFileSync(file, readable(standAlone(readFileSync(file, "utf8"))));
 }

@@ -8,8 +8,9 @@ import { promoteTypes } from "../dispatch/promotion.ts";
 import { inOrder, isDict } from "../tensor/checks.ts";
 import { Complex, isScalar, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
 import { CPU, chosen, type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
-import { type bool, type DType, type DTypeLike, dtypeByName, getDefaultDtype, toDType } from "../tensor/dtype.ts";
+import { type DType, type DTypeLike, dtypeByName, getDefaultDtype, toDType } from "../tensor/dtype.ts";
 import { warn } from "../tensor/errors.ts";
+import type { OfDType } from "../tensor/of-dtype.ts";
 import { FUNCTIONS } from "../tensor/signatures.ts";
 import { Storage } from "../tensor/storage.ts";
 import { type BoolTensor, makeContiguous, Tensor } from "../tensor/tensor.ts";
@@ -21,6 +22,15 @@ export type TensorData = Scalar | Tensor | NodeJS.TypedArray | readonly TensorDa
 
 /** Data of a tensor of bools. */
 type Bools = boolean | readonly Bools[];
+
+/** What data gives: bools where all are, unless a dtype is asked for. */
+export type OfData<T, D> = [D] extends [null]
+  ? [T] extends [readonly never[]]
+    ? Tensor
+    : [T] extends [Bools]
+      ? BoolTensor
+      : Tensor
+  : OfDType<D>;
 
 /** What a factory may be told besides the data. */
 export interface TensorOptions {
@@ -80,10 +90,10 @@ function finish(t: Tensor, wanted: boolean): Tensor {
  * ```
  * @torch torch.tensor
  */
-export function tensor(data: readonly [], options?: TensorOptions): Tensor;
-export function tensor(data: Bools, options?: TensorOptions & { dtype?: null }): BoolTensor;
-export function tensor(data: TensorData, options: TensorOptions & { dtype: "bool" | typeof bool }): BoolTensor;
-export function tensor(data: TensorData, options?: TensorOptions): Tensor;
+export function tensor<T extends TensorData, const D extends DTypeLike | null = null>(
+  data: T,
+  options?: TensorOptions & { dtype?: D },
+): OfData<T, D>;
 export function tensor(data: TensorData, options?: TensorOptions): Tensor {
   if (options === undefined && chosen.factory === null && Array.isArray(data)) {
     const quick = plainRow(data);

@@ -297,6 +297,9 @@ export type Either<A extends string, B extends string, T> =
   | ({ [k in A]: T } & { [k in B]?: never })
   | ({ [k in B]: T } & { [k in A]?: never });
 
+/** Options of which one at least is given. */
+export type Some<T> = { [K in keyof T]-?: Required<Pick<T, K>> & T }[keyof T];
+
 /** What a method calls with whatever it was given: the function checks it. */
 export type Unchecked = (...args: unknown[]) => unknown;
 

@@ -7,7 +7,8 @@ import { Module } from "./module.ts";
 import { newParameter, type Placement, settings } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
 
-interface InplaceOptions {
+/** Options of `ReLU`. */
+interface ReLUOptions {
   /** Write into the input. Default false. */
   inplace?: boolean;
 }
@@ -23,9 +24,9 @@ interface InplaceOptions {
 export class ReLU extends Module {
   /** Whether the input is written into. */
   inplace: boolean;
-  constructor(...options: [(boolean | InplaceOptions)?]) {
+  constructor(...options: [inplace?: boolean | ReLUOptions]) {
     super();
-    this.inplace = settings<Required<InplaceOptions>>("ReLU", options, { inplace: false }).inplace;
+    this.inplace = settings<Required<ReLUOptions>>("ReLU", options, { inplace: false }).inplace;
   }
   override forward(input: Tensor): Tensor {
     return composites.functionalRelu(input, this.inplace);
@@ -71,6 +72,12 @@ export class Sigmoid extends Module {
   }
 }
 
+/** Options of `Softmax` and `LogSoftmax`. */
+interface SoftmaxOptions {
+  /** The dimension whose elements sum to one. */
+  dim?: number | null;
+}
+
 /**
  * Softmax along a dimension.
  * @example
@@ -82,7 +89,7 @@ export class Sigmoid extends Module {
 export class Softmax extends Module {
   /** The dimension whose elements sum to one. */
   dim: number | null;
-  constructor(...options: [(number | { dim?: number | null } | null)?]) {
+  constructor(...options: [dim?: number | SoftmaxOptions | null]) {
     super();
     this.dim = settings<{ dim: number | null }>("Softmax", options, { dim: null }).dim;
   }
@@ -108,6 +115,12 @@ export class LogSoftmax extends Softmax {
   }
 }
 
+/** Options of `Dropout`. */
+interface DropoutOptions extends ReLUOptions {
+  /** The probability that an element becomes zero. Default 0.5. */
+  p?: number;
+}
+
 /**
  * Zeroes elements at random while training, and scales the others up.
  * @throws ValueError when the probability is not between 0 and 1
@@ -122,9 +135,9 @@ export class Dropout extends Module {
   p: number;
   /** Whether the input is written into. */
   inplace: boolean;
-  constructor(...options: [(number | { p?: number; inplace?: boolean })?, (boolean | InplaceOptions)?]) {
+  constructor(...options: [p?: number | DropoutOptions, inplace?: boolean | ReLUOptions]) {
     super();
-    const o = settings<{ p: number; inplace: boolean }>("Dropout", options, { p: 0.5, inplace: false });
+    const o = settings<Required<DropoutOptions>>("Dropout", options, { p: 0.5, inplace: false });
     if (!(o.p >= 0 && o.p <= 1)) {
       throw new ValueError(`dropout probability has to be between 0 and 1, but got ${o.p}`);
     }
@@ -175,7 +188,11 @@ export class LayerNorm extends Module {
 
   constructor(
     normalizedShape: number | readonly number[],
-    ...options: [(number | LayerNormOptions)?, (boolean | LayerNormOptions)?, (boolean | LayerNormOptions)?]
+    ...options: [
+      eps?: number | LayerNormOptions,
+      elementwiseAffine?: boolean | LayerNormOptions,
+      bias?: boolean | LayerNormOptions,
+    ]
   ) {
     super();
     const o = settings<LayerNormSettings>("LayerNorm", [normalizedShape, ...options], NORM);

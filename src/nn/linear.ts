@@ -35,8 +35,7 @@ type LinearSettings = Required<LinearOptions> & { inFeatures: number; outFeature
 const DEFAULTS = { bias: true, device: null, dtype: null };
 
 /**
- * input
- * @ weight^T + bias.
+ * A linear map: `input @ weight.T + bias`.
  * @example
  * ```ts
  * manualSeed(0);
@@ -54,9 +53,13 @@ export class Linear extends Module {
   /** Features of the output. */
   outFeatures: number;
 
-  constructor(inFeatures: number, outFeatures: number, ...options: [(boolean | LinearOptions)?, LinearOptions?]) {
+  constructor(
+    inFeatures: number,
+    outFeatures: number,
+    ...rest: [bias?: boolean | LinearOptions, options?: LinearOptions]
+  ) {
     super();
-    const o = settings<LinearSettings>("Linear", [inFeatures, outFeatures, ...options], DEFAULTS);
+    const o = settings<LinearSettings>("Linear", [inFeatures, outFeatures, ...rest], DEFAULTS);
     this.inFeatures = o.inFeatures;
     this.outFeatures = o.outFeatures;
     this.weight = newParameter([o.outFeatures, o.inFeatures], o);

@@ -30,7 +30,7 @@ interface HuberOptions extends LossOptions {
 export class MSELoss extends Module {
   /** What becomes of the squared differences. */
   reduction: "mean" | "sum" | "none";
-  constructor(...options: [LossOptions?]) {
+  constructor(...options: [options?: LossOptions]) {
     super();
     this.reduction = settings<Required<LossOptions>>("MSELoss", options, { reduction: "mean" }).reduction;
   }
@@ -50,7 +50,7 @@ export class MSELoss extends Module {
 export class L1Loss extends Module {
   /** What becomes of the distances. */
   reduction: "mean" | "sum" | "none";
-  constructor(...options: [LossOptions?]) {
+  constructor(...options: [options?: LossOptions]) {
     super();
     this.reduction = settings<Required<LossOptions>>("L1Loss", options, { reduction: "mean" }).reduction;
   }
@@ -72,7 +72,7 @@ export class SmoothL1Loss extends Module {
   reduction: "mean" | "sum" | "none";
   /** The distance up to which the loss is a square. */
   beta: number;
-  constructor(...options: [SmoothL1Options?]) {
+  constructor(...options: [options?: SmoothL1Options]) {
     super();
     const o = settings<Required<SmoothL1Options>>("SmoothL1Loss", options, { reduction: "mean", beta: 1 });
     this.reduction = o.reduction;
@@ -96,7 +96,7 @@ export class HuberLoss extends Module {
   reduction: "mean" | "sum" | "none";
   /** The distance up to which the loss is a square. */
   delta: number;
-  constructor(...options: [HuberOptions?]) {
+  constructor(...options: [options?: HuberOptions]) {
     super();
     const o = settings<Required<HuberOptions>>("HuberLoss", options, { reduction: "mean", delta: 1 });
     this.reduction = o.reduction;

@@ -10,6 +10,8 @@
  * @torch complex (the Python scalar)
  */
 export class Complex {
+  /** Editors offer the members of a class with a private one nowhere but behind its objects. */
+  declare private readonly opaque: never;
   /** The real part. */
   readonly re: number;
   /** The imaginary part. */
@@ -46,6 +48,8 @@ function text(x: number): string {
  * ```
  */
 export class Int {
+  /** Editors offer the members of a class with a private one nowhere but behind its objects. */
+  declare private readonly opaque: never;
   /** The number; a bigint where it was one. */
   readonly value: number | bigint;
   constructor(value: number | bigint) {
@@ -61,6 +65,8 @@ export class Int {
  * ```
  */
 export class Float {
+  /** Editors offer the members of a class with a private one nowhere but behind its objects. */
+  declare private readonly opaque: never;
   /** The number. */
   readonly value: number;
   constructor(value: number) {

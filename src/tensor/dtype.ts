@@ -24,21 +24,21 @@ type OwnName = (typeof DTYPES)[number]["name"];
  * @torch torch.dtype
  */
 export class DType<N extends string = string> {
-  /** Number used by the native library. */
+  /** @internal Number used by the native library. */
   readonly id: number;
   /** The name: `float32`. */
   readonly name: N;
   /** Bytes per element. */
   readonly itemsize: number;
-  /** What kind of numbers it holds. */
+  /** @internal What kind of numbers it holds. */
   readonly category: Category;
-  /** The C++ scalar type's name, as torch's messages give it: `Float`. */
+  /** @internal The C++ scalar type's name, as torch's messages give it: `Float`. */
   readonly scalarType: string;
-  /** The C++ type's name used in some messages: `float`. */
+  /** @internal The C++ type's name used in some messages: `float`. */
   readonly cppName: string;
-  /** The native library computes elements of this dtype in this compute type. */
+  /** @internal The native library computes elements of this dtype in this compute type. */
   readonly compute: number;
-  /** True when bytes of this dtype are the compute type's own. */
+  /** @internal True when bytes of this dtype are the compute type's own. */
   readonly native: boolean;
   /** Whether it has negative numbers. */
   readonly isSigned: boolean;

@@ -1,4 +1,5 @@
 // Bounds, weights and masks: functions of several operands, and extremes with the places where they are.
+import type { Named } from "../../dispatch/named.ts";
 import type { Scalar } from "../../tensor/complex.ts";
 import type { DTypeLike } from "../../tensor/dtype.ts";
 import { RuntimeError, ValueError } from "../../tensor/errors.ts";
@@ -310,10 +311,10 @@ function extremes(
   dim: ReduceDim | undefined,
   keepdim: boolean | undefined,
   options: ExtremeOptions,
-): Extremes | Td | Tensor | ReturnType<Tensor["min"]> {
+): Extremes | Td | Tensor | Named<readonly ["values", "indices"]> {
   const given = { ...options, dim, keepdim };
   // Of everything there is one element, along a dimension there are places too.
-  const both: Reducer<Tensor | ReturnType<Tensor["min"]>> = (t, at, keeps) =>
+  const both: Reducer<Tensor | Named<readonly ["values", "indices"]>> = (t, at, keeps) =>
     at === null ? t[name]() : t[name](at as number, { keepdim: keeps });
   if (options.reduce === true) return reduceTogether(td, name, given, both);
   const found = once((t: Tensor, at: unknown, keepdim: boolean) => t[name](at as number, { keepdim }));

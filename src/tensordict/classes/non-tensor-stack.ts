@@ -135,7 +135,7 @@ export class NonTensorStack<V = unknown> extends Values {
   get stackDim(): number {
     return this._stackDim;
   }
-  /** @internal All values, row-major: a copy. */
+  /** All values, row-major: a copy. @internal */
   get values_(): V[] {
     if (this.#parts === null) return (this.#flat as ValueWindow).values() as V[];
     return joinedValues(

@@ -37,7 +37,7 @@ export interface QuantileOptions {
   /** Keep the dimension, with size one. */
   keepdim?: boolean;
   /** What is taken between two elements: `"linear"`, `"lower"`, `"higher"`, `"midpoint"` or `"nearest"`. */
-  interpolation?: string;
+  interpolation?: "linear" | "lower" | "higher" | "midpoint" | "nearest";
   /** One quantile of all tensors together. */
   reduce?: boolean | null;
   /** Gives the names of the result's entries. */

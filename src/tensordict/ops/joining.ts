@@ -9,7 +9,9 @@ import { cat as catTds, type IntoOptions, stack as stackTds } from "./join-out.t
 
 /** How tensors are joined: the dimension, and a tensor for the result. */
 export interface JoinOptions {
+  /** The dimension along which they are joined; the first unless given. */
   dim?: number;
+  /** What the result is written into, and which is returned. */
   out?: Tensor;
 }
 
@@ -57,15 +59,15 @@ function joinTds(
  * ```
  * @torch torch.stack
  */
-export function stack(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
-export function stack(tensors: readonly Tensor[], options?: JoinOptions): Tensor;
+export function stack(tensors: readonly Tensor[], dim?: number | JoinOptions, options?: { out?: Tensor }): Tensor;
 export function stack<C extends Td>(
   tensordicts: readonly C[],
   dim?: number | (IntoOptions & { dim?: number }),
   options?: IntoOptions,
 ): C;
 export function stack(tensors: ByName): Tensor;
-export function stack<C extends Td>(tensordicts: { tensors: readonly C[]; dim?: number }): C;
+export function stack<C extends Td>(tensordicts: { tensors: readonly C[]; dim?: number } & IntoOptions): C;
+export function stack(tensors: readonly Tensor[], dim?: number | JoinOptions): Tensor;
 export function stack(given: unknown, ...rest: unknown[]): unknown {
   const list = listOf(given, rest);
   const entries = readOnce(list);
@@ -85,15 +87,15 @@ export function stack(given: unknown, ...rest: unknown[]): unknown {
  * ```
  * @torch torch.cat
  */
-export function cat(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
-export function cat(tensors: readonly Tensor[], options?: JoinOptions): Tensor;
+export function cat(tensors: readonly Tensor[], dim?: number | JoinOptions, options?: { out?: Tensor }): Tensor;
 export function cat<C extends Td>(
   tensordicts: readonly C[],
   dim?: number | (IntoOptions & { dim?: number }),
   options?: IntoOptions,
 ): C;
 export function cat(tensors: ByName): Tensor;
-export function cat<C extends Td>(tensordicts: { tensors: readonly C[]; dim?: number }): C;
+export function cat<C extends Td>(tensordicts: { tensors: readonly C[]; dim?: number } & IntoOptions): C;
+export function cat(tensors: readonly Tensor[], dim?: number | JoinOptions): Tensor;
 export function cat(given: unknown, ...rest: unknown[]): unknown {
   const list = listOf(given, rest);
   const entries = readOnce(list);

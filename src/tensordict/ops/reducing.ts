@@ -229,7 +229,7 @@ function productKept(td: Td, options: SumOptions, run: Reducer): Td | Tensor {
     return options.reduce === true ? reduceTogether(td, "prod", options, run) : reduceEach(td, "prod", options, run);
   }
   const whole = reduction(td, "prod", { ...rest, keepdim: false }, run);
-  return whole.reshape(td._batchSize.map(() => 1)) as Td | Tensor;
+  return (whole as Tensor).reshape(td._batchSize.map(() => 1)) as Td | Tensor;
 }
 
 function firstValue(entry: ValueTd, state: NewState): Td {
