@@ -142,7 +142,7 @@ function openGguf(file: GgufFile): Opened {
 
 async function openWhole(
   path: string,
-  format: Exclude<FormatName, "gguf" | "torchsnapshot" | "safetensors">,
+  format: Exclude<FormatName, "gguf" | "torchsnapshot" | "safetensors" | "folder">,
   trust: Trust,
 ): Promise<PythonTree> {
   const { followLinks: _, ...limit } = trust;
@@ -167,6 +167,7 @@ async function openWhole(
 export async function openCollection(path: string, format: FormatName, trust: Trust = {}): Promise<Opened> {
   using _ = openAnyClass();
   if (format === "gguf") return openGguf((await import("../io/gguf/gguf.ts")).loadGguf(path));
+  if (format === "folder") return await (await import("./folder.ts")).openFolder(path, trust);
   if (format === "torchsnapshot") return await openSnapshot(path, trust);
   if (format === "safetensors") return await openSafetensors(path);
   return { ...(await openWhole(path, format, trust)), lost: [] };
