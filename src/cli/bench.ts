@@ -179,12 +179,12 @@ function rowsOf(all: readonly Subject[], times: ReadonlyMap<string, number[]>, n
   });
 }
 
-function requireRoom(folder: string, nbytes: number): void {
+function requireRoom(folder: string, nbytes: number, named: string): void {
   const stat = statSync(folder, { throwIfNoEntry: false });
-  if (stat?.isDirectory() !== true) throw new CliError(`${folder} is no directory.`);
+  if (stat?.isDirectory() !== true) throw new CliError(`${named} is no directory.`);
   const { bavail, bsize } = guarded(folder, () => statfsSync(folder));
   if (nbytes + SPARE_BYTES > bavail * bsize) {
-    throw new CliError(`${bytesText(nbytes)} do not fit: ${folder} has ${bytesText(bavail * bsize)} left.`);
+    throw new CliError(`${bytesText(nbytes)} do not fit: ${named} has ${bytesText(bavail * bsize)} left.`);
   }
   if (nbytes > totalmem() / 2) {
     throw new CliError(`${bytesText(nbytes)} are more than half of this machine's memory, where they are kept.`);
@@ -195,7 +195,7 @@ function requireRoom(folder: string, nbytes: number): void {
 export async function bench(place: string | undefined, options: BenchOptions): Promise<void> {
   const nbytes = Math.floor(sizeOption("size", options.size, DEFAULT_BYTES, LEAST_BYTES) / 4) * 4;
   const where = systemPath(reachable(place ?? "."));
-  requireRoom(where, nbytes);
+  requireRoom(where, nbytes, place ?? where);
   const signal = interruption();
   const folder = guarded(where, () => folderBeside(join(where, "zensor-bench")));
   try {

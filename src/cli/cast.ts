@@ -78,6 +78,11 @@ function chosenIn(td: Td, keys: Keys | null): Found[] {
   return all.filter(({ path }) => isBelow(path, chosen));
 }
 
+/** Elements in a dtype. That imaginary parts are left out was agreed to. */
+function inDtype(part: Tensor, dtype: DType): Tensor {
+  return (part.dtype.isComplex && !dtype.isComplex && dtype.name !== "bool" ? part.real : part).to(dtype);
+}
+
 /** How many elements a dtype has no value for: finite ones that it makes infinite, integers that wrap. */
 async function unfitting(tensor: Tensor, dtype: DType): Promise<number> {
   let count = 0;
@@ -85,7 +90,7 @@ async function unfitting(tensor: Tensor, dtype: DType): Promise<number> {
   for (const piece of pieces(tensor._shape)) {
     await pause();
     const part = piece.of(tensor);
-    const [x, y] = [numbersOf(part), numbersOf(part.to(dtype))];
+    const [x, y] = [numbersOf(part), numbersOf(inDtype(part, dtype))];
     const step = tensor.dtype.isComplex ? 2 : 1;
     const made = dtype.isComplex ? 2 : 1;
     for (let i = 0; i * step < x.length; i++) {
@@ -100,10 +105,19 @@ async function unfitting(tensor: Tensor, dtype: DType): Promise<number> {
   return count;
 }
 
+/** Whether a dtype has every value of another one, or one near it. */
+function holdsAll(to: DType, from: DType): boolean {
+  if (from.category === 0 || to.name === "complex128") return true;
+  if (from.category > to.category) return false;
+  const wide = to.itemsize / (to.isComplex ? 2 : 1) > from.itemsize / (from.isComplex ? 2 : 1);
+  if (from.category === 1) return to.category > 1 ? to.itemsize > 2 : wide && (to.isSigned || !from.isSigned);
+  return wide;
+}
+
 async function agreeToRange(found: readonly Found[], dtype: DType, from: string, lossy: boolean): Promise<void> {
   const lines: string[] = [];
   for (const { path, tensor } of found) {
-    if (tensor.isMeta) continue;
+    if (tensor.isMeta || holdsAll(dtype, tensor.dtype)) continue;
     const count = await unfitting(tensor, dtype);
     if (count > 0) lines.push(`  ${path.join(SEPARATOR)}: ${count} of ${counted(tensor.numel(), "element")}`);
   }
@@ -151,7 +165,7 @@ function filling(found: readonly Found[], dtype: DType): Fill {
       if (!done.has(file)) {
         const flat = file.reshape(-1);
         for (const piece of pieces(tensor._shape)) {
-          const part = piece.of(tensor).to(dtype).contiguous();
+          const part = inDtype(piece.of(tensor), dtype).contiguous();
           await copyInto(flat.narrow(0, piece.begin, part.numel()), part, signal);
         }
       }
@@ -165,7 +179,8 @@ function toldOf(cast: readonly Found[], all: readonly Found[], dtype: DType): To
   const changed = new Set(cast.map(({ tensor }) => tensor));
   const left = all.filter(({ tensor }) => !changed.has(tensor)).map(({ tensor }) => tensor.dtype.name);
   const names = [...new Set(left)].sort().join(", ");
-  const rest = left.length === 0 ? "" : `, ${left.length} left as they are (${names})`;
+  const rest =
+    left.length === 0 ? "" : `, ${left.length} left as ${left.length === 1 ? "it is" : "they are"} (${names})`;
   const facts = { dtype: dtype.name, cast: cast.map(({ path }) => path.join(SEPARATOR)), left: left.length };
   return { text: `${cast.length} cast to ${dtype.name}${rest}`, facts };
 }

@@ -124,7 +124,8 @@ export function union(sources: readonly Source[], last: boolean): Opened {
     throw new CliError(`several sources have the same entries.\n${list}\nPass --last to take those of the last one.`);
   }
   const tree = sources.map((source) => source.tree).reduce(joinedTrees);
-  return { td, lost: [...sources.flatMap(({ lost }) => lost), ...union.lost], tree };
+  const flat = sources.every((source) => source.flat === true);
+  return { td, lost: [...sources.flatMap(({ lost }) => lost), ...union.lost], tree, flat };
 }
 
 /** What several collections become together. */
@@ -133,6 +134,7 @@ export interface Combined {
   outline: Td;
   lost: readonly string[];
   tree: PythonNode | null;
+  flat: boolean;
   copies: readonly Copy[];
   /** Copies the elements. */
   fill: Fill;
@@ -308,5 +310,5 @@ export function combine(
     }
   };
   const lost = [...sources.flatMap((source) => source.lost), ...(tree === null ? lostOfTrees(sources) : [])];
-  return { outline, lost, tree, copies, fill };
+  return { outline, lost, tree, flat: sources.every((source) => source.flat === true), copies, fill };
 }

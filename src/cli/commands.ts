@@ -1,5 +1,4 @@
 // The commands with their options and help. Each loads what it needs when it runs, so that help is instant.
-import { fstatSync } from "node:fs";
 import { Command } from "commander";
 import { COLOR_TIMES, colorOption } from "./colors.ts";
 import { EXIT } from "./errors.ts";
@@ -16,8 +15,8 @@ ${Object.entries(FORMATS)
   .join("\n")}
 
 Entries (--keys) are named alike in every format: names of levels and entries, joined by dots or slashes, whether a
-dot separates levels or is part of a key. A name stands for an entry, for all in a level, and where no entry has it
-for all that begin with it. * and ? stand for parts of a name, ** for any levels; "a\\.b" is a key with a dot.
+dot separates levels or is part of a key. A name stands for the tensor or value that has it, and where there is none
+for all whose names begin with it. * and ? stand for parts of a name, ** for any levels; "a\\.b" is a key with a dot.
 
 Every format is read from and written to S3 stores, s3://bucket/key. Of directories and .safetensors files only what
 is needed is transferred; all else passes as a whole through the folder for temporary files ($TMPDIR).
@@ -40,11 +39,12 @@ differ, the largest difference, where it is, and the largest one relative to the
 
 Exit codes: 0 the same, 1 something differs, 2 trouble.`;
 
-/** The runtime's stream for a terminal takes as long to make as all else that help needs; help has no colours. */
+/** Help has no colours. */
 const OUTPUT = {
   writeOut: (text: string) => output.write(text),
   writeErr: (text: string) => console.error(text.replace(/\n$/, "")),
-  getOutHelpWidth: () => (fstatSync(1).isCharacterDevice() ? (process.stdout.columns ?? 80) : 80),
+  getOutHelpWidth: () => output.width(),
+  getErrHelpWidth: () => output.width(),
   getOutHasColors: () => false,
   getErrHasColors: () => false,
 };

@@ -13,7 +13,8 @@ import { Tensor } from "../tensor/tensor.ts";
 import { entriesOf, isLazy, isNested, make, stateOf, type Td } from "../tensordict/core/state.ts";
 import type { Entry } from "../tensordict/core/types.ts";
 import { isNonTensor } from "../tensordict/index.ts";
-import type { Path } from "./keys.ts";
+import { findPath, type Path } from "./keys.ts";
+import { SEPARATOR } from "./losses.ts";
 import { NO_STATE } from "./python-tree.ts";
 import { temporaryFor } from "./scratch.ts";
 import { type Prepared, place, type Target } from "./target.ts";
@@ -25,12 +26,17 @@ const PIECE_BYTES = 8 * 2 ** 20;
 /** Fills tensors, each at the place that it has for a path. */
 export type Fill = (at: (path: Path) => Tensor, background: BackgroundOptions) => Promise<void>;
 
-/** The entry at a path; members of a lazy stack are numbers. */
+/** The entry at a path; members of a lazy stack are numbers. Dots in keys may have made levels since. */
 export function entryAtPath(td: Td, path: Path): Entry {
-  return path.reduce<Entry>((level, key) => {
-    const at = level as Td;
-    return (isLazy(at) ? at.members[Number(key)] : at._own(key)) as Entry;
+  const found = path.reduce<Entry | undefined>((level, key) => {
+    const at = level as Td | undefined;
+    if (at === undefined || at instanceof Tensor) return undefined;
+    return isLazy(at) ? (at.members[Number(key)] as Entry | undefined) : at._own(key);
   }, td as Entry);
+  if (found !== undefined) return found;
+  const other = findPath(td, path.join(SEPARATOR).split(SEPARATOR));
+  if (other === null) throw new Error(`no entry ${path.join(SEPARATOR)}`);
+  return entryAtPath(td, other);
 }
 
 /** Copies a tensor into the file of a mapped one. Pages of mappings would count as this process's memory. */

@@ -49,8 +49,13 @@ export async function membersOf(root: string, { followLinks }: Trust): Promise<M
   const folder = new Folder(root, followLinks);
   const found: Members = { members: [], others: [] };
   let seen = 0;
+  const folders = new Set<string>();
   const visit = async (names: readonly string[]): Promise<void> => {
     if (names.length > MAX_DEPTH) throw new FormatError(`more than ${MAX_DEPTH} levels of folders`, root);
+    const { dev, ino } = statSync(systemName([root, ...names].reduce(pathIn)));
+    // Links may lead into circles.
+    if (folders.has(`${dev}:${ino}`)) return;
+    folders.add(`${dev}:${ino}`);
     for (const own of visibleIn([root, ...names].reduce(pathIn))) {
       if (++seen > MOST_FILES) throw new FormatError(`more than ${MOST_FILES} files`, root);
       const inner = [...names, own];

@@ -1,6 +1,6 @@
 // How commands name entries, in every format alike: the names of levels and entries, joined by dots or slashes, whether
-// a dot separates levels or is a part of a key. A name stands for an entry, for all below a level, and, where no entry
-// has it, for all that begin with it: "model.head" for the key "head.weight" in "model", too.
+// a dot separates levels or is a part of a key. A name stands for the tensor or value that has it, and where there is
+// none for all whose names begin with it: "model.head" for the key "head.weight" in "model", too.
 
 import { Tensor } from "../tensor/tensor.ts";
 import { isLazy, isNested, outlineOf, type Td } from "../tensordict/core/state.ts";
@@ -149,21 +149,22 @@ function search(td: Td, parts: readonly Part[], states: ReadonlySet<number>, pat
   }
 }
 
-function isThere(td: Td, path: Path): boolean {
+function entryOf(td: Td, path: Path): Entry | undefined {
   let at: Entry | undefined = td as Entry;
   for (const key of path) at = isLevel(at) ? entryAt(at, key) : undefined;
-  return at !== undefined;
+  return at;
 }
 
 function pathsOf(td: Td, pattern: Pattern): Path[] {
   const { exact, parts, wild, text } = pattern;
-  if (exact !== null) return isThere(td, exact) ? [exact] : [];
-  const known = wild ? null : findPath(td, text.split(SEPARATOR));
-  if (known !== null) return [known];
+  if (exact !== null) return entryOf(td, exact) === undefined ? [] : [exact];
+  const known = findPath(td, text.split(SEPARATOR));
+  if (known !== null && !isLevel(entryOf(td, known))) return [known];
   const found: Match[] = [];
   search(td, parts, new Set([0]), [], found);
-  const whole = wild ? [] : found.filter((match) => match.whole);
-  return (whole.length > 0 ? whole : found).map(({ path }) => path);
+  // What is no level counts before what begins with its name.
+  const single = wild ? [] : found.filter(({ path, whole }) => whole && !isLevel(entryOf(td, path)));
+  return (single.length > 0 ? single : found).map(({ path }) => path);
 }
 
 /** The names of all levels and entries. */
@@ -188,18 +189,26 @@ function advice(td: Td, name: string): string {
     const kind = isNonTensor(entry) ? "one value, and is taken whole" : "a tensor, which has no entries";
     return `\n  ${parts.slice(0, n).join(SEPARATOR)} is ${kind}`;
   }
-  const names = new Set(allNames(td).flatMap(beginnings));
-  // The last part alone may be what somebody remembers.
-  const last = parts.at(-1) as string;
-  const ends = [...names].filter((other) => other.endsWith(`${SEPARATOR}${last}`)).slice(0, 3);
-  const near = [...new Set([...nearest(name.replaceAll("/", SEPARATOR), names), ...ends])].slice(0, 4);
+  const near = nearNames(td, name);
   return near.length === 0 ? "" : `\n  near ${JSON.stringify(name)}: ${near.map(quoted).join("; ")}`;
+}
+
+/** Names, and beginnings of names, that are near one that is none: as a whole, or by their last part. */
+export function nearNames(td: Td, name: string, most = 4): string[] {
+  const dotted = (text: string) => text.replaceAll("/", SEPARATOR);
+  const names = new Map(allNames(td).flatMap((full) => beginnings(full).map((own) => [dotted(own), own])));
+  const lastOf = (text: string) => text.slice(text.lastIndexOf(SEPARATOR) + 1);
+  const wanted = dotted(name).replace(/\.$/, "");
+  const whole = nearest(wanted, names.keys(), most);
+  const ends = new Set(nearest(lastOf(wanted), new Set([...names.keys()].map(lastOf)), most));
+  const byEnd = whole.length > 0 ? [] : [...names.keys()].filter((own) => ends.has(lastOf(own)));
+  return [...new Set([...whole, ...byEnd])].slice(0, most).map((own) => names.get(own) as string);
 }
 
 /** A name, and what it begins with: that is a name, too. */
 function beginnings(name: string): string[] {
-  const parts = name.split(SEPARATOR);
-  return parts.map((_, i) => parts.slice(0, i + 1).join(SEPARATOR));
+  const ends = [...name.matchAll(/[./]/g)].map(({ index }) => index);
+  return [...ends, name.length].map((end) => name.slice(0, end));
 }
 
 function quoted(name: string): string {

@@ -58,13 +58,13 @@ export async function merge(paths: readonly string[], options: MergeOptions): Pr
     await writeTarget(union(sources, options.last === true), target);
     return;
   }
-  const { outline, lost, tree, copies, fill } = combine(
+  const { outline, copies, fill, ...facts } = combine(
     sources,
     options.stack ? "stack" : "cat",
     target.format,
     keys !== null,
   );
-  const prepared = prepare({ td: outline, lost, tree }, target);
+  const prepared = prepare({ td: outline, ...facts }, target);
   const filled = copies.map(({ path }) => path);
   await placeFilled(target, prepared, filled, true, fill);
   tellWritten(prepared, target);

@@ -1,5 +1,5 @@
 // What commands print. The runtime's console says nothing when the output cannot be written; here that ends a command.
-import { writeSync } from "node:fs";
+import { fstatSync, writeSync } from "node:fs";
 import { shownName } from "../io/base/byte-names.ts";
 import { errorColor } from "./colors.ts";
 import { CliError } from "./errors.ts";
@@ -32,6 +32,10 @@ export const output = {
   /** Prints a text as it is. Throws `CliError` when it cannot be written. */
   write(text: string): void {
     if (!unread) writeAll(new TextEncoder().encode(shownName(text)));
+  },
+  /** Columns of a line. The runtime's stream for a terminal takes as long to make as all else that help needs. */
+  width(): number {
+    return fstatSync(STANDARD_OUTPUT).isCharacterDevice() ? (process.stdout.columns ?? 80) : 80;
   },
 };
 

@@ -69,7 +69,10 @@ export function integersOf(part: Tensor): BigInt64Array | BigUint64Array {
     : new BigInt64Array(buffer as ArrayBuffer);
 }
 
-/** A number for people: six digits. */
+/** A number for people: whole ones as they are, others with six digits. */
 export function numberText(value: number | bigint): string {
-  return typeof value === "bigint" ? String(value) : String(Number(value.toPrecision(6)));
+  if (typeof value === "bigint" || Number.isSafeInteger(value)) return String(value);
+  const [digits = "", power] = value.toPrecision(6).split("e");
+  const short = digits.includes(".") ? digits.replace(/\.?0+$/, "") : digits;
+  return power === undefined ? short : `${short}e${power}`;
 }

@@ -5,9 +5,8 @@ import { entriesOf, isNested, make, type NewState, shapeOf, stateOf, type Td } f
 import type { Entry } from "../tensordict/core/types.ts";
 import type { Opened } from "./collections.ts";
 import { CliError } from "./errors.ts";
-import { allNames, keysOption, type Path } from "./keys.ts";
+import { keysOption, nearNames, type Path } from "./keys.ts";
 import { METADATA, SEPARATOR } from "./losses.ts";
-import { nearest } from "./near.ts";
 import { type Naming, type NamingOptions, newNames } from "./new-names.ts";
 import { isAlone, NO_STATE, nestedAtDots, unnested } from "./python-tree.ts";
 import { isDictClass, type PythonNode } from "./python-values.ts";
@@ -59,59 +58,60 @@ class Parts {
   }
 }
 
-/** Where the levels of a name end, by the places of its dots. */
-function endsOf(path: Path): Set<number> {
-  const ends = new Set<number>();
-  let at = -1;
-  for (const key of path.slice(0, -1)) ends.add((at += key.length + 1));
-  return ends;
+/** A part of a name, and whether a level ended before it; null for the first, and where nobody knows. */
+interface Part {
+  text: string;
+  begins: boolean | null;
 }
 
-/** Places of the dots in a part of a name. */
-function dotsIn(name: string, begin: number, end: number): number[] {
-  const dots: number[] = [];
-  for (let at = name.indexOf(SEPARATOR, begin); at >= 0 && at < end; at = name.indexOf(SEPARATOR, at + 1))
-    dots.push(at);
-  return dots;
+function partsOf(path: Path): Part[] {
+  return path.flatMap((key, i) =>
+    key.split(SEPARATOR).map((text, k) => ({ text, begins: i === 0 && k === 0 ? null : k === 0 })),
+  );
+}
+
+/** Pairs of parts that two names have in common, in order: as many as there are. */
+function common(a: readonly string[], b: readonly string[]): [number, number][] {
+  const best = Array.from({ length: a.length + 1 }, () => new Array<number>(b.length + 1).fill(0));
+  const at = (i: number, j: number) => (best[i] as number[])[j] as number;
+  for (let i = a.length - 1; i >= 0; i--) {
+    for (let j = b.length - 1; j >= 0; j--) {
+      (best[i] as number[])[j] = a[i] === b[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
+    }
+  }
+  const pairs: [number, number][] = [];
+  for (let [i, j] = [0, 0]; i < a.length && j < b.length; ) {
+    if (a[i] === b[j] && at(i, j) === at(i + 1, j + 1) + 1) pairs.push([i++, j++]);
+    else if (at(i + 1, j) >= at(i, j + 1)) i++;
+    else j++;
+  }
+  return pairs;
 }
 
 /**
- * Which dots of a new name separate levels. Where it is as it was, those that did; where it changed, dot by dot as far
- * as there were some, and then as the next one does, or the one before.
+ * The path of a new name. Before a part that stayed, a level ends if it did before; parts in between go with those that
+ * they replace, and what is left with the next part, or the one before.
  */
-function newEnds(before: Path, name: string, otherwise: boolean): Set<number> {
-  const old = before.join(SEPARATOR);
-  const ends = endsOf(before);
-  const most = Math.min(old.length, name.length);
-  let behind = 0;
-  while (behind < most && old.at(-1 - behind) === name.at(-1 - behind)) behind++;
-  let ahead = 0;
-  while (ahead < most - behind && old[ahead] === name[ahead]) ahead++;
-  const [was, now] = [dotsIn(old, ahead, old.length - behind), dotsIn(name, ahead, name.length - behind)];
-  // Of fewer dots than there were, the last ones are those that stay.
-  const skipped = Math.max(0, was.length - now.length);
-  const kinds = new Map<number, boolean>();
-  for (const at of dotsIn(name, 0, ahead)) kinds.set(at, ends.has(at));
-  for (const at of dotsIn(name, name.length - behind, name.length))
-    kinds.set(at, ends.has(at - name.length + old.length));
-  for (const [i, at] of now.entries()) {
-    const place = was[i + skipped];
-    if (place !== undefined) kinds.set(at, ends.has(place));
-  }
-  const known = [...kinds.keys()].sort((a, b) => a - b);
-  const near = (at: number) => known.find((dot) => dot > at) ?? known.findLast((dot) => dot < at);
-  return new Set(dotsIn(name, 0, name.length).filter((at) => kinds.get(at) ?? kinds.get(near(at) ?? -1) ?? otherwise));
-}
-
-/** The path of a new name. */
 function pathOf(before: Path, name: string, otherwise: boolean): Path {
-  const path: string[] = [];
-  let begin = 0;
-  for (const at of newEnds(before, name, otherwise)) {
-    path.push(name.slice(begin, at));
-    begin = at + 1;
+  const old = partsOf(before);
+  const parts: Part[] = name.split(SEPARATOR).map((text) => ({ text, begins: null }));
+  const texts = (all: readonly Part[]) => all.map(({ text }) => text);
+  let [i, j] = [0, 0];
+  for (const [next, here] of [...common(texts(old), texts(parts)), [old.length, parts.length] as const]) {
+    for (; i < next && j < here; i++, j++) (parts[j] as Part).begins = (old[i] as Part).begins;
+    if (here < parts.length) (parts[here] as Part).begins = (old[next] as Part).begins;
+    [i, j] = [next + 1, here + 1];
   }
-  return [...path, name.slice(begin)];
+  const known = (from: number): boolean =>
+    parts.slice(from).find(({ begins }) => begins !== null)?.begins ??
+    parts.slice(0, from).findLast(({ begins }) => begins !== null)?.begins ??
+    otherwise;
+  const path: string[] = [];
+  for (const [at, { text }] of parts.entries()) {
+    if (at === 0 || known(at)) path.push(text);
+    else path[path.length - 1] += SEPARATOR + text;
+  }
+  return path;
 }
 
 function isPrefix(a: Path, b: Path): boolean {
@@ -263,9 +263,8 @@ function chosenNames(td: Td, keys: readonly string[] | undefined, leaves: readon
 /** Throws `CliError` for names that nothing begins with. */
 function requireUsed(unused: readonly string[], td: Td): void {
   if (unused.length === 0) return;
-  const names = new Set(allNames(td));
   const lines = unused.slice(0, MOST_TOLD).map((name) => {
-    const near = nearest(name, names);
+    const near = nearNames(td, name);
     return `  ${JSON.stringify(name)}${near.length === 0 ? "" : `; near: ${near.join("; ")}`}`;
   });
   throw new CliError(`no entry has a name that begins with\n${lines.join("\n")}`);
@@ -290,7 +289,7 @@ function renamed(source: Source, options: RenameOptions): { opened: Opened; chan
   if (isAlone(building.root.node)) delete building.root.node.is;
   for (const leaf of parts.leaves) building.add(leaf);
   const made = building.built();
-  if (tree === null) return { opened: { td: made.td, lost, tree }, changed };
+  if (tree === null) return { opened: { td: made.td, lost, tree, flat: source.flat === true }, changed };
   return { opened: { td: nestedAtDots(made.td), lost, tree: made.node }, changed };
 }
 

@@ -86,15 +86,15 @@ export async function openReached(
   if (isRemote(at)) {
     const remote = await (await import("./remote.ts")).openRemote(at, format);
     const td = await remote.fetch(part(remote.td), options.quiet === true);
-    return { path, format, lost: remote.lost, ...recoded(td, remote.tree, path) };
+    return { path, format, lost: remote.lost, flat: remote.flat, ...recoded(td, remote.tree, path) };
   }
   if (format === "hdf5" && part !== whole) {
     const opened = await openHdf5Part(path, at, part);
     if (opened !== null) return opened;
   }
-  const { td, lost, tree } = await openCollection(at, format, trust);
-  if (part === whole) return { path, format, td, lost, tree };
-  return { path, format, lost, ...recoded(part(td), tree, path) };
+  const opened = await openCollection(at, format, trust);
+  if (part === whole) return { path, format, ...opened };
+  return { path, format, ...opened, ...recoded(part(opened.td), opened.tree, path) };
 }
 
 /**

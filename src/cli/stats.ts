@@ -42,6 +42,10 @@ class Moments {
 
   add(n: number, mean: number, squares: number): void {
     if (n === 0) return;
+    if (this.n === 0) {
+      [this.n, this.mean, this.squares] = [n, mean, squares];
+      return;
+    }
     const total = this.n + n;
     const far = mean - this.mean;
     this.squares += squares + far * far * ((this.n * n) / total);

@@ -27,7 +27,7 @@ import { interruption, temporaries } from "./lifetime.ts";
 import { fitTo } from "./losses.ts";
 import { say, warn } from "./output.ts";
 import { progressBar } from "./progress.ts";
-import { isFlat } from "./python-tree.ts";
+import { isFlat, nestedAtDots } from "./python-tree.ts";
 import type { PythonNode } from "./python-values.ts";
 import { problemOfReplacing } from "./replacing.ts";
 import { temporaryFor } from "./scratch.ts";
@@ -129,9 +129,13 @@ export interface Prepared {
   tree: PythonNode | null;
 }
 
+/** Formats of names alone: what dots in them meant in the source is the same there. */
+const WITHOUT_LEVELS: ReadonlySet<FormatName> = new Set(["npz", "safetensors", "torchsnapshot"]);
+
 /** Finds out what the target cannot hold. Throws `CliError` unless that is nothing, or agreed to. */
-export function prepare({ td, lost, tree }: Opened, target: Target): Prepared {
+export function prepare({ td: opened, lost, tree, flat = false }: Opened, target: Target): Prepared {
   const { format } = target;
+  const td = flat && tree === null && WITHOUT_LEVELS.has(format) ? nestedAtDots(opened) : opened;
   const described = tree !== null && format !== "npy";
   const fitted = fitTo(td, format, described);
   const all = [...lost, ...fitted.lost];

@@ -1,6 +1,6 @@
 // `zensor tree`: the files of a directory, on this machine or in a store.
 import { statSync } from "node:fs";
-import { directoryEntries, directoryTree, entriesTree } from "../io/disk/directory-tree.ts";
+import { directoryEntries, directoryTree, entriesTree, treeUnder } from "../io/disk/directory-tree.ts";
 import { isRemote } from "../io/store/s3.ts";
 import { reachable } from "./byte-paths.ts";
 import { CliError } from "./errors.ts";
@@ -30,5 +30,6 @@ export async function tree(path: string, options: TreeOptions): Promise<void> {
   if (stat === undefined) throw new CliError(`${path} does not exist.`);
   if (!stat.isDirectory()) throw new CliError(`${path} is a file; \`zensor inspect ${path}\` shows what is in it.`);
   if (options.json) say(JSON.stringify({ path, entries: directoryEntries(at, maxDepth, followLinks) }, null, 2));
-  else say(directoryTree(at, style));
+  else if (at === path) say(directoryTree(path, style));
+  else say(treeUnder(path.replace(/\/+$/, "").replace(/^.*\//s, ""), at, style));
 }

@@ -125,6 +125,11 @@ function treeOf(root: string, folder: Folder, options: DirectoryTreeOptions): st
   return lines.join("\n");
 }
 
+/** The tree of a directory under another name. */
+export function treeUnder(root: string, path: string, options: DirectoryTreeOptions): string {
+  return treeOf(root, folderAt(path, options.followLinks === true), options);
+}
+
 /**
  * The tree of `path` as text, one line per file or directory.
  * @example
