@@ -1,6 +1,5 @@
 // Colours: where somebody looks, unless the user or the environment says otherwise.
-import { isatty } from "node:tty";
-import { styleText } from "node:util";
+import type { styleText } from "node:util";
 import { CliError, EXIT } from "./errors.ts";
 
 /** When there are colours. */
@@ -29,13 +28,14 @@ function wanted(fd: number): boolean {
   const { FORCE_COLOR: force, NO_COLOR: no, TERM: terminal } = process.env;
   if (force !== undefined) return force !== "0" && force !== "false";
   if (no !== undefined && no !== "") return false;
-  return terminal !== "dumb" && isatty(fd);
+  return terminal !== "dumb" && process.getBuiltinModule("node:tty").isatty(fd);
 }
 
 function styled(fd: number, style: Style, text: string): string {
   let is = known.get(fd);
   if (is === undefined) known.set(fd, (is = wanted(fd)));
-  return is ? styleText(style, text, { validateStream: false }) : text;
+  // Loaded when there is something to colour: help has nothing.
+  return is ? process.getBuiltinModule("node:util").styleText(style, text, { validateStream: false }) : text;
 }
 
 /** A text of the output in a style. */

@@ -1,7 +1,6 @@
 // The formats of the command line: how each is recognised, opened and written.
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { extname, join } from "node:path";
-import { guarded } from "../io/base/errors.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { suggestion } from "./near.ts";
 
@@ -91,7 +90,8 @@ export function directoryFormat(path: string): FormatName | null {
 const MOST_LOOKED_AT = 10_000;
 
 /** Whether files of tensors are in a folder, by their names. */
-function holdsFormats(path: string): boolean {
+async function holdsFormats(path: string): Promise<boolean> {
+  const { guarded } = await import("../io/base/errors.ts");
   const folders = [path];
   let seen = 0;
   while (folders.length > 0) {
@@ -120,7 +120,7 @@ export async function formatOf(path: string): Promise<FormatName> {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) throw new CliError(`${path} does not exist.`);
   if (stat.isDirectory()) {
-    const found = directoryFormat(path) ?? (holdsFormats(path) ? "folder" : null);
+    const found = directoryFormat(path) ?? ((await holdsFormats(path)) ? "folder" : null);
     if (found !== null) return found;
     throw new CliError(
       `${path} has no meta.json: it is no memory-mapped directory, and no file in it has the name of one of tensors. ` +

@@ -1,6 +1,5 @@
 // The life of one command: what interrupts it, and its temporary files, which go when it ends, however it ends.
 import { rmSync } from "node:fs";
-import { finishedPath } from "../io/base/leftovers.ts";
 import { EXIT } from "./errors.ts";
 
 const SIGNALS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const;
@@ -82,11 +81,7 @@ export const temporaries = {
 
 /** A text in which temporary files have the names of what they stand for. */
 export function withPlaces(text: string): string {
-  // Errors of files tell paths of unfinished work as they will be.
-  const names = [...places].flatMap(([path, place]) =>
-    [path, finishedPath(path)].map((name) => [name, place] as const),
-  );
-  return names.reduce((told, [name, place]) => told.replaceAll(name, () => place), text);
+  return [...places].reduce((told, [name, place]) => told.replaceAll(name, () => place), text);
 }
 
 /** Ends the command: its temporary files are removed, and signals end the process again. */

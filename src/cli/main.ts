@@ -1,12 +1,11 @@
 #!/usr/bin/env bun
 // The command line: looks into, compares and converts files of tensors.
 import { CommanderError } from "commander";
-import { argumentsOf } from "./byte-paths.ts";
+import { isUndecoded } from "../io/base/byte-names.ts";
 import { colorOption } from "./colors.ts";
 import { commandLine, type Ended, misspelt } from "./commands.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { endCommand, interrupted } from "./lifetime.ts";
-import { nearest } from "./near.ts";
 import { complain } from "./output.ts";
 
 async function version(): Promise<string> {
@@ -30,6 +29,7 @@ async function run(argv: readonly string[], ended: Ended): Promise<void> {
   const wrong = misspelt(program, argv);
   if (wrong !== null) {
     const { command, text } = wrong;
+    const { nearest } = await import("./near.ts");
     const known = command === program ? command.commands.map((one) => one.name()) : longNames(command.options);
     const near = nearest(/'(.*)'$/.exec(text)?.[1] as string, known, 1);
     command.error(`error: ${text}${near.length === 0 ? "" : `\n(Did you mean ${near[0]}?)`}`);
@@ -64,9 +64,18 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
+/** The arguments, and with them those that the runtime could not decode. */
+async function argumentsNow(): Promise<readonly string[]> {
+  const decoded = process.argv.slice(2);
+  if (!decoded.some(isUndecoded)) return decoded;
+  return (await import("./byte-paths.ts")).argumentsOf(decoded);
+}
+
 // Compiled code has no await at its top level.
 if (import.meta.main) {
-  main(argumentsOf(process.argv.slice(2))).then((code) => {
-    process.exitCode = code;
-  });
+  argumentsNow()
+    .then(main)
+    .then((code) => {
+      process.exitCode = code;
+    });
 }
