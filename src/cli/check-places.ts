@@ -15,6 +15,7 @@ import { type ManifestEntry, METADATA_FILE, type Piece, type TensorEntry } from 
 import { loadTorch } from "../io/torch/torch-file.ts";
 import type { Trust } from "./collections.ts";
 import type { Report } from "./report.ts";
+import { counted } from "./text.ts";
 
 const MAX_DEPTH = 256;
 
@@ -76,7 +77,7 @@ function compareFiles(
     const where = below(root, path);
     if (known === undefined) report.problem(where, "belongs to nothing");
     else if (known.nbytes !== null && known.nbytes !== nbytes) {
-      report.problem(where, `has ${nbytes} bytes, its tensor ${known.nbytes}`);
+      report.problem(where, `has ${counted(nbytes, "byte")}, its tensor ${known.nbytes}`);
     }
   }
   for (const [path, { optional }] of expected) {

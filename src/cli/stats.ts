@@ -181,7 +181,7 @@ function print(rows: readonly Row[], format: FormatName): void {
     const means = [text(s.min), text(s.max), meanText(s.mean), text(s.std)];
     return [...own, ...means, String(s.zero), String(s.nan), String(s.inf)];
   });
-  const titles = ["", "", "", "min", "max", "mean", "std", "zero", "nan", "inf"];
+  const titles = ["name", "dtype", "shape", "min", "max", "mean", "std", "zero", "nan", "inf"];
   const odd = rows.filter(({ statistics: s }) => s !== null && s.nan + s.inf > 0);
   const lines = table([titles, ...cells], "lllrrrrrrr");
   if (rows.length > 0) say(printable(lines[0] as string));

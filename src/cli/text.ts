@@ -75,7 +75,7 @@ export function sizeOption(name: string, text: string | undefined, fallback: num
   const nbytes = digits === undefined || factor === undefined ? Number.NaN : Math.floor(Number(digits) * factor);
   if (Number.isSafeInteger(nbytes) && nbytes >= least) return nbytes;
   throw new CliError(
-    `--${name} takes a size such as 100MB or 1GiB, at least ${least} bytes, got ${JSON.stringify(text)}.`,
+    `--${name} takes a size such as 100MB or 1GiB, at least ${counted(least, "byte")}, got ${JSON.stringify(text)}.`,
     EXIT.usage,
   );
 }

@@ -1,5 +1,5 @@
 // Recorded command lines: what each prints, to where, and ends with. The recordings name the commands themselves:
-// `ZENSOR_GOLDEN=write bun test test/cli/golden.test.ts` runs them all and records them again, and the difference is read.
+// `ZENSOR_GOLDEN=write bun test test/cli/golden.test.ts` runs and records them all again, and the difference is read.
 import { afterAll, beforeAll, expect, spyOn, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
