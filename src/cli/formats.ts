@@ -1,7 +1,8 @@
 // The formats of the command line: how each is recognised, opened and written.
-import { existsSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { extname, join } from "node:path";
-import { CliError } from "./errors.ts";
+import { CliError, EXIT } from "./errors.ts";
+import { suggestion } from "./near.ts";
 
 /** A format that files and directories have. */
 export type FormatName =
@@ -15,7 +16,8 @@ export type FormatName =
   | "gguf"
   | "hdf5"
   | "torchsnapshot"
-  | "sharded";
+  | "sharded"
+  | "folder";
 
 /** What is said of a format. */
 interface FormatFacts {
@@ -39,17 +41,26 @@ export const FORMATS: Readonly<Record<FormatName, FormatFacts>> = {
   hdf5: { title: "HDF5 file", extensions: [".h5", ".hdf5"], written: true },
   torchsnapshot: { title: "torchsnapshot directory", extensions: [".snapshot"], written: true },
   sharded: { title: "checkpoint in several files", extensions: [], written: false },
+  folder: { title: "folder of files", extensions: [], written: false },
 };
 
 /** The name of a format as the user wrote it. */
 export function formatNamed(name: string): FormatName {
   if (Object.hasOwn(FORMATS, name)) return name as FormatName;
-  throw new CliError(`unknown format ${JSON.stringify(name)}: one of ${Object.keys(FORMATS).join(", ")}`, 2);
+  const names = Object.keys(FORMATS);
+  const advice = suggestion(name, names);
+  throw new CliError(`unknown format ${JSON.stringify(name)}: one of ${names.join(", ")}.${advice}`, EXIT.usage);
+}
+
+/** A format in a sentence: "an HDF5 file". */
+export function aFormat(format: FormatName): string {
+  const { title } = FORMATS[format];
+  return `${/^(HDF5|archive)/.test(title) ? "an" : "a"} ${title}`;
 }
 
 /** Formats that are directories. */
 export function isDirectoryFormat(format: FormatName): boolean {
-  return format === "memmap" || format === "torchsnapshot";
+  return format === "memmap" || format === "torchsnapshot" || format === "folder";
 }
 
 /** Formats of which parts are read from S3 stores, and which are written there piece by piece. */
@@ -66,6 +77,41 @@ export function formatByEnding(path: string): FormatName | null {
   return null;
 }
 
+/** The name of a file without the ending that says its format. */
+export function stemOf(name: string): string {
+  return formatByEnding(name) === null ? name : name.slice(0, -extname(name).length);
+}
+
+/** The format of a directory that is one thing. */
+export async function directoryFormat(path: string): Promise<FormatName | null> {
+  if (existsSync(join(path, "meta.json"))) return "memmap";
+  if (existsSync(join(path, ".snapshot_metadata"))) return "torchsnapshot";
+  return (await import("../io/disk/shard-index.ts")).findIndex(path) === null ? null : "sharded";
+}
+
+/** Files that are looked at to find one of tensors. */
+const MOST_LOOKED_AT = 10_000;
+
+/** Whether files of tensors are in a folder, by their names. */
+async function holdsFormats(path: string): Promise<boolean> {
+  const { guarded } = await import("../io/base/errors.ts");
+  const folders = [path];
+  let seen = 0;
+  while (folders.length > 0) {
+    const folder = folders.pop() as string;
+    for (const entry of guarded(folder, () => readdirSync(folder, { withFileTypes: true }))) {
+      if (++seen > MOST_LOOKED_AT) return false;
+      if (entry.name.startsWith(".")) continue;
+      const inner = join(folder, entry.name);
+      if (entry.isDirectory()) {
+        if ((await directoryFormat(inner)) !== null) return true;
+        folders.push(inner);
+      } else if (formatByEnding(entry.name) !== null) return true;
+    }
+  }
+  return false;
+}
+
 async function bytesOf(path: string, start: number, count: number): Promise<Uint8Array> {
   // With this the native library is loaded, which help does not need.
   const { FileRanges } = await import("../io/disk/file-ranges.ts");
@@ -77,11 +123,11 @@ export async function formatOf(path: string): Promise<FormatName> {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) throw new CliError(`${path} does not exist.`);
   if (stat.isDirectory()) {
-    if (existsSync(join(path, "meta.json"))) return "memmap";
-    if (existsSync(join(path, ".snapshot_metadata"))) return "torchsnapshot";
-    if ((await import("../io/disk/shard-index.ts")).findIndex(path) !== null) return "sharded";
+    const found = (await directoryFormat(path)) ?? ((await holdsFormats(path)) ? "folder" : null);
+    if (found !== null) return found;
     throw new CliError(
-      `${path} has no meta.json: it is no memory-mapped directory. \`zensor tree ${path}\` shows its files.`,
+      `${path} has no meta.json: it is no memory-mapped directory, and no file in it has the name of one of tensors. ` +
+        `\`zensor tree ${path}\` shows its files.`,
     );
   }
   if (!stat.isFile()) throw new CliError(`${path} is neither a file nor a directory.`);

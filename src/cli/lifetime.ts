@@ -1,11 +1,14 @@
 // The life of one command: what interrupts it, and its temporary files, which go when it ends, however it ends.
 import { rmSync } from "node:fs";
-import { finishedPath } from "../io/base/leftovers.ts";
 import { EXIT } from "./errors.ts";
 
-const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+const SIGNALS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const;
+type Signal = keyof typeof SIGNALS;
+const NAMES = Object.keys(SIGNALS) as Signal[];
 
 let controller: AbortController | null = null;
+/** The signal that came first. */
+let received: Signal | null = null;
 let folder: string | null = null;
 /** Removes what is unfinished elsewhere. */
 let undo: (() => void) | null = null;
@@ -20,11 +23,12 @@ function removeFiles(): void {
   undo = null;
 }
 
-function interrupt(): void {
+function interrupt(signal: Signal): void {
+  received ??= signal;
   // Whoever asks twice does not wait for what is under way.
   if (controller?.signal.aborted) {
     removeFiles();
-    process.exit(EXIT.interrupted);
+    process.exit(EXIT.signalled + SIGNALS[received]);
   }
   controller?.abort();
 }
@@ -33,9 +37,16 @@ function interrupt(): void {
 export function interruption(): AbortSignal {
   if (controller === null) {
     controller = new AbortController();
-    for (const name of SIGNALS) process.on(name, interrupt);
+    for (const name of NAMES) process.on(name, interrupt);
   }
   return controller.signal;
+}
+
+/** What a command that was interrupted ends with, and the word for it. */
+export function interrupted(): { exitCode: number; word: string } {
+  const signal = received ?? "SIGINT";
+  const words = { SIGHUP: "hung up", SIGINT: "interrupted", SIGTERM: "terminated" };
+  return { exitCode: EXIT.signalled + SIGNALS[signal], word: words[signal] };
 }
 
 /** For long work that waits for nothing: lets an interruption through if it would not end the process. */
@@ -70,17 +81,14 @@ export const temporaries = {
 
 /** A text in which temporary files have the names of what they stand for. */
 export function withPlaces(text: string): string {
-  // Errors of files tell paths of unfinished work as they will be.
-  const names = [...places].flatMap(([path, place]) =>
-    [path, finishedPath(path)].map((name) => [name, place] as const),
-  );
-  return names.reduce((told, [name, place]) => told.replaceAll(name, () => place), text);
+  return [...places].reduce((told, [name, place]) => told.replaceAll(name, () => place), text);
 }
 
 /** Ends the command: its temporary files are removed, and signals end the process again. */
 export function endCommand(): void {
   removeFiles();
   process.off("exit", removeFiles);
-  for (const name of SIGNALS) process.off(name, interrupt);
+  for (const name of NAMES) process.off(name, interrupt);
   controller = null;
+  received = null;
 }

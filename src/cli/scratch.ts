@@ -2,7 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { sweepLeftovers, temporaryBeside } from "../io/base/leftovers.ts";
+import { finishedPath, sweepLeftovers, temporaryBeside } from "../io/base/leftovers.ts";
 import { interruption, temporaries } from "./lifetime.ts";
 
 const LONGEST_NAME = 100;
@@ -29,5 +29,7 @@ export function temporaryFor(place: string): string {
   const name = last.replace(/[^\w.-]/g, "_").slice(-LONGEST_NAME);
   const path = join(inner, /^\.*$/.test(name) ? "object" : name);
   temporaries.add(path, place);
+  // Errors of files tell paths of unfinished work as they will be.
+  temporaries.add(finishedPath(path), place);
   return path;
 }

@@ -12,8 +12,8 @@ import { Tensor } from "../tensor/tensor.ts";
 import { entriesOf, type Td, type ValueTd } from "../tensordict/core/state.ts";
 import { isNonTensor, NonTensorData } from "../tensordict/index.ts";
 import { openAnyClass } from "./any-class.ts";
-import { CliError } from "./errors.ts";
-import { FORMATS, type FormatName, isDirectoryFormat } from "./formats.ts";
+import { CliError, EXIT } from "./errors.ts";
+import { aFormat, type FormatName, isDirectoryFormat } from "./formats.ts";
 import { isStructured, METADATA, SEPARATOR } from "./losses.ts";
 import { decodePython } from "./python-tree.ts";
 import type { PythonNode } from "./python-values.ts";
@@ -162,6 +162,7 @@ export async function writeCollection(
       return await writeSnapshot(td, path, options);
     case "gguf":
     case "sharded":
-      throw new CliError(`a ${FORMATS[format].title} can only be read.`, 2);
+    case "folder":
+      throw new CliError(`${aFormat(format)} can only be read.`, EXIT.usage);
   }
 }

@@ -1,5 +1,6 @@
 // `zensor doctor`: what is there, what is not, and that no secret is shown.
 import { expect, test } from "bun:test";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Finding } from "../../src/cli/doctor.ts";
 import { cpu } from "../../src/index.ts";
@@ -52,4 +53,17 @@ test("tells which settings for S3 there are, and no secret", () => {
 test("does not find what is not there", () => {
   const found = doctor({ PATH: "/nowhere", ZENSOR_HDF5: "/nowhere/libhdf5.so" });
   expect(found.get("MPI")).toMatchObject({ found: false, detail: "no mpiexec on the PATH" });
+});
+
+test("says what a driver of CUDA means, and that there is none", () => {
+  const refused = { found: false, meaning: expect.stringContaining("is refused") };
+  expect(doctor({ ZENSOR_LIBCUDA: "/nowhere/libcuda.so" }).get("CUDA")).toMatchObject(refused);
+  const standin = join(import.meta.dir, "..", "..", "build", "standin");
+  const file = existsSync(standin) ? readdirSync(standin).find((name) => name.endsWith(".so")) : undefined;
+  if (file === undefined) return;
+  expect(doctor({ ZENSOR_LIBCUDA: join(standin, file) }).get("CUDA")).toMatchObject({
+    found: true,
+    detail: expect.stringMatching(/^cuda:0 .+ GiB\); driver \d+\.\d+$/),
+    meaning: expect.stringContaining("computes there"),
+  });
 });

@@ -84,6 +84,34 @@ describeWithStore((store) => {
     expect(await run("inspect", url("td"))).toMatchObject({ code: 1, err: expect.stringContaining("b.memmap") });
   }, 60_000);
 
+  test("parts, numbers, names and dtypes", async () => {
+    const plain = at("changed.safetensors");
+    saveSafetensors({ "model.head.w": randn(30, 50), "model.head.b": arange(3), top: ones(1) }, plain);
+    expect(await run("convert", plain, url("changed.safetensors"))).toMatchObject({ code: 0, err: "" });
+    for (const args of [
+      ["inspect", "--keys", "model/head"],
+      ["stats", "--keys", "model.head"],
+    ]) {
+      const [here, there] = [plain, url("changed.safetensors")].map((path) => [
+        args[0] as string,
+        path,
+        ...args.slice(1),
+      ]);
+      expect((await run(...(there as string[]))).out).toBe((await zensor(...(here as string[]))).out.trim());
+    }
+    for (const [name, ...args] of [
+      ["cast", "--dtype", "float16"],
+      ["rename", "--prefix", "model=net"],
+    ] as [string, ...string[]][]) {
+      for (const ending of [".safetensors", ".npz", ""]) {
+        const [here, there] = [at(`${name}${ending}`), url(`${name}${ending}`)];
+        expect((await zensor(name, plain, here, ...args)).code).toBe(0);
+        expect(await run(name, url("changed.safetensors"), there, ...args)).toMatchObject({ code: 0, err: "" });
+        expect(await run("diff", here, there)).toEqual({ code: 0, out: "", err: "" });
+      }
+    }
+  }, 60_000);
+
   test("safetensors files, plain and with structure", async () => {
     const plain = at("plain.safetensors");
     saveSafetensors({ "l.w": randn(300, 5000), "l.b": arange(3) }, plain, { metadata: { format: "pt" } });

@@ -20,7 +20,11 @@ export function asSaid(message: string): string {
   for (const [full, given] of said) {
     if (full.length > found.length && message.includes(full)) [found, path] = [full, given];
   }
-  return found === path ? message : message.replaceAll(found, () => path);
+  if (found === path) return message;
+  // The path of something else may begin alike: what follows is no part of its last name.
+  return message
+    .split(found)
+    .reduce((told, rest) => told + (/^(?:[\w-]|\.\w)/.test(rest) && !found.endsWith(sep) ? found : path) + rest);
 }
 
 /** Whether a path is a directory, or lies in it. */
