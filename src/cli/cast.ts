@@ -8,6 +8,7 @@ import type { Entry } from "../tensordict/core/types.ts";
 import { isNonTensor } from "../tensordict/index.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { copyInto, type Fill, likeBefore, placeFilled, replaceTensors } from "./filling.ts";
+import { tensorsIn } from "./inspect.ts";
 import { type Keys, keysOption, type Path } from "./keys.ts";
 import { pause } from "./lifetime.ts";
 import { SEPARATOR } from "./losses.ts";
@@ -175,9 +176,12 @@ function filling(found: readonly Found[], dtype: DType): Fill {
   };
 }
 
-function toldOf(cast: readonly Found[], all: readonly Found[], dtype: DType): Told {
-  const changed = new Set(cast.map(({ tensor }) => tensor));
-  const left = all.filter(({ tensor }) => !changed.has(tensor)).map(({ tensor }) => tensor.dtype.name);
+function toldOf(cast: readonly Found[], td: Td, dtype: DType): Told {
+  const changed = new Set<unknown>(cast.map(({ tensor }) => tensor));
+  const left = tensorsIn(td).flatMap(({ tensor }) => {
+    if (changed.has(tensor)) return [];
+    return [tensor instanceof Tensor ? tensor.dtype.name : `nested ${tensor.dtype.name}`];
+  });
   const names = [...new Set(left)].sort().join(", ");
   const rest =
     left.length === 0 ? "" : `, ${left.length} left as ${left.length === 1 ? "it is" : "they are"} (${names})`;
@@ -197,5 +201,5 @@ export async function cast(from: string, to: string, options: CastOptions): Prom
   const withBytes = found.filter(({ tensor }) => !tensor.isMeta);
   const paths = withBytes.map(({ path }) => path);
   await placeFilled(target, prepared, paths, false, filling(withBytes, dtype));
-  tellWritten(prepared, target, toldOf(found, tensorsBelow(source.td), dtype));
+  tellWritten(prepared, target, toldOf(found, source.td, dtype));
 }
