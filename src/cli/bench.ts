@@ -13,7 +13,9 @@ import { saveTorch } from "../io/torch/torch-save.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { zeros } from "../tensordict/core/tensor-ops.ts";
 import { TensorDict } from "../tensordict/index.ts";
+import { reachable } from "./byte-paths.ts";
 import { CliError } from "./errors.ts";
+import { interruption } from "./lifetime.ts";
 import { say } from "./output.ts";
 import { progressBar } from "./progress.ts";
 import { folderBeside } from "./scratch.ts";
@@ -177,12 +179,12 @@ function rowsOf(all: readonly Subject[], times: ReadonlyMap<string, number[]>, n
   });
 }
 
-function requireRoom(folder: string, nbytes: number): void {
+function requireRoom(folder: string, nbytes: number, named: string): void {
   const stat = statSync(folder, { throwIfNoEntry: false });
-  if (stat?.isDirectory() !== true) throw new CliError(`${folder} is no directory.`);
+  if (stat?.isDirectory() !== true) throw new CliError(`${named} is no directory.`);
   const { bavail, bsize } = guarded(folder, () => statfsSync(folder));
   if (nbytes + SPARE_BYTES > bavail * bsize) {
-    throw new CliError(`${bytesText(nbytes)} do not fit: ${folder} has ${bytesText(bavail * bsize)} left.`);
+    throw new CliError(`${bytesText(nbytes)} do not fit: ${named} has ${bytesText(bavail * bsize)} left.`);
   }
   if (nbytes > totalmem() / 2) {
     throw new CliError(`${bytesText(nbytes)} are more than half of this machine's memory, where they are kept.`);
@@ -192,20 +194,17 @@ function requireRoom(folder: string, nbytes: number): void {
 /** Measures and prints; whatever was written is removed. */
 export async function bench(place: string | undefined, options: BenchOptions): Promise<void> {
   const nbytes = Math.floor(sizeOption("size", options.size, DEFAULT_BYTES, LEAST_BYTES) / 4) * 4;
-  const where = systemPath(place ?? ".");
-  requireRoom(where, nbytes);
-  const controller = new AbortController();
-  const interrupt = () => controller.abort();
-  process.once("SIGINT", interrupt);
+  const where = systemPath(reachable(place ?? "."));
+  requireRoom(where, nbytes, place ?? where);
+  const signal = interruption();
   const folder = guarded(where, () => folderBeside(join(where, "zensor-bench")));
   try {
     const all = subjects(tensorsOf(nbytes), nbytes);
-    const rows = rowsOf(all, await measure(all, folder, controller.signal), nbytes);
-    if (options.json) say(JSON.stringify({ folder: where, nbytes, rounds: ROUNDS, rows }, null, 2));
+    const rows = rowsOf(all, await measure(all, folder, signal), nbytes);
+    if (options.json) say(JSON.stringify({ folder: place ?? where, nbytes, rounds: ROUNDS, rows }, null, 2));
     else print(rows, nbytes);
   } finally {
     rmSync(folder, { recursive: true, force: true });
-    process.off("SIGINT", interrupt);
   }
 }
 

@@ -1,7 +1,8 @@
 // Checks of formats that consist of files: whether every file is there, has the bytes it should have, and belongs.
-import { lstatSync, readdirSync, statSync } from "node:fs";
+import { lstatSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { boxVolume, fillExactly } from "../io/base/boxes.ts";
+import { namesIn, pathIn, systemName } from "../io/base/byte-names.ts";
 import { FormatError, guarded } from "../io/base/errors.ts";
 import { systemPath } from "../io/base/places.ts";
 import { Folder } from "../io/disk/folder.ts";
@@ -16,6 +17,11 @@ import type { Trust } from "./collections.ts";
 import type { Report } from "./report.ts";
 
 const MAX_DEPTH = 256;
+
+/** A path from a directory on: the runtime's function loses bytes that are no UTF-8. */
+function below(root: string, path: string): string {
+  return path.startsWith(`${root}/`) ? path.slice(root.length + 1) : relative(root, path);
+}
 
 /** Bytes of every file by path; null where any number will do, and where it may be missing (`optional`). */
 interface Expected {
@@ -67,14 +73,14 @@ function compareFiles(
 ): void {
   for (const [path, nbytes] of actual) {
     const known = expected.get(path);
-    const where = relative(root, path);
+    const where = below(root, path);
     if (known === undefined) report.problem(where, "belongs to nothing");
     else if (known.nbytes !== null && known.nbytes !== nbytes) {
       report.problem(where, `has ${nbytes} bytes, its tensor ${known.nbytes}`);
     }
   }
   for (const [path, { optional }] of expected) {
-    if (!optional && !actual.has(path)) report.problem(relative(root, path), "is missing");
+    if (!optional && !actual.has(path)) report.problem(below(root, path), "is missing");
   }
 }
 
@@ -88,17 +94,18 @@ function filesBelow(
   found = new Map<string, number>(),
 ): Map<string, number> {
   if (depth > MAX_DEPTH) throw new FormatError("directories are nested too deeply", path);
-  const names = guarded(path, () => readdirSync(path));
-  if (names.length === 0) report.problem(relative(root, path), "is an empty directory");
+  const names = guarded(path, () => namesIn(path));
+  if (names.length === 0) report.problem(below(root, path), "is an empty directory");
   for (const name of names) {
-    const file = join(path, name);
-    const linked = followLinks ? guarded(file, () => statSync(file, { throwIfNoEntry: false })) : undefined;
-    const stat = linked ?? guarded(file, () => lstatSync(file));
+    const file = pathIn(path, name);
+    const place = systemName(file);
+    const linked = followLinks ? guarded(file, () => statSync(place, { throwIfNoEntry: false })) : undefined;
+    const stat = linked ?? guarded(file, () => lstatSync(place));
     if (stat.isDirectory()) filesBelow(root, report, followLinks, file, depth + 1, found);
     else if (stat.isFile()) found.set(file, stat.size);
     else {
-      const target = stat.isSymbolicLink() ? statSync(file, { throwIfNoEntry: false }) : undefined;
-      report.problem(relative(root, file), stat.isSymbolicLink() ? "is a link" : "is no file");
+      const target = stat.isSymbolicLink() ? statSync(place, { throwIfNoEntry: false }) : undefined;
+      report.problem(below(root, file), stat.isSymbolicLink() ? "is a link" : "is no file");
       if (target?.isFile()) found.set(file, target.size);
     }
   }

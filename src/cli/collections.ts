@@ -20,6 +20,8 @@ export interface Opened {
   lost: readonly string[];
   /** What the levels were in Python; null for what is a collection there, too, or of no Python program. */
   tree: PythonNode | null;
+  /** Names are those of a file without levels, which dots in them do not make: a file of the same kind keeps them. */
+  flat?: boolean;
 }
 
 /** How much of a source is believed: options of the readers that have them. */
@@ -51,7 +53,7 @@ export async function fromSafetensors(file: SafetensorsSource): Promise<Opened> 
   const told = td._kind === "tensordict" && td._own(METADATA) === undefined;
   if (others.length > 0 && told) td.set(METADATA, new NonTensorData(strings) as never);
   const lost = others.length === 0 || told ? [] : [`  strings of the header: ${others.join("; ")}`];
-  return { ...withoutStructure(td, file.path, flat), lost };
+  return { ...withoutStructure(td, file.path, flat), lost, flat };
 }
 
 async function openSafetensors(path: string): Promise<Opened> {
@@ -79,7 +81,7 @@ export function isHeaderArray(array: Tensor): boolean {
   return headerIn(array) !== null;
 }
 
-async function openNpz(path: string, limit: Trust): Promise<PythonTree> {
+async function openNpz(path: string, limit: Trust): Promise<PythonTree & { flat: boolean }> {
   const { loadNpz } = await import("../io/numpy/npz-load.ts");
   const arrays = loadNpz(path, limit);
   const kept = arrays[METADATA];
@@ -87,7 +89,7 @@ async function openNpz(path: string, limit: Trust): Promise<PythonTree> {
   if (header !== null) delete arrays[METADATA];
   const td = fromValues(arrays, path);
   if (header !== null) td.set(METADATA, header as never);
-  return withoutStructure(td, path, true);
+  return { ...withoutStructure(td, path, true), flat: true };
 }
 
 async function openHdf5(path: string): Promise<Td> {
@@ -142,7 +144,7 @@ function openGguf(file: GgufFile): Opened {
 
 async function openWhole(
   path: string,
-  format: Exclude<FormatName, "gguf" | "torchsnapshot" | "safetensors">,
+  format: Exclude<FormatName, "gguf" | "torchsnapshot" | "safetensors" | "folder">,
   trust: Trust,
 ): Promise<PythonTree> {
   const { followLinks: _, ...limit } = trust;
@@ -167,6 +169,7 @@ async function openWhole(
 export async function openCollection(path: string, format: FormatName, trust: Trust = {}): Promise<Opened> {
   using _ = openAnyClass();
   if (format === "gguf") return openGguf((await import("../io/gguf/gguf.ts")).loadGguf(path));
+  if (format === "folder") return await (await import("./folder.ts")).openFolder(path, trust);
   if (format === "torchsnapshot") return await openSnapshot(path, trust);
   if (format === "safetensors") return await openSafetensors(path);
   return { ...(await openWhole(path, format, trust)), lost: [] };

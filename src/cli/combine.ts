@@ -1,11 +1,6 @@
 // Several collections as one. Tensors of a union stay where they are; what is stacked or concatenated is described
 // first and copied piece by piece.
-import { closeSync, openSync, writeSync } from "node:fs";
-import { guarded } from "../io/base/errors.ts";
 import { isPlainObject, pythonJsonStringify } from "../io/base/python-json.ts";
-import type { BackgroundOptions } from "../io/disk/file-jobs.ts";
-import { nativeBytes } from "../io/disk/tensor-bytes.ts";
-import { windows } from "../io/zip/zip-write.ts";
 import { Size, sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { entriesOf, isNested, make, stateOf, type Td, type ValueTd } from "../tensordict/core/state.ts";
@@ -15,13 +10,12 @@ import { isNonTensor, NonTensorData } from "../tensordict/index.ts";
 import { stackOfValues } from "../tensordict/ops/stacking.ts";
 import type { Opened } from "./collections.ts";
 import { CliError } from "./errors.ts";
+import { copyInto, type Fill } from "./filling.ts";
+import type { FormatName } from "./formats.ts";
 import { METADATA, SEPARATOR } from "./losses.ts";
-import { joinedTrees, pythonNotes } from "./python-tree.ts";
-import { valueOf } from "./python-values.ts";
+import { isAlone, joinedTrees, pythonNotes } from "./python-tree.ts";
+import { type PythonNode, valueOf } from "./python-values.ts";
 import type { Source } from "./source.ts";
-
-/** Bytes that are copied between two looks at a signal. */
-const PIECE_BYTES = 8 * 2 ** 20;
 
 function sameValue(a: Td, b: Td): boolean {
   if (a._kind !== b._kind) return false;
@@ -35,11 +29,45 @@ function sameNames(a: Td, b: Td): boolean {
 /** The entries of all levels together. */
 class Union {
   readonly lost = new Set<string>();
-  readonly twice: string[] = [];
+  /** Names by the two sources that have them. */
+  readonly twice = new Map<string, string[]>();
+  /** Which source had an entry first. */
+  private readonly origins = new Map<string, string>();
+  private now = "";
 
   constructor(private readonly last: boolean) {}
 
-  merge(a: Td, b: Td, path: readonly string[]): Td {
+  /** Notes the entries of the first source. */
+  begin({ td, path }: Source): Td {
+    this.now = path;
+    this.note(td, []);
+    return td;
+  }
+
+  private note(td: Td, path: readonly string[]): void {
+    for (const [key, entry] of entriesOf(td)) {
+      const inner = [...path, key];
+      this.origins.set(inner.join("\0"), this.now);
+      if (!(entry instanceof Tensor) && (entry as Td)._kind === "tensordict") this.note(entry as Td, inner);
+    }
+  }
+
+  add(all: Td, { td, path }: Source): Td {
+    this.now = path;
+    const merged = this.merge(all, td, []);
+    this.note(td, []);
+    return merged;
+  }
+
+  private clash(path: readonly string[]): void {
+    if (this.last) return;
+    const name = JSON.stringify(path.join(SEPARATOR)).slice(1, -1);
+    const first = this.origins.get(path.join("\0")) ?? this.origins.get(path.slice(0, 1).join("\0"));
+    const pair = `${first} and ${this.now}`;
+    this.twice.set(pair, [...(this.twice.get(pair) ?? []), name]);
+  }
+
+  private merge(a: Td, b: Td, path: readonly string[]): Td {
     const entries = new Map<string, Entry>(entriesOf(a));
     for (const [key, entry] of entriesOf(b)) {
       const before = entries.get(key);
@@ -63,7 +91,7 @@ class Union {
         if (headers.length > 0 && headers.every(isPlainObject)) return this.header(headers as Header[], path);
       }
     }
-    if (!this.last) this.twice.push(path.join(SEPARATOR));
+    this.clash(path);
     return b;
   }
 
@@ -71,7 +99,7 @@ class Union {
     for (const [key, value] of Object.entries(b as Header)) {
       const before = (a as Header)[key];
       const differs = before !== undefined && JSON.stringify(before) !== JSON.stringify(value);
-      if (differs && !this.last) this.twice.push([...path, key].join(SEPARATOR));
+      if (differs) this.clash([...path, key]);
     }
     return new NonTensorData({ ...a, ...b }) as Entry;
   }
@@ -85,16 +113,19 @@ export function union(sources: readonly Source[], last: boolean): Opened {
   for (const { td, path } of sources) {
     if (td._kind !== "tensordict") throw new CliError(`${path} is no plain TensorDict: its entries cannot be merged.`);
   }
-  const [first, ...rest] = sources.map(({ td }) => td) as [Td, ...Td[]];
-  const td = rest.reduce((all, next) => union.merge(all, next, []), first);
-  if (union.twice.length > 0) {
-    const told = union.twice.slice(0, 20).map((name) => `  ${JSON.stringify(name).slice(1, -1)}`);
-    const more = union.twice.length > 20 ? [`  and ${union.twice.length - 20} more`] : [];
-    const list = [...told, ...more].join("\n");
-    throw new CliError(`several sources have the same entries:\n${list}\nPass --last to take those of the last one.`);
+  const [first, ...rest] = sources as [Source, ...Source[]];
+  const td = rest.reduce((all, next) => union.add(all, next), union.begin(first));
+  if (union.twice.size > 0) {
+    const told = [...union.twice].map(([pair, names]) => {
+      const more = names.length > 20 ? [`  and ${names.length - 20} more`] : [];
+      return [`${pair}:`, ...names.slice(0, 20).map((name) => `  ${name}`), ...more].join("\n");
+    });
+    const list = told.slice(0, 8).join("\n");
+    throw new CliError(`several sources have the same entries.\n${list}\nPass --last to take those of the last one.`);
   }
   const tree = sources.map((source) => source.tree).reduce(joinedTrees);
-  return { td, lost: [...sources.flatMap(({ lost }) => lost), ...union.lost], tree };
+  const flat = sources.every((source) => source.flat === true);
+  return { td, lost: [...sources.flatMap(({ lost }) => lost), ...union.lost], tree, flat };
 }
 
 /** What several collections become together. */
@@ -102,8 +133,11 @@ export interface Combined {
   /** Keys, shapes and dtypes; its tensors have no bytes of their own. */
   outline: Td;
   lost: readonly string[];
-  /** Copies the elements into a collection like the outline. */
-  fill(into: Td, background: BackgroundOptions): Promise<void>;
+  tree: PythonNode | null;
+  flat: boolean;
+  copies: readonly Copy[];
+  /** Copies the elements. */
+  fill: Fill;
 }
 
 interface Copy {
@@ -164,16 +198,19 @@ class Combining {
     return first._like(new Map(), stateOf(first, { batchSize }));
   }
 
-  level(tds: readonly Td[], path: readonly string[], batch = Size.fromList([])): Td {
+  /** @param batched levels get the batch that they have together; otherwise only their tensors have it */
+  level(tds: readonly Td[], path: readonly string[], batched: boolean, batch = Size.fromList([])): Td {
     const first = tds[0] as Td;
     const other = tds.findIndex((td) => td._kind !== first._kind || td._className !== first._className);
     if (other >= 0) this.refuse(path, other, "is of another kind than");
     if (tds.every(isNonTensor)) return this.value(tds, path, batch);
     if (first._kind === "lazy") throw new CliError("lazy stacks cannot be stacked or concatenated once more.");
-    const sizes = this.shape(
-      tds.map((td) => td._batchSize),
-      path,
-    );
+    const sizes = batched
+      ? this.shape(
+          tds.map((td) => td._batchSize),
+          path,
+        )
+      : [];
     const batchSize = Size.fromList(sizes);
     const entries = new Map<string, Entry>();
     const keys = [...first._keys()];
@@ -191,54 +228,77 @@ class Combining {
       const odd = parts.findIndex((part) => part instanceof Tensor !== parts[0] instanceof Tensor);
       if (odd >= 0) this.refuse(inner, odd, "is of another kind than");
       const isTensor = parts[0] instanceof Tensor;
-      entries.set(key, isTensor ? this.tensor(parts as Tensor[], inner) : this.level(parts as Td[], inner, batchSize));
+      entries.set(
+        key,
+        isTensor ? this.tensor(parts as Tensor[], inner) : this.level(parts as Td[], inner, batched, batchSize),
+      );
     }
-    const names = first._names === null ? null : this.how === "cat" ? first._names : [null, ...first._names];
+    const names =
+      first._names === null || !batched ? null : this.how === "cat" ? first._names : [null, ...first._names];
     const state = stateOf(first, { batchSize, names });
     return first._kind === "tensorclass" ? first._like(entries, state) : make.tensordict(entries, state);
   }
 }
 
-/** Copies a tensor into the file of a mapped one. Pages of mappings would count as this process's memory. */
-async function copyInto(target: Tensor, source: Tensor, signal: AbortSignal | undefined): Promise<void> {
-  const { file } = nativeBytes(target);
-  if (file === undefined) {
-    target.copy_(source.detach());
-    return;
-  }
-  const fd = guarded(file.path, () => openSync(file.path, "r+"));
-  try {
-    let at = file.offset;
-    for (const part of windows(nativeBytes(source), PIECE_BYTES)) {
-      for (let done = 0; done < part.length; ) {
-        const from = done;
-        done += guarded(file.path, () => writeSync(fd, part, from, part.length - from, at + from));
-      }
-      at += part.length;
-      // Lets an interruption through.
-      await Bun.sleep(0);
-      signal?.throwIfAborted();
-    }
-  } finally {
-    closeSync(fd);
-  }
+/** Whether no level of a collection has a batch size. */
+function isBatchless(td: Td): boolean {
+  if (isNonTensor(td)) return true;
+  if (td._kind === "lazy" || td._batchSize.length > 0) return false;
+  return [...entriesOf(td)].every(
+    ([, entry]) => entry instanceof Tensor || isNested(entry) || isBatchless(entry as Td),
+  );
 }
 
-/** Sources that are alike, stacked along a new first dimension, or one after the other along the first one. */
-export function combine(sources: readonly Source[], how: "stack" | "cat"): Combined {
+/** What several sources were in Python, where they are one thing there. */
+function commonTree(sources: readonly Source[]): PythonNode | null {
+  const text = ({ tree }: Source) => JSON.stringify([...pythonNotes(tree)]);
+  const [first, ...rest] = sources as [Source, ...Source[]];
+  return rest.every((other) => other.tree !== null && text(other) === text(first)) ? first.tree : null;
+}
+
+/** What is not told of sources that become a collection. */
+function lostOfTrees(sources: readonly Source[]): string[] {
+  const names = [...new Set(sources.flatMap(({ tree }) => [...pythonNotes(tree).keys()]))];
+  const told = names.slice(0, 8).map((name) => name || "(all)");
+  return told.length === 0 ? [] : [`  lists, tuples and keys of Python: ${told.join("; ")}`];
+}
+
+/** Formats that are of TensorDicts themselves: what is stacked has a batch size there. */
+const BATCHED_FORMATS: ReadonlySet<FormatName> = new Set(["memmap", "tdz", "consolidated"]);
+
+/**
+ * Sources that are alike, stacked along a new first dimension, or one after the other along the first one.
+ * @param named the entries were named: those of sources without a batch size have dimensions of their own
+ */
+export function combine(
+  sources: readonly Source[],
+  how: "stack" | "cat",
+  format: FormatName,
+  named: boolean,
+): Combined {
   const combining = new Combining(
     how,
     sources.map(({ path }) => path),
   );
   const tds = sources.map(({ td }) => td);
+  const batchless = tds.every(isBatchless);
   const flat = how === "cat" ? sources.find(({ td }) => td._batchSize.length === 0) : undefined;
-  if (flat !== undefined)
-    throw new CliError(`${flat.path} has no batch size: there is no dimension to concatenate along.`);
-  const outline = combining.level(tds, []);
-  const fill = async (into: Td, { signal, onProgress }: BackgroundOptions) => {
-    for (const [done, { path, sources: parts }] of combining.copies.entries()) {
+  const alone = sources.every(({ tree }) => isAlone(tree));
+  if (flat !== undefined && !(batchless && (named || alone))) {
+    const advice = batchless ? " Name the entries that are to be concatenated with --keys ('*' for all)." : "";
+    throw new CliError(`${flat.path} has no batch size: there is no dimension to concatenate along.${advice}`);
+  }
+  const common = commonTree(sources);
+  // What had no batch size gets none, except as a TensorDict: no other format could keep it.
+  const isTensorDict = BATCHED_FORMATS.has(format) && pythonNotes(common).size === 0;
+  const batched = !batchless || (how === "stack" && isTensorDict);
+  const tree = batched ? null : common;
+  const outline = combining.level(tds, [], batched);
+  const { copies } = combining;
+  const fill: Fill = async (into, { signal, onProgress }) => {
+    for (const [done, { path, sources: parts }] of copies.entries()) {
       let at = 0;
-      const whole = path.reduce<Entry>((td, key) => (td as Td)._own(key) as Entry, into) as Tensor;
+      const whole = into(path);
       for (const [i, part] of parts.entries()) {
         const rows = part._shape[0] ?? 0;
         await copyInto(how === "stack" ? whole.select(0, i) : whole.narrow(0, at, rows), part, signal);
@@ -246,11 +306,9 @@ export function combine(sources: readonly Source[], how: "stack" | "cat"): Combi
       }
       await Bun.sleep(0);
       signal?.throwIfAborted();
-      onProgress?.(done + 1, combining.copies.length);
+      onProgress?.(done + 1, copies.length);
     }
   };
-  const notes = pythonNotes(sources[0]?.tree ?? null);
-  const told =
-    notes.size === 0 ? [] : [`  lists, tuples and keys of Python: ${[...notes.keys()].slice(0, 8).join("; ")}`];
-  return { outline, lost: [...sources.flatMap(({ lost }) => lost), ...told], fill };
+  const lost = [...sources.flatMap((source) => source.lost), ...(tree === null ? lostOfTrees(sources) : [])];
+  return { outline, lost, tree, flat: sources.every((source) => source.flat === true), copies, fill };
 }

@@ -1,7 +1,20 @@
-// `zensor completion`: a script for the shell that completes commands, options and formats.
+// `zensor completion`: a script for the shell that completes commands, options and their values.
 import type { Command } from "commander";
+import { dtypes } from "../tensor/dtype.ts";
+import { COLOR_TIMES } from "./colors.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { FORMATS } from "./formats.ts";
+import { suggestion } from "./near.ts";
+
+const SHELLS = ["bash", "zsh", "fish"];
+
+/** Words that an option takes; all others take files, or text. */
+const VALUES: Readonly<Record<string, readonly string[]>> = {
+  "--from": Object.keys(FORMATS),
+  "--to": Object.entries(FORMATS).flatMap(([name, { written }]) => (written ? [name] : [])),
+  "--dtype": dtypes.map(({ name }) => name),
+  "--color": COLOR_TIMES,
+};
 
 interface Words {
   commands: string[];
@@ -20,12 +33,16 @@ function wordsOf(program: Command): Words {
 }
 
 function bash({ commands, options }: Words): string {
+  const values = Object.entries(VALUES).map(([name, words]) => `    ${name}) words="${words.join(" ")}" ;;`);
   const cases = [...options].map(([name, words]) => `      ${name}) words="${words.join(" ")}" ;;`);
   return `_zensor() {
   local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" words=""
+  case "$before" in
+${values.join("\n")}
+    completion) words="${SHELLS.join(" ")}" ;;
+  esac
   if [ "$COMP_CWORD" -eq 1 ]; then words="${commands.join(" ")}"
-  elif [ "$before" = --from ] || [ "$before" = --to ]; then words="${Object.keys(FORMATS).join(" ")}"
-  elif [[ "$word" == -* ]]; then
+  elif [ -z "$words" ] && [[ "$word" == -* ]]; then
     case "\${COMP_WORDS[1]}" in
 ${cases.join("\n")}
     esac
@@ -41,11 +58,14 @@ function zsh(words: Words): string {
 }
 
 function fish({ commands, options }: Words): string {
-  const lines = [`complete -c zensor -n __fish_use_subcommand -a "${commands.join(" ")}"`];
+  const lines = [
+    `complete -c zensor -n __fish_use_subcommand -a "${commands.join(" ")}"`,
+    `complete -c zensor -n "__fish_seen_subcommand_from completion" -f -a "${SHELLS.join(" ")}"`,
+  ];
   for (const [name, words] of options) {
     for (const word of words) {
-      const formats = word === "--from" || word === "--to" ? ` -x -a "${Object.keys(FORMATS).join(" ")}"` : "";
-      lines.push(`complete -c zensor -n "__fish_seen_subcommand_from ${name}" -l ${word.slice(2)}${formats}`);
+      const values = VALUES[word] === undefined ? "" : ` -x -a "${VALUES[word].join(" ")}"`;
+      lines.push(`complete -c zensor -n "__fish_seen_subcommand_from ${name}" -l ${word.slice(2)}${values}`);
     }
   }
   return lines.join("\n");
@@ -62,6 +82,9 @@ export function completion(shell: string, program: Command): string {
     case "fish":
       return fish(words);
     default:
-      throw new CliError(`no completion for ${JSON.stringify(shell)}: bash, zsh or fish.`, EXIT.usage);
+      throw new CliError(
+        `no completion for ${JSON.stringify(shell)}: bash, zsh or fish.${suggestion(shell, SHELLS)}`,
+        EXIT.usage,
+      );
   }
 }

@@ -5,12 +5,13 @@ import type { NestedTensor } from "../tensordict/core/nested.ts";
 import { isLazy, isNested, type Td } from "../tensordict/core/state.ts";
 import type { Entry } from "../tensordict/core/types.ts";
 import { isNonTensor } from "../tensordict/index.ts";
-import { pause } from "./lifetime.ts";
-
+import { color } from "./colors.ts";
+import { compareElements, type Elements, elementsText, type Tolerance } from "./elements.ts";
+import { CliError, EXIT } from "./errors.ts";
+import { keysOption } from "./keys.ts";
 import { say } from "./output.ts";
 import { pythonNotes } from "./python-tree.ts";
 import { type PythonNode, valueOf } from "./python-values.ts";
-
 import { openSource, type TrustOptions } from "./source.ts";
 import { printable } from "./text.ts";
 
@@ -18,56 +19,94 @@ import { printable } from "./text.ts";
 interface Difference {
   name: string;
   what: string;
+  /** How far elements are from each other. */
+  elements?: Elements;
 }
 
-/** Elements compared at once, so that large tensors are not taken into memory whole. */
-const CHUNK = 4 * 2 ** 20;
+/** Options of the command. */
+export interface DiffOptions extends TrustOptions {
+  keys?: string[];
+  atol?: string;
+  rtol?: string;
+  exact?: boolean;
+  ignoreDtype?: boolean;
+  json?: boolean;
+}
 
-async function sameElements(a: Tensor, b: Tensor): Promise<boolean> {
-  const [x, y] = [a.reshape(-1), b.reshape(-1)];
-  for (let at = 0; at < x.numel(); at += CHUNK) {
-    const length = Math.min(CHUNK, x.numel() - at);
-    const [left, right] = [x.narrow(0, at, length), y.narrow(0, at, length)];
-    await pause();
-    if (left.equal(right)) continue;
-    // A value that is no number is not equal to itself, and still no difference.
-    const alike = left.eq(right).logicalOr(left.ne(left).logicalAnd(right.ne(right)));
-    if (!(alike.all().item() as boolean)) return false;
+/** What is compared how. */
+interface How extends Tolerance {
+  ignoreDtype: boolean;
+}
+
+function toleranceOption(name: string, text: string | undefined): number {
+  const value = text === undefined ? 0 : Number(text);
+  if (text?.trim() !== "" && Number.isFinite(value) && value >= 0) return value;
+  throw new CliError(`--${name} takes a number that is not negative, got ${JSON.stringify(text)}.`, EXIT.usage);
+}
+
+function howOf({ atol, rtol, exact, ignoreDtype }: DiffOptions): How {
+  if (exact && (atol !== undefined || rtol !== undefined || ignoreDtype)) {
+    throw new CliError("--exact compares bits: it does not go with --atol, --rtol or --ignore-dtype.", EXIT.usage);
   }
-  return true;
+  return {
+    atol: toleranceOption("atol", atol),
+    rtol: toleranceOption("rtol", rtol),
+    exact: exact === true,
+    ignoreDtype: ignoreDtype === true,
+  };
 }
 
-async function tensorDifference(a: Tensor, b: Tensor): Promise<string | null> {
-  if (a.dtype !== b.dtype) return `${a.dtype.name} and ${b.dtype.name}`;
+type What = Omit<Difference, "name">;
+
+async function tensorDifference(a: Tensor, b: Tensor, how: How): Promise<What | null> {
+  const dtypes = a.dtype === b.dtype || how.ignoreDtype ? [] : [`${a.dtype.name} and ${b.dtype.name}`];
   const [x, y] = [a.shape.join(", "), b.shape.join(", ")];
-  if (x !== y) return `shape [${x}] and [${y}]`;
-  if (a.requiresGrad !== b.requiresGrad) return "requires_grad differs";
-  if (a.isMeta || b.isMeta) return a.isMeta === b.isMeta ? null : "one has no elements (meta)";
-  return (await sameElements(a, b)) ? null : "elements differ";
+  if (x !== y) return { what: [...dtypes, `shape [${x}] and [${y}]`].join("; ") };
+  const odd = a.isMeta || b.isMeta;
+  const elements = odd ? null : await compareElements(a, b, how);
+  const grads = a.requiresGrad === b.requiresGrad ? [] : ["requires_grad differs"];
+  const meta = a.isMeta === b.isMeta ? [] : ["one has no elements (meta)"];
+  const all = [...dtypes, ...grads, ...meta, ...(elements === null ? [] : [elementsText(elements)])];
+  if (all.length === 0) return null;
+  return { what: all.join("; "), ...(elements === null ? {} : { elements }) };
 }
 
-async function nestedDifference(a: NestedTensor, b: NestedTensor): Promise<string | null> {
+async function nestedDifference(a: NestedTensor, b: NestedTensor, how: How): Promise<What | null> {
   const sizes = (n: NestedTensor) => n._sizesTensor();
-  const differs = a.length !== b.length || a.ndim !== b.ndim || !(await sameElements(sizes(a), sizes(b)));
-  if (differs) return `sizes of components differ (${a._batchSize} and ${b._batchSize})`;
-  return await tensorDifference(a._values, b._values);
+  const alike = a.length === b.length && a.ndim === b.ndim && sizes(a).equal(sizes(b));
+  if (!alike) return { what: `sizes of components differ (${a._batchSize} and ${b._batchSize})` };
+  return await tensorDifference(a._values, b._values, how);
 }
 
-async function compare(a: Entry | undefined, b: Entry | undefined, name: string, found: Difference[]): Promise<void> {
+/** The longest value that is shown. */
+const MOST_SHOWN = 60;
+
+function valuesText(left: string, right: string): string {
+  const isShort = Math.max(left.length, right.length) <= MOST_SHOWN && !/\n/.test(left + right);
+  return isShort ? `values differ: ${left} and ${right}` : "values differ";
+}
+
+async function compare(
+  a: Entry | undefined,
+  b: Entry | undefined,
+  name: string,
+  how: How,
+  found: Difference[],
+): Promise<void> {
   if (a === undefined || b === undefined) {
     found.push({ name, what: a === undefined ? "only in the second" : "only in the first" });
     return;
   }
   if (a instanceof Tensor || b instanceof Tensor) {
     const both = a instanceof Tensor && b instanceof Tensor;
-    const what = both ? await tensorDifference(a, b) : "a tensor and something else";
-    if (what !== null) found.push({ name, what });
+    const what = both ? await tensorDifference(a, b, how) : { what: "a tensor and something else" };
+    if (what !== null) found.push({ name, ...what });
     return;
   }
   if (isNested(a) || isNested(b)) {
     const both = isNested(a) && isNested(b);
-    const what = both ? await nestedDifference(a, b) : "a nested tensor and something else";
-    if (what !== null) found.push({ name, what });
+    const what = both ? await nestedDifference(a, b, how) : { what: "a nested tensor and something else" };
+    if (what !== null) found.push({ name, ...what });
     return;
   }
   const [left, right] = [a as Td, b as Td];
@@ -75,10 +114,10 @@ async function compare(a: Entry | undefined, b: Entry | undefined, name: string,
     const alike = left._kind === right._kind && left._className === right._className;
     const value = (td: Td) => pythonJsonStringify(valueOf(td) as never);
     if (!alike) found.push({ name, what: `${left._className} and ${right._className}` });
-    else if (value(left) !== value(right)) found.push({ name, what: "values differ" });
+    else if (value(left) !== value(right)) found.push({ name, what: valuesText(value(left), value(right)) });
     return;
   }
-  await compareLevels(left, right, name, found);
+  await compareLevels(left, right, name, how, found);
 }
 
 /** What a level is: a class of a program by its name. */
@@ -91,11 +130,13 @@ function namesOf(td: Td): string {
   return td._batchSize.map((_, i) => td._names?.[i] ?? "None").join(", ");
 }
 
-async function compareLevels(a: Td, b: Td, prefix: string, found: Difference[]): Promise<void> {
+async function compareLevels(a: Td, b: Td, prefix: string, how: How, found: Difference[]): Promise<void> {
   if (kindOf(a) !== kindOf(b)) found.push({ name: prefix, what: `${kindOf(a)} and ${kindOf(b)}` });
   const [x, y] = [a._batchSize.join(", "), b._batchSize.join(", ")];
   if (x !== y) found.push({ name: prefix, what: `batch size [${x}] and [${y}]` });
   else if (namesOf(a) !== namesOf(b)) found.push({ name: prefix, what: `names [${namesOf(a)}] and [${namesOf(b)}]` });
+  // Members that differ have no stack that could be compared with something else.
+  if (isLazy(a) !== isLazy(b)) return;
   if (isLazy(a) && isLazy(b)) {
     const [left, right] = [a.members, b.members];
     for (let i = 0; i < Math.max(left.length, right.length); i++) {
@@ -103,13 +144,14 @@ async function compareLevels(a: Td, b: Td, prefix: string, found: Difference[]):
         left[i] as Entry | undefined,
         right[i] as Entry | undefined,
         prefix === "" ? `${i}` : `${prefix}.${i}`,
+        how,
         found,
       );
     }
     return;
   }
   for (const key of new Set([...a._keys(), ...b._keys()])) {
-    await compare(a._own(key), b._own(key), prefix === "" ? key : `${prefix}.${key}`, found);
+    await compare(a._own(key), b._own(key), prefix === "" ? key : `${prefix}.${key}`, how, found);
   }
 }
 
@@ -123,18 +165,23 @@ function compareTrees(a: PythonNode | null, b: PythonNode | null, found: Differe
   }
 }
 
+function shown({ name, what }: Difference): string {
+  const text = printable(`${name === "" ? "(all)" : name}: ${what}`);
+  if (what === "only in the first") return color("red", text);
+  return what === "only in the second" ? color("green", text) : text;
+}
+
 /** Prints the differences; gives whether there are none. */
-export async function diff(
-  first: string,
-  second: string,
-  options: { json?: boolean } & TrustOptions,
-): Promise<boolean> {
-  const a = await openSource(first, options);
-  const b = await openSource(second, options);
+export async function diff(first: string, second: string, options: DiffOptions): Promise<boolean> {
+  const how = howOf(options);
+  const keys = keysOption(options.keys);
+  const a = await openSource(first, options, keys, "some");
+  const b = await openSource(second, options, keys, "some");
+  keys?.requireFound();
   const found: Difference[] = [];
-  await compare(a.td as Entry, b.td as Entry, "", found);
+  await compare(a.td as Entry, b.td as Entry, "", how, found);
   compareTrees(a.tree, b.tree, found);
   if (options.json) say(JSON.stringify(found, null, 2));
-  else for (const { name, what } of found) say(printable(`${name === "" ? "(all)" : name}: ${what}`));
+  else for (const difference of found) say(shown(difference));
   return found.length === 0;
 }

@@ -2,9 +2,10 @@
 import { readFileSync } from "node:fs";
 import { cpus, freemem, totalmem } from "node:os";
 import { problem } from "../cuda/driver.ts";
-import { deviceCount, getDeviceName } from "../cuda/index.ts";
+import { deviceCount, getDeviceName, getDeviceProperties, getDriverVersion } from "../cuda/index.ts";
 import { hdf5Engine } from "../io/hdf5/hdf5.ts";
 import { bestInstructionSet, instructionSet, libraryFile, threadCount } from "../tensor/system.ts";
+import { color } from "./colors.ts";
 import { say } from "./output.ts";
 import { bytesText, printable } from "./text.ts";
 
@@ -71,10 +72,14 @@ function hugePages(): Finding {
 
 function cuda(): Finding {
   const trouble = problem();
-  const meaning = "tensors are computed on the CPU; devices can be asked for, not used yet";
-  if (trouble !== null) return { what: "CUDA", found: false, detail: firstLine(trouble.message), meaning };
-  const names = Array.from({ length: deviceCount() }, (_, i) => getDeviceName(i));
-  return { what: "CUDA", found: true, detail: names.join(", "), meaning };
+  const cpu = 'tensors are on the CPU, and { device: "cuda" } is refused';
+  if (trouble !== null) return { what: "CUDA", found: false, detail: firstLine(trouble.message), meaning: cpu };
+  const devices = Array.from({ length: deviceCount() }, (_, i) => {
+    return `cuda:${i} ${getDeviceName(i)} (${bytesText(getDeviceProperties(i).totalMemory)})`;
+  });
+  const meaning =
+    '{ device: "cuda" } computes there, with kernels that are in zensor\'s library; nothing is moved by itself';
+  return { what: "CUDA", found: true, detail: `${devices.join(", ")}; driver ${getDriverVersion()}`, meaning };
 }
 
 function hdf5(): Finding {
@@ -86,7 +91,7 @@ function hdf5(): Finding {
 
 function mpi(): Finding {
   const file = Bun.which("mpiexec") ?? Bun.which("mpirun");
-  const meaning = "zensor does not use it yet; Workers and child processes share tensors without it";
+  const meaning = "not used: zensor has no collectives; Workers and child processes share tensors without it";
   return { what: "MPI", found: file !== null, detail: file ?? "no mpiexec on the PATH", meaning };
 }
 
@@ -119,6 +124,7 @@ export function doctor(version: string, options: { json?: boolean }): void {
     return;
   }
   for (const { what, found: there, detail, meaning } of found) {
-    say(`${there ? "found    " : "not found"}  ${what.padEnd(12)}  ${printable(detail)}\n${" ".repeat(25)}${meaning}`);
+    const word = there ? color("green", "found    ") : color("yellow", "not found");
+    say(`${word}  ${what.padEnd(12)}  ${printable(detail)}\n${" ".repeat(25)}${meaning}`);
   }
 }

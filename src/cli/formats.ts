@@ -1,7 +1,9 @@
 // The formats of the command line: how each is recognised, opened and written.
-import { existsSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { extname, join } from "node:path";
-import { CliError } from "./errors.ts";
+import { guarded } from "../io/base/errors.ts";
+import { CliError, EXIT } from "./errors.ts";
+import { suggestion } from "./near.ts";
 
 /** A format that files and directories have. */
 export type FormatName =
@@ -14,7 +16,8 @@ export type FormatName =
   | "npy"
   | "gguf"
   | "hdf5"
-  | "torchsnapshot";
+  | "torchsnapshot"
+  | "folder";
 
 /** What is said of a format. */
 interface FormatFacts {
@@ -37,17 +40,26 @@ export const FORMATS: Readonly<Record<FormatName, FormatFacts>> = {
   gguf: { title: "GGUF file", extensions: [".gguf"], written: false },
   hdf5: { title: "HDF5 file", extensions: [".h5", ".hdf5"], written: true },
   torchsnapshot: { title: "torchsnapshot directory", extensions: [".snapshot"], written: true },
+  folder: { title: "folder of files", extensions: [], written: false },
 };
 
 /** The name of a format as the user wrote it. */
 export function formatNamed(name: string): FormatName {
   if (Object.hasOwn(FORMATS, name)) return name as FormatName;
-  throw new CliError(`unknown format ${JSON.stringify(name)}: one of ${Object.keys(FORMATS).join(", ")}`, 2);
+  const names = Object.keys(FORMATS);
+  const advice = suggestion(name, names);
+  throw new CliError(`unknown format ${JSON.stringify(name)}: one of ${names.join(", ")}.${advice}`, EXIT.usage);
+}
+
+/** A format in a sentence: "an HDF5 file". */
+export function aFormat(format: FormatName): string {
+  const { title } = FORMATS[format];
+  return `${/^(HDF5|archive)/.test(title) ? "an" : "a"} ${title}`;
 }
 
 /** Formats that are directories. */
 export function isDirectoryFormat(format: FormatName): boolean {
-  return format === "memmap" || format === "torchsnapshot";
+  return format === "memmap" || format === "torchsnapshot" || format === "folder";
 }
 
 /** Formats of which parts are read from S3 stores, and which are written there piece by piece. */
@@ -64,6 +76,39 @@ export function formatByEnding(path: string): FormatName | null {
   return null;
 }
 
+/** The name of a file without the ending that says its format. */
+export function stemOf(name: string): string {
+  return formatByEnding(name) === null ? name : name.slice(0, -extname(name).length);
+}
+
+/** The format of a directory that is one thing. */
+export function directoryFormat(path: string): FormatName | null {
+  if (existsSync(join(path, "meta.json"))) return "memmap";
+  return existsSync(join(path, ".snapshot_metadata")) ? "torchsnapshot" : null;
+}
+
+/** Files that are looked at to find one of tensors. */
+const MOST_LOOKED_AT = 10_000;
+
+/** Whether files of tensors are in a folder, by their names. */
+function holdsFormats(path: string): boolean {
+  const folders = [path];
+  let seen = 0;
+  while (folders.length > 0) {
+    const folder = folders.pop() as string;
+    for (const entry of guarded(folder, () => readdirSync(folder, { withFileTypes: true }))) {
+      if (++seen > MOST_LOOKED_AT) return false;
+      if (entry.name.startsWith(".")) continue;
+      const inner = join(folder, entry.name);
+      if (entry.isDirectory()) {
+        if (directoryFormat(inner) !== null) return true;
+        folders.push(inner);
+      } else if (formatByEnding(entry.name) !== null) return true;
+    }
+  }
+  return false;
+}
+
 async function bytesOf(path: string, start: number, count: number): Promise<Uint8Array> {
   // With this the native library is loaded, which help does not need.
   const { FileRanges } = await import("../io/disk/file-ranges.ts");
@@ -75,10 +120,11 @@ export async function formatOf(path: string): Promise<FormatName> {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) throw new CliError(`${path} does not exist.`);
   if (stat.isDirectory()) {
-    if (existsSync(join(path, "meta.json"))) return "memmap";
-    if (existsSync(join(path, ".snapshot_metadata"))) return "torchsnapshot";
+    const found = directoryFormat(path) ?? (holdsFormats(path) ? "folder" : null);
+    if (found !== null) return found;
     throw new CliError(
-      `${path} has no meta.json: it is no memory-mapped directory. \`zensor tree ${path}\` shows its files.`,
+      `${path} has no meta.json: it is no memory-mapped directory, and no file in it has the name of one of tensors. ` +
+        `\`zensor tree ${path}\` shows its files.`,
     );
   }
   if (!stat.isFile()) throw new CliError(`${path} is neither a file nor a directory.`);

@@ -1,15 +1,15 @@
 // `zensor inspect`: the tensors of a file or a directory of any format, without reading their bytes.
 import { type PythonJson, pythonJsonStringify, toPlain } from "../io/base/python-json.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import type { NestedTensor } from "../tensordict/core/nested.ts";
 import { isLazy, isNested, shapeOf, type Td } from "../tensordict/core/state.ts";
 import { isNonTensor } from "../tensordict/index.ts";
 import { FORMATS, type FormatName } from "./formats.ts";
-
+import { keysOption } from "./keys.ts";
 import { say } from "./output.ts";
 import { valueOf } from "./python-values.ts";
-
 import { openOutline, type TrustOptions } from "./source.ts";
-import { bytesText } from "./text.ts";
+import { bytesText, counted, printable, table } from "./text.ts";
 
 /** One line of the listing. */
 export interface Row {
@@ -27,12 +27,20 @@ interface Listing {
   values: { name: string; value: unknown }[];
 }
 
-/** Every tensor of a collection by its joined name, and every other value. */
-export function listingOf(td: Td, format: FormatName): Listing {
-  const listing: Listing = { format, batchSize: [...td._batchSize], rows: [], values: [] };
+/** A tensor of a collection. */
+interface Named {
+  name: string;
+  tensor: Tensor | NestedTensor;
+  /** -1 where the components of a nested tensor differ. */
+  shape: readonly number[];
+}
+
+/** Every tensor of a collection by its joined name; `others` gets every other value. */
+export function tensorsIn(td: Td, others?: (name: string, value: Td) => void): Named[] {
+  const found: Named[] = [];
   const visit = (level: Td, prefix: string) => {
     if (isNonTensor(level)) {
-      listing.values.push({ name: prefix, value: valueOf(level) });
+      others?.(prefix, level);
       return;
     }
     if (isLazy(level)) {
@@ -44,15 +52,22 @@ export function listingOf(td: Td, format: FormatName): Listing {
     for (const key of level._keys()) {
       const entry = level._own(key);
       const name = prefix === "" ? key : `${prefix}.${key}`;
-      if (entry instanceof Tensor || isNested(entry)) {
-        const nbytes = entry.numel() * entry.dtype.itemsize;
-        // -1 where the components of a nested tensor differ.
-        listing.rows.push({ name, dtype: entry.dtype.name, shape: [...shapeOf(entry)], nbytes });
-      } else visit(entry as Td, name);
+      if (entry instanceof Tensor || isNested(entry)) found.push({ name, tensor: entry, shape: [...shapeOf(entry)] });
+      else visit(entry as Td, name);
     }
   };
   visit(td, "");
-  return listing;
+  return found;
+}
+
+/** What is in a collection. */
+export function listingOf(td: Td, format: FormatName): Listing {
+  const values: Listing["values"] = [];
+  const tensors = tensorsIn(td, (name, value) => values.push({ name, value: valueOf(value) }));
+  const rows = tensors.map(({ name, tensor, shape }) => {
+    return { name, dtype: tensor.dtype.name, shape, nbytes: tensor.numel() * tensor.dtype.itemsize };
+  });
+  return { format, batchSize: [...td._batchSize], rows, values };
 }
 
 function valueText(value: unknown): string {
@@ -66,21 +81,23 @@ function printTable(listing: Listing): void {
     `[${row.shape.join(", ")}]`,
     bytesText(row.nbytes),
   ]);
-  const width = (column: number) => Math.max(0, ...cells.map((row) => (row[column] as string).length));
-  const widths = [width(0), width(1), width(2), width(3)];
-  for (const [name, dtype, shape, size] of cells as [string, string, string, string][]) {
-    const left = `${name.padEnd(widths[0] as number)}  ${dtype.padEnd(widths[1] as number)}`;
-    say(`${left}  ${shape.padEnd(widths[2] as number)}  ${size.padStart(widths[3] as number)}`);
-  }
-  for (const { name, value } of listing.values) say(`${name} = ${valueText(value)}`);
+  for (const line of table(cells, "lllr")) say(line);
+  for (const { name, value } of listing.values) say(printable(`${name} = ${valueText(value)}`));
   const total = listing.rows.reduce((sum, row) => sum + row.nbytes, 0);
   const batch = listing.batchSize.length === 0 ? "" : `, batch size [${listing.batchSize.join(", ")}]`;
-  say(`${FORMATS[listing.format].title}: ${listing.rows.length} tensors, ${bytesText(total)}${batch}`);
+  say(`${FORMATS[listing.format].title}: ${counted(listing.rows.length, "tensor")}, ${bytesText(total)}${batch}`);
+}
+
+/** Options of the command. */
+export interface InspectOptions extends TrustOptions {
+  from?: string;
+  keys?: string[];
+  json?: boolean;
 }
 
 /** Lists the tensors of a file or a directory. */
-export async function inspect(path: string, options: { json?: boolean; from?: string } & TrustOptions): Promise<void> {
-  const { td, format } = await openOutline(path, options);
+export async function inspect(path: string, options: InspectOptions): Promise<void> {
+  const { td, format } = await openOutline(path, options, keysOption(options.keys));
   const listing = listingOf(td, format);
   if (!options.json) return printTable(listing);
   const values = listing.values.map(({ name, value }) => ({ name, value: toPlain(value as PythonJson) }));

@@ -3,9 +3,13 @@ import { rmSync } from "node:fs";
 import { finishedPath } from "../io/base/leftovers.ts";
 import { EXIT } from "./errors.ts";
 
-const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+const SIGNALS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const;
+type Signal = keyof typeof SIGNALS;
+const NAMES = Object.keys(SIGNALS) as Signal[];
 
 let controller: AbortController | null = null;
+/** The signal that came first. */
+let received: Signal | null = null;
 let folder: string | null = null;
 /** Removes what is unfinished elsewhere. */
 let undo: (() => void) | null = null;
@@ -20,11 +24,12 @@ function removeFiles(): void {
   undo = null;
 }
 
-function interrupt(): void {
+function interrupt(signal: Signal): void {
+  received ??= signal;
   // Whoever asks twice does not wait for what is under way.
   if (controller?.signal.aborted) {
     removeFiles();
-    process.exit(EXIT.interrupted);
+    process.exit(EXIT.signalled + SIGNALS[received]);
   }
   controller?.abort();
 }
@@ -33,9 +38,16 @@ function interrupt(): void {
 export function interruption(): AbortSignal {
   if (controller === null) {
     controller = new AbortController();
-    for (const name of SIGNALS) process.on(name, interrupt);
+    for (const name of NAMES) process.on(name, interrupt);
   }
   return controller.signal;
+}
+
+/** What a command that was interrupted ends with, and the word for it. */
+export function interrupted(): { exitCode: number; word: string } {
+  const signal = received ?? "SIGINT";
+  const words = { SIGHUP: "hung up", SIGINT: "interrupted", SIGTERM: "terminated" };
+  return { exitCode: EXIT.signalled + SIGNALS[signal], word: words[signal] };
 }
 
 /** For long work that waits for nothing: lets an interruption through if it would not end the process. */
@@ -81,6 +93,7 @@ export function withPlaces(text: string): string {
 export function endCommand(): void {
   removeFiles();
   process.off("exit", removeFiles);
-  for (const name of SIGNALS) process.off(name, interrupt);
+  for (const name of NAMES) process.off(name, interrupt);
   controller = null;
+  received = null;
 }

@@ -24,7 +24,7 @@ import {
 import type { Entry } from "../tensordict/core/types.ts";
 import { isNonTensor } from "../tensordict/index.ts";
 import { CliError } from "./errors.ts";
-import { FORMATS, type FormatName } from "./formats.ts";
+import { aFormat, type FormatName } from "./formats.ts";
 
 /** Separates levels in the flat names of model files. */
 export const SEPARATOR = ".";
@@ -345,7 +345,7 @@ class Fitting {
     else this.checkNames();
     if (this.refused.size > 0) {
       const lines = listed(this.refused);
-      throw new CliError(`a ${FORMATS[this.format].title} cannot be made of this:\n${lines.join("\n")}`);
+      throw new CliError(`${aFormat(this.format)} cannot be made of this:\n${lines.join("\n")}`);
     }
     const { homeless, renamed } = this;
     return { td: this.lost.size === 0 ? td : fitted, lost: listed(this.lost), homeless, renamed };
@@ -354,8 +354,7 @@ class Fitting {
   run(td: Td): Fitted {
     if (isNonTensor(td)) {
       const alone = this.format === "memmap" || this.format === "tdz" || this.format === "pt";
-      if (!alone)
-        throw new CliError(`a ${FORMATS[this.format].title} cannot hold a value that is no tensor by itself.`);
+      if (!alone) throw new CliError(`${aFormat(this.format)} cannot hold a value that is no tensor by itself.`);
       return { td, lost: [], homeless: this.homeless, renamed: false };
     }
     return this.finish(td, this.level(td, []));

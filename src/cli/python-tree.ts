@@ -10,6 +10,7 @@ import { entriesOf, isNested, make, type NewState, type Td, type ValueTd } from 
 import type { Entry } from "../tensordict/core/types.ts";
 import { isNonTensor, isTensorCollection } from "../tensordict/index.ts";
 import { CliError } from "./errors.ts";
+import { findPath } from "./keys.ts";
 import { ALONE, METADATA, SEPARATOR, standsBeside } from "./losses.ts";
 import {
   Describer,
@@ -22,7 +23,6 @@ import {
   restoreList,
   valueOf,
 } from "./python-values.ts";
-import { findPath } from "./selection.ts";
 
 /** A collection, and what it was in Python. */
 export interface PythonTree {
@@ -39,6 +39,11 @@ const ALONE_VALUE = "value";
 const COLLECTION = "TensorDict";
 
 export const NO_STATE: NewState = { batchSize: SCALAR_SIZE, device: null, names: null };
+
+/** Whether a source is one thing without a name: an array, say. */
+export function isAlone(tree: PythonNode | null): boolean {
+  return tree?.is === BY_ITSELF;
+}
 
 /** An entry for a value. */
 export function valueEntry(json: PythonJson): ValueTd {

@@ -46,6 +46,8 @@ export class RemoteSource {
   lost: readonly string[] = [];
   /** What its levels were in Python. */
   tree: PythonNode | null = null;
+  /** Names are those of a file without levels. */
+  flat = false;
   /** The tree of a directory. */
   node: TreeNode | null = null;
 

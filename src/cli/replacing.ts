@@ -1,7 +1,7 @@
 // Directories that --force replaces: such as commands make, and nothing else in them.
 
 import { lstatSync } from "node:fs";
-import { join } from "node:path";
+import { pathIn, systemName } from "../io/base/byte-names.ts";
 import { FormatError } from "../io/base/errors.ts";
 import { isUnfinished } from "../io/base/leftovers.ts";
 import { listedNow, metadataOf, strangeIn, unnamedIn } from "../io/disk/directory-contents.ts";
@@ -26,8 +26,8 @@ function locationsOf(entry: ManifestEntry): string[] {
 /** A file below a directory that is not among these; null when there is none. */
 function otherThan(known: ReadonlySet<string>, root: string, names: readonly string[], below = ""): string | null {
   for (const name of names) {
-    const [inner, path] = [below + name, join(root, below, name)];
-    const stat = lstatSync(path, { throwIfNoEntry: false });
+    const [inner, path] = [below + name, pathIn(root, below + name)];
+    const stat = lstatSync(systemName(path), { throwIfNoEntry: false });
     if (stat === undefined || (isUnfinished(name) && !stat.isSymbolicLink())) continue;
     if (stat.isFile() && known.has(inner)) continue;
     const found = stat.isDirectory() ? otherThan(known, root, listedNow(path), `${inner}/`) : inner;

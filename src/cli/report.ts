@@ -15,6 +15,8 @@ export interface Problem {
 /** Collects problems, and shows how far a check is. */
 export class Report {
   readonly problems: Problem[] = [];
+  /** The member of a folder that is being looked at; "" otherwise. */
+  member = "";
   /** Checksums that were compared. */
   checksums = 0;
   private done = 0;
@@ -26,7 +28,9 @@ export class Report {
   }
 
   problem(where: string, what: string): void {
-    if (this.problems.length < MOST) this.problems.push({ where, what });
+    if (this.problems.length >= MOST) return;
+    const place = this.member === "" || where === "" ? this.member + where : `${this.member}/${where}`;
+    this.problems.push({ where: place, what });
   }
 
   /** More bytes that will be looked at. */

@@ -17,7 +17,7 @@ import type { Entry } from "../tensordict/core/types.ts";
 import { isNonTensor } from "../tensordict/index.ts";
 import { stackOfValues } from "../tensordict/ops/stacking.ts";
 import { CliError, EXIT } from "./errors.ts";
-import { SEPARATOR } from "./losses.ts";
+import type { Path } from "./keys.ts";
 
 /** Rows as Python's slices name them: either end may be missing, or counted from the end. */
 export interface Rows {
@@ -45,34 +45,9 @@ export function rowRange({ start, stop }: Rows, size: number): [number, number] 
   return [begin, Math.max(begin, stop === null ? size : at(stop))];
 }
 
-function entryAt(td: Td, key: string): Entry | undefined {
-  // Members of a stack are not stacked for this.
-  if (isLazy(td)) return td.members[0]?._own(key);
-  return isNonTensor(td) ? undefined : outlineOf(td, key);
-}
-
-/** The path that a dotted name means: dots separate levels, and may be part of keys. */
-export function findPath(td: Td, parts: readonly string[]): string[] | null {
-  for (let n = 1; n <= parts.length; n++) {
-    const key = parts.slice(0, n).join(SEPARATOR);
-    const entry = entryAt(td, key);
-    if (entry === undefined) continue;
-    if (n === parts.length) return [key];
-    const rest = entry instanceof Tensor ? null : findPath(entry as Td, parts.slice(n));
-    if (rest !== null) return [key, ...rest];
-  }
-  return null;
-}
-
-function selectionOf(td: Td, names: readonly string[]): Selection {
+function selectionOf(paths: readonly Path[]): Selection {
   const root: Selection = new Map();
-  const missing: string[] = [];
-  for (const name of names) {
-    const path = findPath(td, name.split(SEPARATOR));
-    if (path === null) {
-      missing.push(name);
-      continue;
-    }
+  for (const path of paths) {
     let at: Selection = root;
     for (const [i, key] of path.entries()) {
       const known = at.get(key);
@@ -85,8 +60,6 @@ function selectionOf(td: Td, names: readonly string[]): Selection {
       }
     }
   }
-  if (missing.length > 0)
-    throw new CliError(`there is no entry ${missing.map((name) => JSON.stringify(name)).join(", ")}.`);
   return root;
 }
 
@@ -174,11 +147,11 @@ function levelLike(td: Td, entries: Map<string, Entry>, batchSize: readonly numb
 }
 
 /**
- * The entries of these names, all without names, and the rows of them: along the first batch dimension, or, of a
+ * The entries of these paths, all without paths, and the rows of them: along the first batch dimension, or, of a
  * collection without one, along the first dimension of each entry that was named.
  */
-export function take(td: Td, names: readonly string[] | null, rows: Rows | null): Td {
-  const selection = names === null ? null : selectionOf(td, names);
+export function take(td: Td, paths: readonly Path[] | null, rows: Rows | null): Td {
+  const selection = paths === null ? null : selectionOf(paths);
   const inBatch = td._batchSize.length > 0;
   const taking = new Taking(rows, inBatch);
   if (selection === null) taking.requireBatch(td, "the whole", true);

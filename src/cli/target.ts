@@ -1,7 +1,6 @@
 // Where a command writes: what would be lost is refused first, then everything is written beside the target, which
 // changes only when all of it is there.
 import { lstatSync, statSync } from "node:fs";
-import { styleText } from "node:util";
 import { OSError } from "../io/base/errors.ts";
 import { ownUnfinished } from "../io/base/leftovers.ts";
 import { isInside } from "../io/base/paths.ts";
@@ -11,20 +10,29 @@ import type { BackgroundOptions } from "../io/disk/file-jobs.ts";
 import { copyMappedFiles } from "../io/disk/tensor-bytes.ts";
 import { isRemote } from "../io/store/s3.ts";
 import type { Td } from "../tensordict/core/state.ts";
+import { reachable, reachableTarget } from "./byte-paths.ts";
 import type { Opened } from "./collections.ts";
 import { CliError, EXIT } from "./errors.ts";
-import { FORMATS, type FormatName, formatNamed, hasDirectWay, isDirectoryFormat, targetFormat } from "./formats.ts";
+import {
+  aFormat,
+  FORMATS,
+  type FormatName,
+  formatNamed,
+  hasDirectWay,
+  isDirectoryFormat,
+  targetFormat,
+} from "./formats.ts";
 import { listingOf } from "./inspect.ts";
 import { interruption, temporaries } from "./lifetime.ts";
 import { fitTo } from "./losses.ts";
-import { say } from "./output.ts";
+import { say, warn } from "./output.ts";
 import { progressBar } from "./progress.ts";
-import { isFlat } from "./python-tree.ts";
+import { isFlat, nestedAtDots } from "./python-tree.ts";
 import type { PythonNode } from "./python-values.ts";
 import { problemOfReplacing } from "./replacing.ts";
 import { temporaryFor } from "./scratch.ts";
 import { withStructure } from "./structure.ts";
-import { bytesText, countOption } from "./text.ts";
+import { bytesText, counted, countOption, printable } from "./text.ts";
 import { writeCollection } from "./writing.ts";
 
 /** Options of the commands that write. */
@@ -69,20 +77,21 @@ function placeOf(path: string, format: FormatName): string {
 /** Checks everything about a target that can be checked before a source is opened. */
 export async function openTarget(path: string, sources: readonly string[], options: TargetOptions): Promise<Target> {
   const format = options.to === undefined ? targetFormat(path) : formatNamed(options.to);
-  if (!FORMATS[format].written) throw new CliError(`a ${FORMATS[format].title} can only be read.`, EXIT.usage);
-  const place = placeOf(path, format);
-  for (const source of sources) {
+  if (!FORMATS[format].written) throw new CliError(`${aFormat(format)} can only be read.`, EXIT.usage);
+  const place = placeOf(isRemote(path) ? path : reachableTarget(path), format);
+  for (const named of sources) {
+    const source = isRemote(named) ? named : reachable(named);
     if (isRemote(path) || isRemote(source) ? source === path : realPlace(source) === place || isSame(source, place)) {
-      throw new CliError(`${source} cannot be converted onto itself: choose another target.`);
+      throw new CliError(`${named} cannot be converted onto itself: choose another target.`);
     }
     if (isRemote(path) || isRemote(source)) continue;
     // Replacing a directory would remove what is in it.
     if (isInside(realPlace(source), place)) {
-      throw new CliError(`${source} lies in ${path}, which would be replaced: choose another target.`);
+      throw new CliError(`${named} lies in ${path}, which would be replaced: choose another target.`);
     }
     // An entry may have the target's name, or it may be read as one.
     if (isInside(place, realPlace(source))) {
-      throw new CliError(`${path} lies in ${source}, which would not be what it was: choose another target.`);
+      throw new CliError(`${path} lies in ${named}, which would not be what it was: choose another target.`);
     }
   }
   if (isRemote(path)) await (await import("./remote.ts")).refuseRemote(path, format, options.force === true);
@@ -106,10 +115,10 @@ function agreeToLosses(lost: readonly string[], { path, format, options }: Targe
   if (lost.length === 0) return;
   const list = lost.join("\n");
   if (!options.lossy) {
-    const title = `a ${FORMATS[format].title} cannot hold everything`;
+    const title = `${aFormat(format)} cannot hold everything`;
     throw new CliError(`${path}: ${title}; nothing was written. Lost would be:\n${list}\nPass --lossy to agree.`);
   }
-  console.error(`${styleText("yellow", "warning:", { stream: process.stderr })} ${path}: left out:\n${list}`);
+  warn(`${path}: left out:\n${list}`);
 }
 
 /** What will be written, after the user agreed to what is lost. */
@@ -120,9 +129,13 @@ export interface Prepared {
   tree: PythonNode | null;
 }
 
+/** Formats of names alone: what dots in them meant in the source is the same there. */
+const WITHOUT_LEVELS: ReadonlySet<FormatName> = new Set(["npz", "safetensors", "torchsnapshot"]);
+
 /** Finds out what the target cannot hold. Throws `CliError` unless that is nothing, or agreed to. */
-export function prepare({ td, lost, tree }: Opened, target: Target): Prepared {
+export function prepare({ td: opened, lost, tree, flat = false }: Opened, target: Target): Prepared {
   const { format } = target;
+  const td = flat && tree === null && WITHOUT_LEVELS.has(format) ? nestedAtDots(opened) : opened;
   const described = tree !== null && format !== "npy";
   const fitted = fitTo(td, format, described);
   const all = [...lost, ...fitted.lost];
@@ -174,21 +187,31 @@ export async function place(
   }
 }
 
+/** What a command did beside writing: a part of its line, and facts for other programs. */
+export interface Told {
+  text: string;
+  facts: Record<string, unknown>;
+}
+
 /** Says what was written. */
-export function tellWritten({ td, lost }: Prepared, { path, format, options }: Target): void {
+export function tellWritten({ td, lost }: Prepared, { path, format, options }: Target, told?: Told): void {
   const { rows } = listingOf(td, format);
   const nbytes = rows.reduce((sum, row) => sum + row.nbytes, 0);
-  const told = lost.map((line) => line.trim());
-  if (options.json) say(JSON.stringify({ path, format, tensors: rows.length, nbytes, lost: told }, null, 2));
-  else if (!options.quiet) say(`${path}: ${rows.length} tensors, ${bytesText(nbytes)}`);
+  const left = lost.map((line) => line.trim());
+  const facts = { path, format, tensors: rows.length, nbytes, lost: left, ...told?.facts };
+  if (options.json) say(JSON.stringify(facts, null, 2));
+  else if (!options.quiet) {
+    const done = told === undefined ? "" : `; ${told.text}`;
+    say(printable(`${path}: ${counted(rows.length, "tensor")}, ${bytesText(nbytes)}${done}`));
+  }
 }
 
 /** Writes a collection, and says so. */
-export async function writeTarget(opened: Opened, target: Target): Promise<void> {
+export async function writeTarget(opened: Opened, target: Target, told?: Told): Promise<void> {
   const prepared = prepare(opened, target);
   const { format, numThreads } = target;
   await place(target, async (made, background) => {
     await writeCollection(prepared, made, format, { numThreads, ...background });
   });
-  tellWritten(prepared, target);
+  tellWritten(prepared, target, told);
 }

@@ -1,4 +1,5 @@
 // Numbers as the command line reads and writes them.
+import { shownName } from "../io/base/byte-names.ts";
 import { CliError, EXIT } from "./errors.ts";
 
 /** A number of bytes for people. */
@@ -13,9 +14,25 @@ export function bytesText(nbytes: number): string {
   return unit === 0 ? `${nbytes} B` : `${value.toFixed(value < 10 ? 2 : 1)} ${units[unit]}`;
 }
 
+/** Columns as lines: "l" for a column that begins at its left, "r" for one that ends at its right. */
+export function table(rows: readonly (readonly string[])[], sides: string): string[] {
+  const widths = [...sides].map((_, i) => Math.max(0, ...rows.map((row) => (row[i] ?? "").length)));
+  return rows.map((row) => {
+    const cells = row.map((cell, i) =>
+      sides[i] === "r" ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0),
+    );
+    return cells.join("  ").trimEnd();
+  });
+}
+
+/** A number of things: "1 tensor", "3 tensors". */
+export function counted(count: number, what: string, several = `${what}s`): string {
+  return `${count} ${count === 1 ? what : several}`;
+}
+
 /** Text that may come from a file, for a terminal: what would control it is escaped. */
 export function printable(text: string): string {
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, (unit) => {
+  return shownName(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, (unit) => {
     return `\\x${unit.charCodeAt(0).toString(16).padStart(2, "0")}`;
   });
 }

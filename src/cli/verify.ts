@@ -2,16 +2,20 @@
 // those of a file that was written before. Nothing larger than a part is in memory, except what is compressed.
 import { isAbsolute, relative } from "node:path";
 import { FormatError } from "../io/base/errors.ts";
+import { asSaid } from "../io/base/paths.ts";
 import { systemPath } from "../io/base/places.ts";
 import { copyMappedFiles } from "../io/disk/tensor-bytes.ts";
 import { isRemote } from "../io/store/s3.ts";
 import type { Td } from "../tensordict/core/state.ts";
 import { TensorDict } from "../tensordict/index.ts";
 import { openAnyClass } from "./any-class.ts";
+import { reachable, reachableTarget } from "./byte-paths.ts";
 import { checkArchive, checkDirectory, checkObjects, checkSnapshot } from "./check-places.ts";
 import { checkZip } from "./check-zip.ts";
 import { openCollection, type Trust } from "./collections.ts";
+import { color } from "./colors.ts";
 import { CliError } from "./errors.ts";
+import { membersOf } from "./folder.ts";
 import { FORMATS, type FormatName } from "./formats.ts";
 import { withPlaces } from "./lifetime.ts";
 import { say } from "./output.ts";
@@ -28,7 +32,7 @@ import {
   tensorsOf,
   writeSums,
 } from "./sums.ts";
-import { printable, withFlags } from "./text.ts";
+import { counted, printable, withFlags } from "./text.ts";
 
 /** Options of the command. */
 export interface VerifyOptions extends TrustOptions {
@@ -40,13 +44,20 @@ export interface VerifyOptions extends TrustOptions {
   quiet?: boolean;
 }
 
+/** What is said of a file, without the file's name before it: that stands there already. */
+function withoutName(text: string, path: string): string {
+  const full = isRemote(path) ? path : systemPath(path);
+  const name = [asSaid(full), full, path].find((name) => text.startsWith(`${name}: `));
+  return name === undefined ? text : text.slice(name.length + 2);
+}
+
 /** Runs one check; what it throws is a problem, told once. */
 async function attempt(path: string, report: Report, check: () => unknown): Promise<void> {
   try {
     await check();
   } catch (error) {
     if (error instanceof CliError || (error as Error).name === "AbortError") throw error;
-    const what = (error as Error).message.replace(`${systemPath(path)}: `, "");
+    const what = withoutName((error as Error).message, path);
     if (!report.problems.some((known) => what.includes(known.what))) report.problem("", what);
   }
 }
@@ -112,7 +123,7 @@ async function checkRemote(url: string, format: FormatName, options: VerifyOptio
   const { openRemote } = await import("./remote.ts");
   const remote = await openRemote(url, format).catch((error: unknown) => {
     if (!(error instanceof FormatError)) throw error;
-    report.problem("", error.message);
+    report.problem("", withoutName(error.message, url));
     return null;
   });
   if (remote === null) return;
@@ -167,22 +178,42 @@ async function reachFor(path: string, options: VerifyOptions, report: Report): P
     return await reach(path, options);
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
-    report.problem("", error.message);
+    report.problem("", withoutName(error.message, path));
     return null;
   }
+}
+
+/** What is in a folder, file by file. */
+async function checkFolder(path: string, options: VerifyOptions, report: Report): Promise<void> {
+  const trust = trustOf(options);
+  const { sums, writeSums, ...structure } = options;
+  const { members } = await membersOf(path, trust);
+  for (const { name, at, format } of members) {
+    report.member = name;
+    if (await checkStructure(at, format, report, trust)) {
+      await attempt(at, report, async () => await checkTensors(at, format, structure, report));
+    }
+  }
+  report.member = "";
+  if (sums === undefined && writeSums === undefined) return;
+  const { td } = await openCollection(path, "folder", trust);
+  await useSums(path, [...tensorsOf(td)], options, report);
 }
 
 /** Prints what is wrong with a file or a directory; gives whether nothing is. */
 export async function verify(path: string, given: VerifyOptions): Promise<boolean> {
   copyMappedFiles(true);
   const { writeSums: sumsFile } = given;
-  const place = sumsFile === undefined ? {} : { writeSums: sumsPlace(sumsFile, path, given.force === true) };
-  const options = { ...given, ...place };
+  const place =
+    sumsFile === undefined ? {} : { writeSums: sumsPlace(reachableTarget(sumsFile), path, given.force === true) };
+  const sums = given.sums === undefined ? {} : { sums: reachable(given.sums) };
+  const options = { ...given, ...place, ...sums };
   const report = new Report(options.quiet === true);
   const reached = await reachFor(path, options, report);
   const { at, format } = reached ?? { at: path, format: null };
   try {
-    if (format !== null && isRemote(at)) await checkRemote(at, format, options, report);
+    if (format === "folder") await attempt(at, report, async () => await checkFolder(at, options, report));
+    else if (format !== null && isRemote(at)) await checkRemote(at, format, options, report);
     else if (format !== null && (await checkStructure(at, format, report, trustOf(options)))) {
       await attempt(at, report, async () => await checkTensors(at, format, options, report));
     }
@@ -190,16 +221,25 @@ export async function verify(path: string, given: VerifyOptions): Promise<boolea
     report.stop();
   }
   const { checksums } = report;
-  const problems = report.problems.map(({ where, what }) => ({ where, what: withFlags(withPlaces(what)) }));
+  const problems = report.problems.map(({ where, what }) => {
+    const name = `${where === "" ? path : `${path}/${where}`}: `;
+    const told = withFlags(withPlaces(what));
+    return { where, what: told.startsWith(name) ? told.slice(name.length) : told };
+  });
   const ok = problems.length === 0;
   if (options.json) {
     say(JSON.stringify({ path, format, ok, checksums, problems }, null, 2));
     return ok;
   }
-  for (const { where, what } of problems) say(printable(`${where === "" ? path : shown(where, at)}: ${what}`));
+  for (const { where, what } of problems) {
+    const place = where === "" ? path : shown(where, at);
+    // A part of a file that is told by the file's own name.
+    const told = where === "" && what.startsWith(`${path}/`) ? what : `${place}: ${what}`;
+    say(color("red", printable(told)));
+  }
   if (ok && !options.quiet && format !== null) {
-    const compared = checksums === 0 ? "" : `, ${checksums} checksums compared`;
-    say(`${path}: ${FORMATS[format].title}: no damage found${compared}`);
+    const compared = checksums === 0 ? "" : `, ${counted(checksums, "checksum")} compared`;
+    say(`${printable(path)}: ${FORMATS[format].title}: ${color("green", "no damage found")}${compared}`);
   }
   return ok;
 }

@@ -10,8 +10,8 @@ import { Tensor } from "../tensor/tensor.ts";
 import { entriesOf, type Td, type ValueTd } from "../tensordict/core/state.ts";
 import { isNonTensor, NonTensorData } from "../tensordict/index.ts";
 import { openAnyClass } from "./any-class.ts";
-import { CliError } from "./errors.ts";
-import { type FormatName, isDirectoryFormat } from "./formats.ts";
+import { CliError, EXIT } from "./errors.ts";
+import { aFormat, type FormatName, isDirectoryFormat } from "./formats.ts";
 import { isStructured, METADATA, SEPARATOR } from "./losses.ts";
 import { decodePython } from "./python-tree.ts";
 import type { PythonNode } from "./python-values.ts";
@@ -151,6 +151,7 @@ export async function writeCollection(
     case "torchsnapshot":
       return await writeSnapshot(td, path, options);
     case "gguf":
-      throw new CliError("GGUF files can only be read.", 2);
+    case "folder":
+      throw new CliError(`${aFormat(format)} can only be read.`, EXIT.usage);
   }
 }

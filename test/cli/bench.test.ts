@@ -90,7 +90,7 @@ describe("JSON", () => {
       ["bench", missing],
     ]) {
       expect(await zensor(...args, "--json")).toMatchObject({
-        code: 1,
+        code: args[0] === "diff" ? 2 : 1,
         out: "",
         err: expect.stringContaining("error:"),
       });

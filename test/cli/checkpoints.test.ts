@@ -12,6 +12,7 @@ import { FileWrite } from "../../src/io/store/single-file.ts";
 import { loadExactly } from "../../src/io/torch/torch-file.ts";
 import { saveTorch } from "../../src/io/torch/torch-save.ts";
 import { zipPieces } from "../../src/io/zip/zip-write.ts";
+import type { Tensor } from "../../src/tensor/tensor.ts";
 import { equalText, pythonText } from "../io/python-text.ts";
 import { zensor } from "./run.ts";
 
@@ -124,7 +125,7 @@ describe("differences", () => {
     const { code, out } = await zensor("diff", a, b);
     expect(code).toBe(1);
     expect(out.split("\n")).toEqual([
-      "f: values differ",
+      "f: values differ: 2.0 and 2",
       "t: in Python list and tuple",
       "k: in Python keys 0 and as it is here",
       "v: in Python as it is here and tuple",
@@ -155,11 +156,19 @@ describe("several checkpoints", () => {
     const done = await zensor("merge", a, b, join(dir, "k3.pt"));
     expect(done).toMatchObject({ code: 1, err: expect.stringContaining('the key "0" is a text in one source') });
   });
+  test("stacked, they are what each of them is", async () => {
+    const [a, to] = [only("root_list"), join(dir, "stacked.pt")];
+    expect(await zensor("merge", "--stack", a, a, to)).toMatchObject({ code: 0, err: "" });
+    const value = loadExactly(to) as Tensor[];
+    expect([Array.isArray(value), value[0]?.shape[0]]).toEqual([true, 2]);
+  });
   test("stacked, what the stack cannot tell is named", async () => {
-    const [a, to] = [only("root_list"), join(dir, "stacked")];
-    const done = await zensor("merge", "--stack", a, a, to);
+    const [a, b, to] = [join(dir, "list.pt"), join(dir, "tuple.pt"), join(dir, "stacked")];
+    saveTorch([ones(2)], a);
+    saveTorch(Object.freeze([ones(2)]), b);
+    const done = await zensor("merge", "--stack", a, b, to);
     expect(done).toMatchObject({ code: 1, err: expect.stringContaining("lists, tuples and keys of Python: ") });
-    expect((await zensor("merge", "--stack", "--lossy", a, a, to)).code).toBe(0);
+    expect((await zensor("merge", "--stack", "--lossy", a, b, to)).code).toBe(0);
   });
 });
 

@@ -48,7 +48,10 @@ describe("help and mistakes", () => {
     const junk = join(dir, "junk");
     writeFileSync(junk, "not safetensors at all");
     expect(run("inspect", junk)).toMatchObject({ code: 1, err: expect.stringContaining("--from") });
-    expect(run("inspect", dir)).toMatchObject({ code: 1, err: expect.stringContaining("has no meta.json") });
+    const plain = join(dir, "no-tensors");
+    mkdirSync(plain);
+    writeFileSync(join(plain, "notes.txt"), "x");
+    expect(run("inspect", plain)).toMatchObject({ code: 1, err: expect.stringContaining("has no meta.json") });
   });
 });
 
@@ -215,11 +218,11 @@ describe("formats", () => {
       "dtype: float32 and int64",
       "gone: only in the first",
       "new: only in the second",
-      "other: elements differ",
+      "other: elements differ: 3 of 3, by at most 1 at [0]",
       "shape: shape [2] and [3]",
     ]);
     expect(JSON.parse(run("diff", a, b, "--json").out)).toHaveLength(5);
-    expect(run("diff", a, join(folder, "missing")).code).toBe(1);
+    expect(run("diff", a, join(folder, "missing")).code).toBe(2);
   });
   test("what cannot be written, or is no format, is refused", () => {
     expect(run("convert", file, join(folder, "x.gguf"))).toMatchObject({

@@ -162,7 +162,7 @@ describeWithStore((store) => {
           await Bun.sleep(100);
           child.kill(signal);
         }
-        expect(await child.exited).toBe(130);
+        expect(await child.exited).toBe(signal === "SIGTERM" ? 143 : 130);
         await slow.stop(true);
         expect(await store.client.file(key).text()).toBe("old");
       }, 60_000);

@@ -11,7 +11,7 @@ export const PLACE = "device:any";
 /** How HDF5 files keep tensors. */
 export const LAYOUT = "compression:any compressionOpts:int shuffle:bool chunks:any maxShape:any";
 
-const TREE = "path:text | style:=indent,branches maxDepth:number maxLines:number";
+const TREE = "path:text | style:=indent,branches maxDepth:number maxLines:number followLinks:bool";
 const NPZ = `mode:=r,r+,c verify:bool maxBytes:number ${PLACE}`;
 const TAKE = "path!:text appState!:saved numThreads:int maxChunkBytes:number slabBytes:number fsync:bool";
 const RESTORE = "appState!:restored rank:int memoryBudgetBytes:number maxBytes:number";

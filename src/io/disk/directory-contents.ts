@@ -1,6 +1,7 @@
 // What lies in a memory-mapped directory beside its own files: whoever replaces the directory would take it away.
 import type { Stats } from "node:fs";
-import { join, lstatSync, readdirSync } from "../../runtime/node.ts";
+import { join, lstatSync } from "../../runtime/node.ts";
+import { namesIn, pathIn, systemName } from "../base/byte-names.ts";
 import { FileNotFoundError, FormatError, guarded, type OSError } from "../base/errors.ts";
 import { encodeKey } from "../base/keys.ts";
 import { isUnfinished } from "../base/leftovers.ts";
@@ -45,7 +46,7 @@ const MAX_META_BYTES = 256 * 2 ** 20;
 /** The names in a directory; none once another writer took it away. */
 export function listedNow(directory: string): string[] {
   try {
-    return guarded(directory, () => readdirSync(directory));
+    return guarded(directory, () => namesIn(directory));
   } catch (error) {
     if ((error as OSError).code === "ENOENT") return [];
     throw error;
@@ -84,7 +85,7 @@ export function unnamedIn(directory: string, names: readonly string[] = listedNo
     if (!known.has(key) && !known.has(key.replace(/\.shape$/, ""))) return name;
   }
   for (const name of names) {
-    const path = join(directory, name);
+    const path = pathIn(directory, name);
     const stat = guarded(path, () => lstatSync(path, { throwIfNoEntry: false }));
     if (stat?.isDirectory() !== true || isUnfinished(name)) continue;
     const inside = unnamedIn(path);
@@ -96,8 +97,8 @@ export function unnamedIn(directory: string, names: readonly string[] = listedNo
 /** The path, from the directory on, of something that no save into a directory makes; null when there is none. */
 export function strangeIn(directory: string, names: readonly string[] = listedNow(directory)): string | null {
   for (const name of names) {
-    const path = join(directory, name);
-    const stat = guarded(path, () => lstatSync(path, { throwIfNoEntry: false }));
+    const path = pathIn(directory, name);
+    const stat = guarded(path, () => lstatSync(systemName(path), { throwIfNoEntry: false }));
     if (stat === undefined || (isUnfinished(name) && !stat.isSymbolicLink())) continue;
     if (stat.isFile() && (LEVEL.has(name) || name.endsWith(".memmap"))) continue;
     const inside = stat.isDirectory() ? strangeIn(path) : "";

@@ -1,6 +1,8 @@
 // Prints a directory as a tree, in the indented form or with box-drawing branches.
-import { basename, join, lstatSync, readdirSync, resolve } from "../../runtime/node.ts";
+import type { Stats } from "node:fs";
+import { basename, lstatSync, resolve, statSync } from "../../runtime/node.ts";
 import { inOrder } from "../../tensor/checks.ts";
+import { namesIn, pathIn, shownName, systemName } from "../base/byte-names.ts";
 import { guarded } from "../base/errors.ts";
 import { FUNCTIONS } from "../base/signatures.ts";
 
@@ -12,6 +14,8 @@ export interface DirectoryTreeOptions {
   maxDepth?: number;
   /** Largest number of lines; the rest is summarised in a last line. */
   maxLines?: number;
+  /** Show what is in directories that symbolic links lead to, each once. */
+  followLinks?: boolean;
 }
 
 /** Lists what is in a folder; `inside` is null for a file. */
@@ -27,20 +31,43 @@ export interface DirectoryEntry {
 }
 
 /** Files and directories below `path`, down to a level. */
-export function directoryEntries(path: string, maxDepth = 64): DirectoryEntry[] {
-  return sorted(folderAt(path)(), "branches").map(({ name, inside }) => {
-    const child = join(path, name);
-    if (inside === null) return { name, size: guarded(child, () => lstatSync(child)).size };
-    return maxDepth > 1 ? { name, entries: directoryEntries(child, maxDepth - 1) } : { name };
-  });
+export function directoryEntries(path: string, maxDepth = 64, followLinks = false): DirectoryEntry[] {
+  const listed = (folder: Folder, at: string, depth: number): DirectoryEntry[] => {
+    return sorted(folder(), "branches").map(({ name, inside }) => {
+      const child = pathIn(at, name);
+      if (inside === null) return { name, size: statOf(child, followLinks)?.size ?? 0 };
+      return depth < maxDepth ? { name, entries: listed(inside, child, depth + 1) } : { name };
+    });
+  };
+  return listed(folderAt(path, followLinks), path, 1);
 }
 
-function folderAt(path: string): Folder {
-  return () =>
-    guarded(path, () => readdirSync(path, { withFileTypes: true })).map((entry) => ({
-      name: entry.name,
-      inside: entry.isDirectory() ? folderAt(join(path, entry.name)) : null,
-    }));
+/** A link is what it leads to where links are followed, and somewhere. Undefined for what is gone by now. */
+function statOf(path: string, followLinks: boolean): Stats | undefined {
+  const place = systemName(path);
+  const found = followLinks ? guarded(path, () => statSync(place, { throwIfNoEntry: false })) : undefined;
+  return found ?? guarded(path, () => lstatSync(place, { throwIfNoEntry: false }));
+}
+
+/**
+ * @param seen directories that were shown, by device and number
+ * @param linked a link led here: what was shown before is not shown again, so that circles end
+ */
+function folderAt(path: string, followLinks: boolean, seen = new Set<string>(), linked = false): Folder {
+  return () => {
+    if (followLinks) {
+      const { dev, ino } = statOf(path, true) ?? {};
+      const place = `${dev}:${ino}`;
+      if (linked && seen.has(place)) return [];
+      seen.add(place);
+    }
+    return guarded(path, () => namesIn(path)).map((name) => {
+      const child = pathIn(path, name);
+      const isLink = followLinks && statOf(child, false)?.isSymbolicLink() === true;
+      const inside = statOf(child, followLinks)?.isDirectory() === true;
+      return { name, inside: inside ? folderAt(child, followLinks, seen, isLink) : null };
+    });
+  };
 }
 
 function folderOf(entries: readonly DirectoryEntry[]): Folder {
@@ -61,7 +88,7 @@ function sorted(nodes: ReturnType<Folder>, style: "indent" | "branches"): Return
 
 // Control characters in names could move the cursor of a terminal.
 function shown(name: string): string {
-  return name.replace(/[\u0000-\u001f\u007f-\u009f]/g, (unit) => {
+  return shownName(name).replace(/[\u0000-\u001f\u007f-\u009f]/g, (unit) => {
     return `\\x${unit.charCodeAt(0).toString(16).padStart(2, "0")}`;
   });
 }
@@ -87,7 +114,7 @@ function* walk(
 }
 
 function treeOf(root: string, folder: Folder, options: DirectoryTreeOptions): string {
-  const full = { style: "indent" as const, maxDepth: 64, maxLines: 10_000, ...options };
+  const full = { style: "indent" as const, maxDepth: 64, maxLines: 10_000, followLinks: false, ...options };
   const lines: string[] = full.style === "indent" ? [`${shown(root)}/`] : [];
   let hidden = 0;
   for (const line of walk(folder, full.style === "indent" ? "    " : "", 0, full)) {
@@ -96,6 +123,11 @@ function treeOf(root: string, folder: Folder, options: DirectoryTreeOptions): st
   }
   if (hidden > 0) lines.push(`... (${hidden} more)`);
   return lines.join("\n");
+}
+
+/** The tree of a directory under another name. */
+export function treeUnder(root: string, path: string, options: DirectoryTreeOptions): string {
+  return treeOf(root, folderAt(path, options.followLinks === true), options);
 }
 
 /**
@@ -110,7 +142,7 @@ function treeOf(root: string, folder: Folder, options: DirectoryTreeOptions): st
  */
 export function directoryTree(path: string, options: DirectoryTreeOptions = {}): string {
   [path, options = {}] = inOrder<Parameters<typeof directoryTree>>("directoryTree", FUNCTIONS.directoryTree, arguments);
-  return treeOf(basename(resolve(path)), folderAt(path), options);
+  return treeOf(basename(resolve(path)), folderAt(path, options.followLinks === true), options);
 }
 
 /** The tree of entries that were listed elsewhere, below a directory of this name. */
