@@ -62,5 +62,5 @@ export function addDocuments(app: Application, project: ProjectReflection): Map<
 /** What a page counts in the search; nothing where its text is a table of names, which are found by themselves. */
 export function importanceOf(file: string): number {
   if (file.startsWith("generated/")) return 0;
-  return file.startsWith(GUIDE) ? 4 : 0.5;
+  return file.startsWith(GUIDE) ? 7 : 0.5;
 }

@@ -46,6 +46,8 @@ export function ask({ rows, index }: Search, query: string): Row[] {
 }
 
 const BEST = 3;
+/** How many results the pages' script shows. */
+const SHOWN = 10;
 
 /** Queries whose page is not among the first results, and results that lead to no place. */
 export function lostQueries(site: string): string[] {
@@ -66,6 +68,48 @@ export function lostQueries(site: string): string[] {
     return isThere ? [] : [`search: ${name} leads to ${url}, which is not there`];
   });
   return [...lost, ...astray];
+}
+
+/** Some of a list, by a seed: as many as asked for. */
+function drawn<T>(list: readonly T[], count: number, seed: number): T[] {
+  const left = [...list];
+  let state = seed;
+  return Array.from({ length: Math.min(count, left.length) }, () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return left.splice(Math.floor((state / 2 ** 32) * left.length), 1)[0] as T;
+  });
+}
+
+/** What a page of names has: each name of elsewhere with the pages it leads to, or its own place. */
+function namesOf(html: string, page: string): { name: string; places: string[] }[] {
+  const rows = [...html.matchAll(/<tr>\s*<td><code>([\w.]+)<\/code><\/td>\s*<td>([\s\S]*?)<\/td>/g)].map((match) => ({
+    name: match[1] as string,
+    places: [...(match[2] as string).matchAll(/href="\.\.\/([^"]+)"/g)].map((link) => link[1] as string),
+  }));
+  const absent = [...html.matchAll(/<code id="name-([\w.]+)">/g)].map((match) => ({
+    name: match[1] as string,
+    places: [`${page}#name-${match[1]}`],
+  }));
+  return [...rows.filter(({ places }) => places.length > 0), ...absent];
+}
+
+/** Names of the tables, drawn by a seed, that the search does not lead to among its results. */
+export function lostNames(site: string, count = 60, seed = Number(process.env.ZENSOR_SEED ?? 7)): string[] {
+  const search = searchOf(site);
+  const pages = readdirSync(join(site, "documents")).filter((name) => name.endsWith("_s_names.html"));
+  return pages.flatMap((file) => {
+    const page = `documents/${file}`;
+    const names = namesOf(readFileSync(join(site, page), "utf8"), page);
+    // What is a part of many other names, as `torch.t` is, cannot be told from them by words within words.
+    const lower = names.map(({ name }) => name.toLowerCase());
+    const isPart = (name: string) => lower.filter((other) => other.includes(name.toLowerCase())).length > SHOWN / 2;
+    const distinct = names.filter(({ name }) => !isPart(name));
+    return drawn(distinct, count, seed).flatMap(({ name, places }) => {
+      const shown = ask(search, name).slice(0, SHOWN);
+      if (shown.some(({ url }) => places.some((place) => url === place || url.startsWith(`${place}#`)))) return [];
+      return [`search: "${name}" does not find ${places[0]}, but ${shown[0]?.url}`];
+    });
+  });
 }
 
 const plain = (html: string): string =>

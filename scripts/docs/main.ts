@@ -4,7 +4,7 @@
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Application } from "typedoc";
-import { lostQueries, namedFirst } from "./found.ts";
+import { lostNames, lostQueries, namedFirst } from "./found.ts";
 import { problemsOfSite } from "./links.ts";
 import { publicNames } from "./public-names.ts";
 import { missingFrom } from "./site.ts";
@@ -24,7 +24,7 @@ async function main(): Promise<number> {
   if (app.logger.hasErrors() || app.logger.hasWarnings()) return 1;
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
   const missing = missingFrom(project, publicNames().names).map((name) => `${name}: the site does not have it`);
-  const problems = [...missing, ...problemsOfSite(out), ...namedFirst(out), ...lostQueries(out)];
+  const problems = [...missing, ...problemsOfSite(out), ...namedFirst(out), ...lostQueries(out), ...lostNames(out, 25)];
   for (const problem of problems.slice(0, MOST_PROBLEMS)) console.error(problem);
   const pages = readdirSync(out, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".html"));
   const largest = Math.max(...pages.map((name) => statSync(join(out, name)).size));

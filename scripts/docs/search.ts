@@ -70,12 +70,15 @@ function namesOf(one: DeclarationReflection, elsewhere: ReadonlySet<string> | un
   const tags = commentsOf(one).flatMap((comment) => comment.getTags("@torch"));
   const there = tags.flatMap((tag) => spellings(Comment.combineDisplayParts(tag.content).trim()));
   const known = new Set([...there, ...(elsewhere ?? [])]);
-  for (const name of spellings(publicName(one))) if (name !== one.name) known.add(name);
+  const full = publicName(one);
+  // Members of other classes would be found by the class's name, before the class.
+  const isMember = one.parent?.kindOf(ReflectionKind.ClassOrInterface) && !/^Tensor(Dict(Base)?)?[.#]/.test(full);
+  if (!isMember) for (const name of spellings(full)) if (name !== one.name) known.add(name);
   const written = snake(one.name);
-  const [holder] = publicName(one).split(/[.#](?=\w+$)/);
-  if (written !== one.name && /^Tensor(Dict)?$/.test(holder as string))
-    known.add(spellings(`${holder}.${written}`)[0] ?? "");
-  else if (written !== one.name && !there.some((name) => name.endsWith(written))) known.add(written);
+  const [holder] = full.split(/[.#](?=\w+$)/);
+  if (written !== one.name && /^Tensor(Dict)?$/.test(holder as string)) {
+    known.add(spellings(`${holder}.${written}`)[0] as string);
+  } else if (written !== one.name && !there.some((name) => name.endsWith(written))) known.add(written);
   return [...known].join(" ");
 }
 
@@ -89,10 +92,11 @@ function asFunction(one: DeclarationReflection): DeclarationReflection {
 
 /** What a name counts: functions and classes first, then members of the classes that everybody uses. */
 function weightOf(one: DeclarationReflection): number {
-  if (one.parent?.isProject()) return one.kindOf(ReflectionKind.SomeType & ~ReflectionKind.Class) ? 0.7 : 3;
+  const isMain = one.kindOf([ReflectionKind.Class, ReflectionKind.Function, ReflectionKind.Variable]);
+  if (isMain) return one.parent?.isProject() ? 3 : 2;
   const holder = one.parent?.getFullName() ?? "";
   if (/^(Tensor|TensorDict)$/.test(holder)) return 1.5;
-  return /^(TensorDictBase|nn|F|func|io|tensordict|nn\.Module)$/.test(holder) ? 1.2 : 0.6;
+  return /^(TensorDictBase|nn\.Module)$/.test(holder) ? 1.2 : 0.6;
 }
 
 /** Rows for names that are not there: they lead to their places in the tables of names. */
