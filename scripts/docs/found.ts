@@ -133,7 +133,7 @@ export const isNamed = (signature: string): boolean => /^\w+(<.*?>)?\( ?(options
 const FIRST: Readonly<Record<string, RegExp>> = {
   "functions/add.html": /^add\( ?(self|input): Tensor \| Scalar, other: Tensor \| Scalar, options\?/,
   "functions/arange.html": /^arange\( ?end: Scalar, options\?/,
-  "functions/cat.html": /^cat\( ?tensors: readonly Tensor\[\], dim: number/,
+  "functions/cat.html": /^cat\( ?tensors: readonly Tensor\[\], dim\??: number/,
   "functions/gather.html": /^gather\( ?(self|input): Tensor, dim: number, index: Tensor/,
   "functions/matmul.html": /^matmul\( ?(self|input): Tensor, other: Tensor/,
   "functions/randn.html": /^randn\( ?\.\.\.size: /,
