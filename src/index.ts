@@ -25,6 +25,7 @@
  * @document ../docs/guide/tensordict-modules.md
  * @document ../docs/guide/tensordict-functional.md
  * @document ../docs/guide/files.md
+ * @document ../docs/guide/testing.md
  * @document ../docs/guide/from-pytorch.md
  * @document ../docs/guide/from-numpy.md
  * @document ../docs/guide/from-tensordict.md
@@ -179,3 +180,4 @@ export {
   unpackMemmap,
 } from "./tensordict/index.ts";
 export { cat, stack } from "./tensordict/ops/joining.ts";
+export * as testing from "./testing/index.ts";

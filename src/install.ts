@@ -34,6 +34,7 @@ import { UntypedStorage } from "./tensor/storage.ts";
 import { late, Tensor } from "./tensor/tensor.ts";
 import { TENSORDICT_KINDS } from "./tensordict/core/kinds.ts";
 import { torchBridge } from "./tensordict/disk/torch-objects.ts";
+import { installMatchers } from "./testing/matchers.ts";
 
 type CompositeTypes = typeof composites;
 type FormulaTypes = typeof formulas;
@@ -67,3 +68,4 @@ Object.assign(torchClasses, torchBridge);
 walker.isTensor = (value): value is Tensor => value instanceof Tensor;
 for (const kinds of [DISTRIBUTION_KINDS, IO_KINDS, NN_KINDS, TENSORDICT_KINDS]) registerKinds(kinds);
 nameClasses();
+installMatchers();
