@@ -117,7 +117,7 @@ class Matchers {
     this.prototype[name] = method;
   }
 
-  /** A matcher that compares: strictly, loosely, or (null) by identity; `instead` is what is asked in place of `this`. */
+  /** A matcher that compares: strictly, loosely, or (null) by identity; `instead` gives what is asked for `this`. */
   private wrap(name: string, strict: boolean | null, instead?: (self: Expect) => Expect): void {
     const original = this.prototype[name];
     if (typeof original !== "function") return;

@@ -1,5 +1,5 @@
 // Runs every ```ts fence of the README, of docs/ and of docs/guide/, each as a program of its own, and compares what it
-// prints.
+// prints; one that imports bun:test is run by `bun test`.
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -29,16 +29,18 @@ for (const document of documents) {
   describe(document, () => {
     for (const { line, code, prints } of fences) {
       test(`line ${line}`, async () => {
-        const file = join(programs, `${document.replace(/\W/g, "-")}-${line}.ts`);
+        const isTest = code.includes('from "bun:test"');
+        const file = join(programs, `${document.replace(/\W/g, "-")}-${line}${isTest ? ".test" : ""}.ts`);
         writeFileSync(file, code);
         const options = { cwd: workplace, stdout: "pipe", stderr: "pipe" } as const;
-        const child = Bun.spawn([process.execPath, file], options);
+        const child = Bun.spawn([process.execPath, ...(isTest ? ["test"] : []), file], options);
         const [printed, errors] = await Promise.all([
           new Response(child.stdout).text(),
           new Response(child.stderr).text(),
         ]);
         expect(await child.exited, errors).toBe(0);
-        expect(printed.replace(/\n$/, "")).toBe(prints);
+        if (isTest) expect(errors).toMatch(/ [1-9]\d* pass\n 0 fail\n/);
+        else expect(printed.replace(/\n$/, "")).toBe(prints);
       });
     }
   });

@@ -244,7 +244,8 @@ test("what fails is told with its elements, at the line of the test, without add
   expect(text("elements")).toContain('-     "[3, 5]",\n+     "[3, 4]",');
   expect(text("an entry")).toContain('-       "values": "[1, 3]",\n+       "values": "[1, 2]",');
   expect(text("no tensor")).toBe(
-    'error: expect(received).toEqual(expected)\n\n  {\n-   "a": 2,\n+   "a": 1,\n  }\n\n- Expected  - 1\n+ Received  + 1',
+    'error: expect(received).toEqual(expected)\n\n  {\n-   "a": 2,\n+   "a": 1,\n  }\n\n' +
+      "- Expected  - 1\n+ Received  + 1",
   );
   expect(text("a class")).toContain("+ Tensor {");
   expect(text("not equal")).toContain("not.toEqual");
