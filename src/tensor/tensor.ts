@@ -395,10 +395,34 @@ export class Tensor {
     const s = this._storage;
     this._storage = DISPOSED;
     s.release();
+    if (this._numel === 0) refuseEmpty(this);
   }
   /** Gives its memory back now; using it afterwards is an error. */ dispose(): void {
     this[Symbol.dispose]();
   }
+}
+
+/** What operators look at before they do nothing for a tensor without elements. */
+const REFUSING: PropertyDescriptor = {
+  get() {
+    throw texts.disposed(undefined);
+  },
+  enumerable: false,
+};
+
+/** A tensor that was disposed fails where its memory is looked for; one without elements has to by itself. */
+function refuseEmpty(t: Tensor): void {
+  const [none, no] = [{ value: () => 0 }, { value: () => false }];
+  Object.defineProperties(t, {
+    _numel: REFUSING,
+    _contiguous: REFUSING,
+    _bits: REFUSING,
+    numel: none,
+    nelement: none,
+    nbytes: { value: 0 },
+    isConj: no,
+    isNeg: no,
+  });
 }
 
 /** Autograd's rare state of a tensor, made when first needed. */
