@@ -53,7 +53,7 @@ test("what is set while consolidateAsync runs is no part of the result, and stay
     const made = await working;
     if (options.inplace === true) {
       expect(made).toBe(td);
-      expect([...td.keys(true, true)].length).toBe(7);
+      expect([...td.keys(true, true)].length).toBe(6);
       expect([td.isConsolidated(), td.isLocked, td.get("a").tolist()]).toEqual([false, false, [5, 5]]);
     } else {
       expect(made.isConsolidated()).toBe(true);
