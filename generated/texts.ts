@@ -7,7 +7,10 @@ import { listText } from "../src/tensor/size.ts";
 export type Part = string | number | bigint | readonly number[];
 
 // What the types promise may be wrong: such values are shown in errors most of all.
-const part = (x: Part): string => (Array.isArray(x) ? listText(x) : String(x));
+const part = (x: Part): string => {
+  if (Array.isArray(x)) return listText(x);
+  return typeof x === "number" && Number.isInteger(x) && Math.abs(x) >= 2 ** 53 ? String(BigInt(x)) : String(x);
+};
 
 /** {name}(): argument '{argument}' must be {wanted}, not {got} */
 export function wrongArgument(op: string | undefined, name: Part, argument: Part, wanted: Part, got: Part): TypeError {
@@ -17,6 +20,11 @@ export function wrongArgument(op: string | undefined, name: Part, argument: Part
 /** {name}() got an unexpected keyword argument '{key}' */
 export function unknownKeyword(op: string | undefined, name: Part, key: Part): TypeError {
   return new TypeError(`${part(name)}() got an unexpected keyword argument '${part(key)}'`, { op, code: "type" });
+}
+
+/** {name}() got an unexpected keyword argument '{key}', which is called '{right}' here */
+export function misspeltKeyword(op: string | undefined, name: Part, key: Part, right: Part): TypeError {
+  return new TypeError(`${part(name)}() got an unexpected keyword argument '${part(key)}', which is called '${part(right)}' here`, { op, code: "type" });
 }
 
 /** {name}() got multiple values for argument '{key}' */
@@ -49,9 +57,9 @@ export function optionsNotAnObject(op: string, got: Part): TypeError {
   return new TypeError(`${op}() takes a trailing options object, not ${part(got)}`, { op, code: "type" });
 }
 
-/** div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}' */
+/** div expected roundingMode to be one of null, 'trunc', or 'floor' but found '{mode}' */
 export function unknownRoundingMode(op: string | undefined, mode: Part): RuntimeError {
-  return new RuntimeError(`div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '${part(mode)}'`, { op, code: "runtime" });
+  return new RuntimeError(`div expected roundingMode to be one of null, 'trunc', or 'floor' but found '${part(mode)}'`, { op, code: "runtime" });
 }
 
 /** torch.clamp: At least one of 'min' or 'max' must not be None */
@@ -179,19 +187,19 @@ export function notTensors(op: string, argument: Part, got: Part): TypeError {
   return new TypeError(`${op}(): argument '${part(argument)}' must be Tensor or tuple of Tensors, not ${part(got)}`, { op, code: "type" });
 }
 
-/** element {index} of tensors does not require grad and does not have a grad_fn */
+/** element {index} of tensors does not require grad and does not have a gradFn */
 export function noGradientNode(op: string | undefined, index: Part): RuntimeError {
-  return new RuntimeError(`element ${part(index)} of tensors does not require grad and does not have a grad_fn`, { op, code: "runtime" });
+  return new RuntimeError(`element ${part(index)} of tensors does not require grad and does not have a gradFn`, { op, code: "runtime" });
 }
 
-/** The differentiated Tensor at index {index} appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior. */
+/** The differentiated Tensor at index {index} appears to not have been used in the graph. Set allowUnused: true if this is the desired behavior. */
 export function unusedInGraph(op: string | undefined, index: Part): RuntimeError {
-  return new RuntimeError(`The differentiated Tensor at index ${part(index)} appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.`, { op, code: "runtime" });
+  return new RuntimeError(`The differentiated Tensor at index ${part(index)} appears to not have been used in the graph. Set allowUnused: true if this is the desired behavior.`, { op, code: "runtime" });
 }
 
-/** Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False. */
+/** Expected allowUnused to be true or not passed when materializeGrads: true, but got: allowUnused: false. */
 export function zerosForUnused(op: string | undefined): ValueError {
-  return new ValueError(`Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.`, { op, code: "value" });
+  return new ValueError(`Expected allowUnused to be true or not passed when materializeGrads: true, but got: allowUnused: false.`, { op, code: "value" });
 }
 
 /** assigned grad expected to be a Tensor or None but got grad of type {type} */
@@ -219,9 +227,9 @@ export function gradOnWrongDevice(op: string | undefined, grad: Part, device: Pa
   return new RuntimeError(`attempting to assign a gradient with device type '${part(grad)}' to a tensor with device type '${part(device)}'. Please ensure that the gradient and the tensor are on the same device`, { op, code: "runtime" });
 }
 
-/** you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach(). */
+/** you can only change requiresGrad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach(). */
 export function notALeaf(op: string | undefined): RuntimeError {
-  return new RuntimeError(`you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach().`, { op, code: "runtime" });
+  return new RuntimeError(`you can only change requiresGrad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach().`, { op, code: "runtime" });
 }
 
 /** only Tensors of floating point dtype can require gradients */
@@ -229,9 +237,9 @@ export function integersNeedNoGrad(op: string | undefined): RuntimeError {
   return new RuntimeError(`only Tensors of floating point dtype can require gradients`, { op, code: "runtime" });
 }
 
-/** can't retain_grad on Tensor that has requires_grad=False */
+/** can't retainGrad on Tensor that has requiresGrad: false */
 export function retainGradWithoutGrad(op: string | undefined): RuntimeError {
-  return new RuntimeError(`can't retain_grad on Tensor that has requires_grad=False`, { op, code: "runtime" });
+  return new RuntimeError(`can't retainGrad on Tensor that has requiresGrad: false`, { op, code: "runtime" });
 }
 
 /** cannot register a hook on a tensor that doesn't require gradient */
@@ -314,9 +322,9 @@ export function noDerivative(op: string | undefined, name: Part): RuntimeError {
   return new RuntimeError(`derivative for aten::${part(name)} is not implemented`, { op, code: "runtime" });
 }
 
-/** Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors after calling backward. */
+/** Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retainGraph: true if you need to backward through the graph a second time or if you need to access saved tensors after calling backward. */
 export function graphFreed(op: string | undefined): RuntimeError {
-  return new RuntimeError(`Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors after calling backward.`, { op, code: "graph_freed" });
+  return new RuntimeError(`Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retainGraph: true if you need to backward through the graph a second time or if you need to access saved tensors after calling backward.`, { op, code: "graph_freed" });
 }
 
 /** the engine accumulates */
@@ -654,6 +662,11 @@ export function notImplementedFor(op: string | undefined, kernel: Part, dtype: P
   return new NotImplementedError(`"${part(kernel)}" not implemented for '${part(dtype)}'`, { op, code: "not_implemented" });
 }
 
+/** "{kernel}" not implemented for '{dtype}'. {what} have to be integers: write [0, 1], or dtype: "int64". */
+export function integersOnly(op: string | undefined, kernel: Part, dtype: Part, what: Part): NotImplementedError {
+  return new NotImplementedError(`"${part(kernel)}" not implemented for '${part(dtype)}'. ${part(what)} have to be integers: write [0, 1], or dtype: "int64".`, { op, code: "not_implemented" });
+}
+
 /** result type {from} can't be cast to the desired output type {to} */
 export function resultCast(op: string | undefined, from: Part, to: Part): RuntimeError {
   return new RuntimeError(`result type ${part(from)} can't be cast to the desired output type ${part(to)}`, { op, code: "dtype" });
@@ -944,9 +957,9 @@ export function selectIndexOfScalar(op: string | undefined, count: Part): Runtim
   return new RuntimeError(`index_select(): Index to scalar can have only 1 value, got ${part(count)} value(s)`, { op, code: "runtime" });
 }
 
-/** index_select(): Expected dtype int32 or int64 for index */
+/** index_select(): Expected dtype int32 or int64 for index. Plain numbers are float32: write a list, [0, 1], or dtype: "int64". */
 export function selectIndexDtype(op: string | undefined): RuntimeError {
-  return new RuntimeError(`index_select(): Expected dtype int32 or int64 for index`, { op, code: "runtime" });
+  return new RuntimeError(`index_select(): Expected dtype int32 or int64 for index. Plain numbers are float32: write a list, [0, 1], or dtype: "int64".`, { op, code: "runtime" });
 }
 
 /** index_select(): self indexing axis dim should be positive */
@@ -969,9 +982,9 @@ export function indexNotAVector(op: string, rank: Part, dtype: Part, shape: Part
   return new IndexError(`${op}(): Index is supposed to be a vector, but got dim: ${part(rank)} with type: ${part(dtype)} and size: ${part(shape)}`, { op, code: "index" });
 }
 
-/** {op}(): Expected dtype int32/int64 for index but got: {got} */
+/** {op}(): Expected dtype int32/int64 for index but got: {got}. Plain numbers are float32: write a list, [0, 1], or dtype: "int64". */
 export function indexDtype(op: string, got: Part): RuntimeError {
-  return new RuntimeError(`${op}(): Expected dtype int32/int64 for index but got: ${part(got)}`, { op, code: "runtime" });
+  return new RuntimeError(`${op}(): Expected dtype int32/int64 for index but got: ${part(got)}. Plain numbers are float32: write a list, [0, 1], or dtype: "int64".`, { op, code: "runtime" });
 }
 
 /** {op}(): {pair} must have the same scalar type */
@@ -1004,9 +1017,9 @@ export function sourceDestinationRanks(op: string, source: Part, destination: Pa
   return new IndexError(`${op}(): When source and destination are not scalars, their dimensionality must match. Source dimensionality (${part(source)}), destination dimensionality (${part(destination)})`, { op, code: "index" });
 }
 
-/** {op}(): Expected a long tensor for index, but got {got} */
+/** {op}(): Expected a long tensor for index, but got {got}. Plain numbers are float32: write a list, [0, 1], or dtype: "int64". */
 export function indexNotLong(op: string, got: Part): RuntimeError {
-  return new RuntimeError(`${op}(): Expected a long tensor for index, but got ${part(got)}`, { op, code: "runtime" });
+  return new RuntimeError(`${op}(): Expected a long tensor for index, but got ${part(got)}. Plain numbers are float32: write a list, [0, 1], or dtype: "int64".`, { op, code: "runtime" });
 }
 
 /** {op}(): self and source expected to have the same dtype, but got (self) {self} and (source) {source} */
@@ -1024,9 +1037,9 @@ export function indexCount(op: string, count: Part, size: Part): IndexError {
   return new IndexError(`${op}(): Number of indices (${part(count)}) should be equal to source.size(dim) (${part(size)})`, { op, code: "index" });
 }
 
-/** index_fill_(): Expected dtype int64 for index. */
+/** index_fill_(): Expected dtype int64 for index. Plain numbers are float32: write a list, [0, 1], or dtype: "int64". */
 export function fillIndexDtype(op: string | undefined): IndexError {
-  return new IndexError(`index_fill_(): Expected dtype int64 for index.`, { op, code: "index" });
+  return new IndexError(`index_fill_(): Expected dtype int64 for index. Plain numbers are float32: write a list, [0, 1], or dtype: "int64".`, { op, code: "index" });
 }
 
 /** index_fill_(): Converting complex Scalar to non-complex type is not supported */
@@ -1044,9 +1057,9 @@ export function indexFillValueRank(op: string | undefined, rank: Part): RuntimeE
   return new RuntimeError(`index_fill_ only supports a 0-dimensional value tensor, but got tensor with ${part(rank)} dimension(s).`, { op, code: "runtime" });
 }
 
-/** take(): Expected a long tensor for index, but got {dtype} */
+/** take(): Expected a long tensor for index, but got {dtype}. Plain numbers are float32: write a list, [0, 1], or dtype: "int64". */
 export function takeIndexDtype(op: string | undefined, dtype: Part): RuntimeError {
-  return new RuntimeError(`take(): Expected a long tensor for index, but got ${part(dtype)}`, { op, code: "runtime" });
+  return new RuntimeError(`take(): Expected a long tensor for index, but got ${part(dtype)}. Plain numbers are float32: write a list, [0, 1], or dtype: "int64".`, { op, code: "runtime" });
 }
 
 /** take(): self and out expected to have the same dtype, but got self.dtype = {self} and out.dtype = {out} */
@@ -1059,9 +1072,9 @@ export function takeFromEmpty(op: string | undefined): IndexError {
   return new IndexError(`take(): tried to take from an empty tensor`, { op, code: "index" });
 }
 
-/** put_(): Expected a long tensor for index, but got {dtype} */
+/** put_(): Expected a long tensor for index, but got {dtype}. Plain numbers are float32: write a list, [0, 1], or dtype: "int64". */
 export function putIndexDtype(op: string | undefined, dtype: Part): RuntimeError {
-  return new RuntimeError(`put_(): Expected a long tensor for index, but got ${part(dtype)}`, { op, code: "runtime" });
+  return new RuntimeError(`put_(): Expected a long tensor for index, but got ${part(dtype)}. Plain numbers are float32: write a list, [0, 1], or dtype: "int64".`, { op, code: "runtime" });
 }
 
 /** put_(): self and source expected to have the same dtype, but got {pair} */
@@ -1124,9 +1137,9 @@ export function maskedScatterCount(op: string | undefined): RuntimeError {
   return new RuntimeError(`Number of elements of source < number of ones in mask`, { op, code: "runtime" });
 }
 
-/** {op}(): Expected dtype int32/int64 for index */
+/** {op}(): Expected dtype int32/int64 for index. Plain numbers are float32: write a list, [0, 1], or dtype: "int64". */
 export function indexNotInteger(op: string): RuntimeError {
-  return new RuntimeError(`${op}(): Expected dtype int32/int64 for index`, { op, code: "runtime" });
+  return new RuntimeError(`${op}(): Expected dtype int32/int64 for index. Plain numbers are float32: write a list, [0, 1], or dtype: "int64".`, { op, code: "runtime" });
 }
 
 /** Index tensor must have the same number of dimensions as input tensor */
@@ -1274,9 +1287,9 @@ export function negativeRepeat(op: string | undefined): RuntimeError {
   return new RuntimeError(`repeats can not be negative`, { op, code: "runtime" });
 }
 
-/** tensors used as indices must be long, int, byte or bool tensors */
+/** tensors used as indices must be long, int, byte or bool tensors. Plain numbers are float32: write a list, [0, 1], or dtype: "int64". */
 export function indexTensorDtype(op: string | undefined): IndexError {
-  return new IndexError(`tensors used as indices must be long, int, byte or bool tensors`, { op, code: "index" });
+  return new IndexError(`tensors used as indices must be long, int, byte or bool tensors. Plain numbers are float32: write a list, [0, 1], or dtype: "int64".`, { op, code: "index" });
 }
 
 /** The shape of the mask {mask} at index {index} does not match the shape of the indexed tensor {shape} at index {at} */
@@ -1524,9 +1537,9 @@ export function deltaNotPositive(op: string): RuntimeError {
   return new RuntimeError(`${op} does not support non-positive values for delta.`, { op, code: "runtime" });
 }
 
-/** manual_seed expected a long, but got {type} */
+/** manualSeed expected a long, but got {type} */
 export function seedNotAnInteger(op: string | undefined, type: Part): RuntimeError {
-  return new RuntimeError(`manual_seed expected a long, but got ${part(type)}`, { op, code: "runtime" });
+  return new RuntimeError(`manualSeed expected a long, but got ${part(type)}`, { op, code: "runtime" });
 }
 
 /** Generator: there is none for device '{device}' */
@@ -2104,9 +2117,9 @@ export function emptyTensorList(op: string): RuntimeError {
   return new RuntimeError(`${op} expects a non-empty TensorList`, { op, code: "runtime" });
 }
 
-/** {op}: sizes must be integers, got {size} */
+/** {op}: sizes must be integers below 2**53, got {size} */
 export function sizeNotAnInteger(op: string, size: Part): RuntimeError {
-  return new RuntimeError(`${op}: sizes must be integers, got ${part(size)}`, { op, code: "runtime" });
+  return new RuntimeError(`${op}: sizes must be integers below 2**53, got ${part(size)}`, { op, code: "runtime" });
 }
 
 /** Trying to create tensor with negative dimension {n}: {sizes} */

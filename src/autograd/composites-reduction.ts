@@ -76,7 +76,7 @@ export function diff(
 export function bincount(self: Tensor, weights: Tensor | null, minlength: number): Tensor {
   const { dtype } = self;
   if (dtype.category !== 1 || (!dtype.isSigned && dtype.itemsize > 1)) {
-    throw texts.notImplementedFor("bincount", "bincount_cpu", dtype.scalarType);
+    throw texts.integersOnly("bincount", "bincount_cpu", dtype.scalarType, "Counted values");
   }
   if (minlength < 0) throw texts.bincountMinlength("bincount");
   if (self.ndim === 1 && self._numel === 0) return O.zeros([minlength], int64, null, false);

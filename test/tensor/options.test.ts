@@ -109,8 +109,8 @@ test("seeds", () => {
   expect(seeded(2 ** 53 - 1)).toBe(2 ** 53 - 1);
   expect(() => seeded(2n ** 64n)).toThrow("Overflow when unpacking long long");
   expect(() => seeded(-(2n ** 63n) - 1n)).toThrow("Overflow when unpacking long long");
-  expect(() => seeded(1.5)).toThrow("manual_seed expected a long, but got float");
-  expect(() => seeded("a" as never)).toThrow("manual_seed expected a long, but got string");
+  expect(() => seeded(1.5)).toThrow("manualSeed expected a long, but got float");
+  expect(() => seeded("a" as never)).toThrow("manualSeed expected a long, but got string");
   const g = new z.Generator();
   g.manualSeed(5);
   const copy = g.cloneState();
