@@ -3,7 +3,7 @@ import { publicNames } from "../../scripts/docs/public-names.ts";
 import { camel } from "../model/load.ts";
 import { PEERS } from "../peers/names.ts";
 
-/** What looks a name up, by what PyTorch calls it: our members begin with the first, a function of the same sense has the second. */
+/** By owner: PyTorch's list of names, how our members begin, and PyTorch's prefixes of functions of the same sense. */
 const OWNERS: Readonly<Record<string, { peer: string; members: string; torch: readonly string[] }>> = {
   Tensor: { peer: "Tensor", members: "Tensor#", torch: ["torch."] },
   TensorDict: { peer: "TensorDict", members: "TensorDictBase#", torch: ["TensorDict.", "tensordict."] },
@@ -23,7 +23,7 @@ export function emitMissing(): string {
   const { names } = publicNames();
   const ours = new Set(names.map(({ name }) => name));
   const places = new Map<string, string>();
-  for (const { name, torch } of names) if (torch !== undefined && !name.includes("#")) places.set(torch, name);
+  for (const { name, torch } of names) if (torch != null && !name.includes("#")) places.set(torch, name);
   const out = [
     "/** By owner: the names, and behind `=` where there is the same; nothing behind it where there is not. */",
   ];

@@ -80,7 +80,7 @@ try {
 module.exports = compiled ?? require("./zensor.plain.js");
 `;
 
-/** The names of the entry, for runtimes that link before they run: they get as far as the sentence that Bun is needed. */
+/** The names of the entry, for runtimes that link before they run: so they get to the sentence that Bun is needed. */
 function namesOf(file: string): string {
   return `// Names for other runtimes, which read them here.\n${exportHint(file)}`;
 }

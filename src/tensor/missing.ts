@@ -1,12 +1,12 @@
 /**
- * What PyTorch's names give that an object here has not: `x.index_select` says that it is called indexSelect, `F.conv2d`
- * that it is not there yet. A function's name gives an object that is no function, whose class says so in the engine's own
- * message (`x.index_select is not a function … is an instance of …`): looking whether something is there goes on
- * working. A property's name throws, since it would be taken for a value. Hits cost nothing: these names stand at the end
- * of the chain of prototypes.
+ * What PyTorch's names give that an object here has not: `x.index_select` says that it is called indexSelect,
+ * `F.conv2d` that it is not there yet. A function's name gives an object that is no function, whose class says so in the
+ * engine's own message (`x.index_select is not a function … is an instance of …`): looking whether something is there
+ * goes on working. A property's name throws, since it would be taken for a value. Hits cost nothing: these names stand
+ * at the end of the chain of prototypes.
  */
 import { MISSING } from "../../generated/missing.ts";
-import { AttributeError } from "./errors.ts";
+import * as texts from "../../generated/texts.ts";
 
 const camel = (name: string) => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
@@ -44,7 +44,7 @@ export function tellMissingMembers(owner: keyof typeof MISSING, prototype: objec
     const requireFunction = () => {
       const place = word.slice(at + 1);
       if (!place.startsWith(".") || !isProperty(prototype, place.slice(1))) return place;
-      throw new AttributeError(`'${owner}' object has no attribute '${name}': it is ${place.slice(1)} here`);
+      throw texts.attributeElsewhere(undefined, owner, name, place.slice(1));
     };
     Object.defineProperty(end, name, {
       configurable: true,

@@ -20,7 +20,7 @@ function fileOf(line: string): string | undefined {
 }
 
 /** The lines of an error's stack. */
-function linesIn({ message, stack }: Error): string[] {
+function linesIn({ message, stack }: { message: string; stack?: string }): string[] {
   if (typeof stack !== "string") return [];
   const header = message === "" ? "Error" : `Error: ${message}`;
   const body = stack.slice(stack.startsWith(header) ? header.length : stack.indexOf("\n    at "));
@@ -36,7 +36,9 @@ function foreignIn(lines: string[]): string[] {
 /** The stack of this very place, as deep as the library goes. */
 function deepLines(most: number): string[] {
   Error.stackTraceLimit = most + DEEPEST;
-  const lines = linesIn(new Error());
+  const here = { message: "", stack: "" };
+  Error.captureStackTrace(here);
+  const lines = linesIn(here);
   Error.stackTraceLimit = most;
   return lines;
 }

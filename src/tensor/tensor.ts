@@ -7,6 +7,7 @@ import { OperandFlag } from "../../generated/abi.ts";
 import * as texts from "../../generated/texts.ts";
 import { Complex } from "./complex.ts";
 import type { Device } from "./device.ts";
+import { refuseEmpty } from "./disposed.ts";
 import type { ArrayOf, DType, DTypeLike, DTypeName } from "./dtype.ts";
 import { scopeState } from "./scope-state.ts";
 import { contiguousStrides, numelOf, Size } from "./size.ts";
@@ -400,29 +401,6 @@ export class Tensor {
   /** Gives its memory back now; using it afterwards is an error. */ dispose(): void {
     this[Symbol.dispose]();
   }
-}
-
-/** What operators look at before they do nothing for a tensor without elements. */
-const REFUSING: PropertyDescriptor = {
-  get() {
-    throw texts.disposed(undefined);
-  },
-  enumerable: false,
-};
-
-/** A tensor that was disposed fails where its memory is looked for; one without elements has to by itself. */
-function refuseEmpty(t: Tensor): void {
-  const [none, no] = [{ value: () => 0 }, { value: () => false }];
-  Object.defineProperties(t, {
-    _numel: REFUSING,
-    _contiguous: REFUSING,
-    _bits: REFUSING,
-    numel: none,
-    nelement: none,
-    nbytes: { value: 0 },
-    isConj: no,
-    isNeg: no,
-  });
 }
 
 /** Autograd's rare state of a tensor, made when first needed. */

@@ -10,7 +10,7 @@ function gone(...size: number[]): z.Tensor {
   return x;
 }
 
-/** Those that look at what stays known of a disposed tensor, give the tensor itself, or start no work with its elements. */
+/** Those that look at what stays known of a disposed tensor, give the tensor itself, or need none of its elements. */
 const MAY =
   /^(size|stride|dim|numel|nelement|elementSize|storageOffset|is\w+|untypedStorage|storage|requiresGrad_|new\w+|detach_|conj|real|cpu|float|flatten|resize_|resizeAs_|sumToSize|dispose|contiguous|asTensor|resultType|get\w+|set\w+|initialSeed|seed|manualSeed|print|\w+Async|load\w*|save\w*|device|scope|warn|deepcopy|item|retainGrad|registerHook|to|typeAs|toShared|dropout)$/;
 

@@ -29,7 +29,7 @@ test("what may be a gradient", () => {
 });
 
 test("who may want a gradient", () => {
-  expect(() => leaf().mul(2).requiresGrad_(false)).toThrow("you can only change requires_grad flags of leaf variables");
+  expect(() => leaf().mul(2).requiresGrad_(false)).toThrow("you can only change requiresGrad flags of leaf variables");
   expect(() => zeros([2], { dtype: int32 }).requiresGrad_()).toThrow("floating point dtype can require gradients");
   expect(() => Object.assign(leaf(), { data: zeros([2], { dtype: int32 }) })).toThrow(
     "must be floating point or complex",

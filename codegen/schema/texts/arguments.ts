@@ -15,6 +15,12 @@ export const texts = [
     text: "{name}() got an unexpected keyword argument '{key}'",
   },
   {
+    name: "attributeElsewhere",
+    error: "AttributeError",
+    code: "attribute",
+    text: "'{owner}' object has no attribute '{name}': it is {place} here",
+  },
+  {
     name: "misspeltKeyword",
     error: "TypeError",
     code: "type",
