@@ -1,9 +1,9 @@
 /**
  * What PyTorch's names give that an object here has not: `x.index_select` says that it is called indexSelect,
- * `F.conv2d` that it is not there yet. A function's name gives an object that is no function, whose class says so in the
- * engine's own message (`x.index_select is not a function … is an instance of …`): looking whether something is there
- * goes on working. A property's name throws, since it would be taken for a value. Hits cost nothing: these names stand
- * at the end of the chain of prototypes.
+ * `F.conv2d` that it is not there yet. A function's name gives an object that is no function, whose class says so in
+ * the engine's own message (`x.index_select is not a function … is an instance of …`): looking whether something is
+ * there goes on working. A property's name throws, since it would be taken for a value. Hits cost nothing: these names
+ * stand at the end of the chain of prototypes.
  */
 import { MISSING } from "../../generated/missing.ts";
 import * as texts from "../../generated/texts.ts";

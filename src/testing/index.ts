@@ -1,6 +1,6 @@
 /** The namespace `testing`: what tests ask of values that are computed. */
 import { noGrad } from "../autograd/api.ts";
-import { inOrder } from "../tensor/checks.ts";
+import { inOrder, isDict } from "../tensor/checks.ts";
 import { type CloseOptions, compareAll } from "./close.ts";
 import { FUNCTIONS } from "./signatures.ts";
 
@@ -33,6 +33,12 @@ export type { CloseOptions } from "./close.ts";
  * @torch torch.testing.assert_close
  */
 export function assertClose(actual: unknown, expected: unknown, options: CloseOptions = {}): void {
+  // Objects are data here, so names are told apart by there being nothing else.
+  if (arguments.length === 1 && isDict(actual) && "actual" in actual && "expected" in actual) {
+    const { actual: one, expected: other, ...rest } = actual;
+    assertClose(one, other, rest);
+    return;
+  }
   [actual, expected, options = {}] = inOrder<[unknown, unknown, CloseOptions?]>(
     "assertClose",
     FUNCTIONS.assertClose,
