@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { emitAbiTs, emitAbiZig } from "./emit/abi.ts";
 import { emitBatching } from "./emit/batching.ts";
 import { emitCoverage, emitOpsJson } from "./emit/coverage.ts";
+import { emitMissing } from "./emit/missing.ts";
 import { emitNodes } from "./emit/nodes.ts";
 import { emitOps } from "./emit/ops.ts";
 import { emitFunctional, emitMethodFunctions, emitMethods, emitNamespaces, emitOptions } from "./emit/public.ts";
@@ -36,11 +37,12 @@ const GENERATORS: Record<string, (model: Model) => string> = {
   "ERRORS.md": emitErrorList,
 };
 
-/** Pages of the guide, which follow from the public names as well. */
+/** What follows from the public names as well: pages of the guide, and what errors say of other names. */
 const PAGES: Record<string, (model: Model) => string> = {
   "FROM-PYTORCH.md": emitFromPytorch,
   "FROM-NUMPY.md": emitFromNumpy,
   "FROM-TENSORDICT.md": emitFromTensordict,
+  "missing.ts": emitMissing,
 };
 
 function head(name: string): string {

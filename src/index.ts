@@ -150,3 +150,4 @@ export {
   unpackMemmap,
 } from "./tensordict/index.ts";
 export { cat, stack } from "./tensordict/ops/joining.ts";
+export * as testing from "./testing/index.ts";

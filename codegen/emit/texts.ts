@@ -21,7 +21,10 @@ export function emitTexts(model: Model): string {
     "export type Part = string | number | bigint | readonly number[];",
     "",
     "// What the types promise may be wrong: such values are shown in errors most of all.",
-    "const part = (x: Part): string => (Array.isArray(x) ? listText(x) : String(x));",
+    "const part = (x: Part): string => {",
+    "  if (Array.isArray(x)) return listText(x);",
+    '  return typeof x === "number" && Number.isInteger(x) && Math.abs(x) >= 2 ** 53 ? String(BigInt(x)) : String(x);',
+    "};",
   ];
   for (const t of model.texts) {
     const names = placeholders(t);

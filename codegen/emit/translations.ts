@@ -1,15 +1,10 @@
 /** What PyTorch, NumPy and tensordict call things, and what they are called here: the tables behind the guide. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { type Inventoried, type PublicName, publicNames } from "../../scripts/docs/public-names.ts";
 import { FUNCTIONS, METHODS } from "../../src/tensordict/core/signatures.ts";
 import { type Arg, camel, type Model, type Op } from "../model/load.ts";
+import { PEERS } from "../peers/names.ts";
 import { NUMPY } from "../peers/numpy.ts";
 import { NOT_APPLICABLE } from "../peers/tensordict.ts";
-
-type Peers = Readonly<Record<string, readonly string[]>> & { versions: Readonly<Record<string, string>> };
-
-const PEERS: Peers = JSON.parse(readFileSync(join(import.meta.dir, "..", "peers", "names.json"), "utf8"));
 
 let read: Inventoried | undefined;
 const inventory = (): Inventoried => {

@@ -203,6 +203,7 @@ export interface TextSchema {
     | "IndexError"
     | "NotImplementedError"
     | "OutOfMemoryError"
+    | "AttributeError"
     | "DisposedError"
     | "RangeError"
     | "TypeError"

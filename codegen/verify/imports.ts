@@ -17,6 +17,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ["generated"],
   ["formulas"],
   ["api", "nn", "func", "optim", "distributions", "tensordict", "io", "cuda", "distributed", "profiler"],
+  ["testing"],
   ["install"],
   ["index"],
   ["cli"],

@@ -45,6 +45,7 @@ names = {
     "Tensor": sorted(n for n in dir(torch.Tensor) if not n.startswith("_")),
     "torch.nn.functional": functions(torch.nn.functional),
     "torch.nn": sorted(torch.nn.modules.__all__),
+    "torch.nn.Module": sorted(n for n in dir(torch.nn.Module) if n[0].islower()),
     "torch.linalg": functions(torch.linalg),
     "torch.fft": functions(torch.fft),
     "torch.special": functions(torch.special),

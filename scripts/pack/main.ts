@@ -5,7 +5,7 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { libraryFile, root, ToolError, toolEnv } from "../toolchain.mjs";
+import { exportHint, libraryFile, root, ToolError, toolEnv, writeEmptyMap } from "../toolchain.mjs";
 import { crossBuild, hostPlatform, objections, PLATFORMS, type Platform } from "./platforms.ts";
 import { writeTypes } from "./types.ts";
 
@@ -37,14 +37,16 @@ function bundle(source: string, folder: string, name: string, form: string[]): v
     ...form,
   ];
   run([process.execPath, "build", source, ...options, `--outdir=${folder}`, `--entry-naming=${name}`]);
+  if (form === COMPILED) writeEmptyMap(join(folder, name));
 }
 
-/** With compiled code beside it, which loads in a third of the time; a source's path there would be this machine's. */
+/**
+ * With compiled code beside it, which loads in a third of the time; a source's path there would be this machine's.
+ */
 const COMPILED = [
   "--target=bun",
   "--format=cjs",
   "--bytecode",
-  "--sourcemap=linked",
   "--minify-whitespace",
   "--no-deprecated-namespace-object-setters",
   "--define",
@@ -67,7 +69,8 @@ const READABLE = [
 ];
 
 /** What programs import: the compiled file where they run, the one that bundlers can read where they are bundled. */
-const ENTRY = `// A bundler sees the last line only: compiled files are closed to it, so their name is not plain to see.
+const ENTRY = `${readFileSync(join(root, "src", "needs-bun.cjs"), "utf8")}
+// A bundler sees the last line only: compiled files are closed to it, so their name is not plain to see.
 let compiled;
 try {
   compiled = module.require(\`./zensor.\${typeof Bun === "object" ? "compiled" : "none"}.js\`);
@@ -77,6 +80,11 @@ try {
 module.exports = compiled ?? require("./zensor.plain.js");
 `;
 
+/** The names of the entry, for runtimes that link before they run: so they get to the sentence that Bun is needed. */
+function namesOf(file: string): string {
+  return `// Names for other runtimes, which read them here.\n${exportHint(file)}`;
+}
+
 async function stageMain(): Promise<string> {
   const folder = join(stage, "zensor");
   const lib = join(folder, "lib");
@@ -84,7 +92,7 @@ async function stageMain(): Promise<string> {
   bundle("src/index.ts", lib, "zensor.compiled.js", COMPILED);
   bundle("src/index.ts", lib, "zensor.plain.js", READABLE);
   bundle("src/cli/main.ts", lib, "cli.js", COMPILED);
-  writeFileSync(join(lib, "zensor.js"), ENTRY);
+  writeFileSync(join(lib, "zensor.js"), `${ENTRY}${namesOf(join(lib, "zensor.compiled.js"))}`);
   await writeTypes(join(lib, "zensor.d.ts"));
   for (const name of ["README.md", "LICENSE", "CHANGELOG.md"]) cpSync(join(root, name), join(folder, name));
   writeJson(join(folder, "package.json"), {

@@ -9,6 +9,7 @@ import * as TENSOR from "../../src/tensor/signatures.ts";
 import { MATH } from "../../src/tensordict/classes/math-methods.ts";
 import * as TD from "../../src/tensordict/core/signatures.ts";
 import * as MODULES from "../../src/tensordict/nn/signatures.ts";
+import * as TESTING from "../../src/testing/signatures.ts";
 
 export type Table = Readonly<Record<string, string>>;
 
@@ -32,6 +33,7 @@ export const ROOMS: Readonly<Record<string, Table>> = {
   profiler: PROFILER.FUNCTIONS,
   tensor: TENSOR.FUNCTIONS,
   tensordict: { ...TD.FUNCTIONS, ...MODULES.FUNCTIONS },
+  testing: TESTING.FUNCTIONS,
 };
 
 export const CONSTRUCTORS: Table = {

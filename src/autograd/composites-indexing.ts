@@ -121,7 +121,7 @@ export function repeatInterleavePositions(repeats: Tensor, outputSize: number | 
 function repeatedPositions(repeats: Tensor, outputSize: number | null): Tensor {
   const op = "repeat_interleave";
   if (repeats.dtype.category !== 1 || (!repeats.dtype.isSigned && repeats.dtype !== uint8)) {
-    throw texts.notImplementedFor(op, "repeat_interleave_cpu", repeats.dtype.scalarType);
+    throw texts.integersOnly(op, "repeat_interleave_cpu", repeats.dtype.scalarType, "Repeats");
   }
   if (repeats._shape.length !== 1) throw texts.repeatsNotAVector(op);
   if (!repeats.device.computes) {

@@ -4,6 +4,7 @@ import * as texts from "../../generated/texts.ts";
 import { checkOutGradients, prepareOut } from "../dispatch/out.ts";
 import { requireCast } from "../dispatch/promotion.ts";
 import { bool, type DType, float32, float64, int64 } from "../tensor/dtype.ts";
+import { requireKept } from "../tensor/storage.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 
 export function maxOther(self: Tensor, other: Tensor, out?: Tensor): Tensor {
@@ -55,6 +56,7 @@ export function diff(
   append: Tensor | null,
   out?: Tensor,
 ): Tensor {
+  requireKept(self._storage);
   if (self.ndim < 1) throw texts.diffOfScalar("diff");
   if (n < 0) throw texts.diffOrder("diff", n);
   // An order of zero asks for no dimension.
@@ -74,7 +76,7 @@ export function diff(
 export function bincount(self: Tensor, weights: Tensor | null, minlength: number): Tensor {
   const { dtype } = self;
   if (dtype.category !== 1 || (!dtype.isSigned && dtype.itemsize > 1)) {
-    throw texts.notImplementedFor("bincount", "bincount_cpu", dtype.scalarType);
+    throw texts.integersOnly("bincount", "bincount_cpu", dtype.scalarType, "Counted values");
   }
   if (minlength < 0) throw texts.bincountMinlength("bincount");
   if (self.ndim === 1 && self._numel === 0) return O.zeros([minlength], int64, null, false);

@@ -1,5 +1,6 @@
 /** Binds what a user wrote to an overload's arguments: positional, then a trailing options object. */
 import * as texts from "../../generated/texts.ts";
+import { unknownKeyword } from "../tensor/checks.ts";
 import { Complex, Int, isScalar, type Scalar } from "../tensor/complex.ts";
 import { Device, namesDevice, toDevice } from "../tensor/device.ts";
 import { DType, refuseFunction, toDType } from "../tensor/dtype.ts";
@@ -336,6 +337,35 @@ function typeName(x: unknown, depth = 0): string {
   return typeof x === "boolean" ? "bool" : typeof x === "string" ? "str" : typeof x;
 }
 
+/** What TypeScript calls the kinds of arguments; others have their own names. */
+const TYPES: Readonly<Record<string, string>> = {
+  Bool: "boolean",
+  Dim: "number",
+  Dims: "number | number[]",
+  Float: "number",
+  Int: "number",
+  Ints: "number[]",
+  Index: "number[]",
+  Scalar: "number | bigint | boolean | Complex",
+  Size: "number[]",
+  Sizes: "number | number[]",
+  Source: "Generator",
+  String: "string",
+  TensorList: "Tensor[]",
+};
+
+/** A signature as TypeScript writes it: places first, then an object of what is given by name. */
+function formText({ args, positional, out }: Overload): string {
+  const one = ([name, kind, fallback]: Overload["args"][number]) => {
+    const parts = kind.replace("?", "").split("|");
+    const type = [...parts.map((part) => TYPES[part] ?? part), ...(kind.endsWith("?") ? ["null"] : [])].join(" | ");
+    return `${name}${fallback === REQUIRED ? "" : "?"}: ${type}`;
+  };
+  const places = args.slice(0, positional).map(one);
+  const named = [...args.slice(positional).map(one), ...(out > 0 ? ["out?: Tensor"] : [])];
+  return `(${[...places, ...(named.length > 0 ? [`{ ${named.join("; ")} }`] : [])].join(", ")})`;
+}
+
 function invalid(
   name: string,
   args: readonly unknown[],
@@ -345,7 +375,8 @@ function invalid(
   for (const key of Object.keys(options ?? {})) {
     if ((key === "layout" || key === "pinMemory") && overloads.some((o) => o.layout)) continue;
     if (key !== "out" && !overloads.some((o) => o.args.some((a) => a[0] === key))) {
-      return texts.unknownKeyword(name, name, key);
+      const names = overloads.flatMap((o) => [...o.args.map((a) => a[0]), ...(o.out > 0 ? ["out"] : [])]);
+      return unknownKeyword(name, key, names);
     }
   }
   const given = args.length - 1;
@@ -357,10 +388,7 @@ function invalid(
     if (twice) return texts.multipleValues(name, name, key);
   }
   const got = args.map((a) => (isOptions(a) ? Object.keys(a).map((k) => `${k}=${typeName(a[k])}`) : typeName(a)));
-  const forms = overloads.map((o) => {
-    const list = o.args.map((a) => `${a[1]} ${a[0]}${a[2] === REQUIRED ? "" : ` = ${String(a[2])}`}`);
-    return `(${list.join(", ")}${o.out > 0 ? ", Tensor out = None" : ""})`;
-  });
+  const forms = overloads.map(formText);
   const expected = forms.length === 1 ? forms[0] : `one of:\n * ${forms.join("\n * ")}`;
   return texts.invalidCombination(name, got.flat().join(", "), expected);
 }

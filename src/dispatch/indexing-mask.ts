@@ -7,6 +7,7 @@ import type { Scalar } from "../tensor/complex.ts";
 import { bool, int64, uint8 } from "../tensor/dtype.ts";
 import { warn } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
+import { requireKept } from "../tensor/storage.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { broadcastShapes, empty, emptyWith } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
@@ -131,6 +132,7 @@ function requireData(t: Tensor, op: string): void {
 
 /** Coordinates of the nonzero elements: int64 of shape [count, rank], column by column in memory as torch has it. */
 export function nonzero(self: Tensor, out?: Tensor): Tensor {
+  requireKept(self._storage);
   requireData(self, "nonzero");
   if (out !== undefined && out.dtype !== int64) throw texts.nonzeroOut("nonzero", out.dtype.scalarType);
   if (out !== undefined) {

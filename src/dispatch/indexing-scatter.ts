@@ -4,6 +4,7 @@ import * as texts from "../../generated/texts.ts";
 import type { Scalar } from "../tensor/complex.ts";
 import { int32, int64 } from "../tensor/dtype.ts";
 import { listText } from "../tensor/size.ts";
+import { requireKept } from "../tensor/storage.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import * as copy from "./copy.ts";
@@ -42,6 +43,7 @@ function requireIndexDtype(index: Tensor, op: string): void {
 /** self's elements at the places that `index` names along `dim`. */
 export function gather(self: Tensor, dim: number, index: Tensor, _sparseGrad: boolean, out?: Tensor): Tensor {
   const op = "gather";
+  requireKept(self._storage);
   const d = wrapDim(dim, self._shape.length);
   requireIndexDtype(index, op);
   if (out !== undefined && out.dtype !== self.dtype) {

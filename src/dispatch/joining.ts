@@ -3,6 +3,7 @@
 import * as texts from "../../generated/texts.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { contiguousStrides, numelOf, sameSizes } from "../tensor/size.ts";
+import { requireKept } from "../tensor/storage.ts";
 import { makeStrided, type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { checkSizes, empty, emptyWith } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
@@ -59,6 +60,7 @@ function outFor(out: Tensor, shape: readonly number[], dtype: DType, tensors: re
 export function cat(tensors: readonly Tensor[], dim: number, out?: Tensor): Tensor {
   if (tensors.length === 0) throw texts.catOfNothing("cat");
   tensors.forEach((t, i) => {
+    requireKept(t._storage);
     if (t._shape.length === 0) throw texts.catOfScalar("cat", i);
   });
   const first = tensors.findIndex((t) => !isSkipped(t));
@@ -136,6 +138,7 @@ export function stack(tensors: readonly Tensor[], dim: number, out?: Tensor): Te
   const shape = (tensors[0] as Tensor)._shape;
   const d = wrapDim(dim, shape.length + 1);
   for (let i = 0; i < tensors.length; i++) {
+    requireKept((tensors[i] as Tensor)._storage);
     const other = (tensors[i] as Tensor)._shape;
     if (!sameSizes(other, shape)) throw texts.stackSizes(op, shape, other, i);
   }
@@ -157,6 +160,7 @@ export function stack(tensors: readonly Tensor[], dim: number, out?: Tensor): Te
 /** The tensor repeated along each dimension; `repeats` may add dimensions in front. */
 export function repeat(self: Tensor, repeats: readonly number[]): Tensor {
   const op = "repeat";
+  requireKept(self._storage);
   const lead = repeats.length - self._shape.length;
   if (lead < 0) throw texts.repeatRank(op);
   const own = repeats.map((_, d) => (d < lead ? 1 : (self._shape[d - lead] as number)));

@@ -3,6 +3,7 @@
 import { K } from "../../generated/kernels.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
+import { requireKept } from "../tensor/storage.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { emptyLike } from "./allocate.ts";
 import { binary, general, type Pointwise, RULES, scalarAttr } from "./pointwise.ts";
@@ -57,6 +58,7 @@ export function smoothL1Loss(self: Tensor, target: Tensor, reduction: number, be
 /** The same with slopes of `delta`, in the dtype of the input. */
 export function huberLoss(self: Tensor, target: Tensor, reduction: number, delta: number): Tensor {
   if (delta <= 0) throw texts.deltaNotPositive(HUBER.name);
+  requireKept(target._storage);
   const losses = emptyLike(self);
   general(HUBER, [self, target], losses, false, () => scalarAttr(0, delta));
   return reduced(HUBER.name, losses, reduction);

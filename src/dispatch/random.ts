@@ -9,6 +9,7 @@ import { detail } from "../ffi/frame.ts";
 import type { Scalar } from "../tensor/complex.ts";
 import type { Device } from "../tensor/device.ts";
 import { type DType, float16, float32, float64, getDefaultDtype, int64 } from "../tensor/dtype.ts";
+import { requireKept } from "../tensor/storage.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { readNumbers } from "../tensor/values.ts";
 import { broadcastShapes, empty } from "./allocate.ts";
@@ -74,11 +75,13 @@ export function bernoulliEach(self: Tensor, p: Tensor, generator: Source): Tenso
 }
 
 export function bernoulli(self: Tensor, generator: Source, out?: Out): Tensor {
+  requireKept(self._storage);
   if (out !== undefined) prepareOut(out, self._shape);
   return fills.bernoulliEach(out ?? sameShape(self), self, generator);
 }
 
 export function bernoulliP(self: Tensor, p: number, generator: Source): Tensor {
+  requireKept(self._storage);
   return fills.bernoulli(sameShape(self), p, generator);
 }
 

@@ -6,6 +6,7 @@ import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { bool, type DType, getDefaultDtype } from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
+import { requireKept } from "../tensor/storage.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { denseOf, sameElements } from "./copy.ts";
 import { binary, general, type Pointwise, RULES } from "./pointwise.ts";
@@ -22,6 +23,7 @@ const EQ: Pointwise = { name: "isclose", kernel: K.binary_eq, rule: RULES.compar
 
 /** Same shape and equal elements; NaN equals nothing. */
 export function equal(self: Tensor, other: Tensor): boolean {
+  requireKept(other._storage);
   if (!self._storage.device.computes || !other._storage.device.computes) throw texts.equalOnMeta("equal");
   if (!sameSizes(self._shape, other._shape)) return false;
   if (self._numel === 0) return true;

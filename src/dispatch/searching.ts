@@ -8,6 +8,7 @@ import * as frame from "../ffi/frame.ts";
 import { scalarKind } from "../tensor/complex.ts";
 import { bool, complex128, type DType, float32, float64, int32, int64 } from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
+import { requireKept } from "../tensor/storage.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
@@ -66,6 +67,8 @@ export function searchsorted(
   sorter: Tensor | null,
   out?: Tensor,
 ): Tensor {
+  requireKept(rows._storage);
+  if (self instanceof Tensor) requireKept(self._storage);
   const op = "searchsorted";
   const values = valuesOf(self, rows);
   const toRight = goesRight(right, side);

@@ -5,6 +5,7 @@ import { K } from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import type { DType } from "../tensor/dtype.ts";
+import { requireKept } from "../tensor/storage.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
@@ -38,6 +39,7 @@ function launch(kernel: Kernel, target: Tensor, sources: readonly Tensor[], dim:
 }
 
 function forward(kernel: Kernel, name: string, self: Tensor, dim: number, out: Tensor | undefined): Tensor {
+  requireKept(self._storage);
   const d = wrapDim(dim, self._shape.length, name);
   let r: Tensor;
   if (out === undefined) r = empty(self._shape, self.dtype, self._storage.device);
@@ -64,6 +66,7 @@ export function logSoftmax(self: Tensor, dim: number, out: Tensor | undefined): 
 }
 
 function backward(kernel: Kernel, name: string, grad: Tensor, result: Tensor, dim: number): Tensor {
+  requireKept(grad._storage);
   const d = wrapDim(dim, grad._shape.length, name);
   const r = empty(grad._shape, grad.dtype, grad._storage.device);
   if (!hasWork(r)) return r;

@@ -6,6 +6,7 @@ import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { bool, int64 } from "../tensor/dtype.ts";
 import { contiguousStrides } from "../tensor/size.ts";
+import { requireKept } from "../tensor/storage.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty, emptyWith, preservedStrides } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
@@ -135,6 +136,7 @@ export function topk(
   _sorted: boolean,
   out?: readonly Tensor[],
 ): Pair {
+  requireKept(self._storage);
   const rank = self._shape.length;
   const at = wrapDim(dim, rank, "topk");
   const size = rank === 0 ? 1 : (self._shape[at] as number);

@@ -1,6 +1,7 @@
 /** Views of the parts of a tensor. */
 
 import * as texts from "../../generated/texts.ts";
+import { requireKept } from "../tensor/storage.ts";
 import { CREATION_MULTI_OUTPUT, type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { requireParts } from "../tensor/values.ts";
 import { gradMode } from "./mode.ts";
@@ -46,6 +47,7 @@ export function split(self: Tensor, splitSize: number, dim: number): Tensor[] {
 }
 
 export function unbind(self: Tensor, dim: number): Tensor[] {
+  requireKept(self._storage);
   if (self._shape.length === 0) throw texts.dimOfScalar(undefined, 0);
   const d = wrapDim(dim, self._shape.length);
   const n = self._shape[d] as number;

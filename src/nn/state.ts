@@ -89,7 +89,7 @@ function entriesOf(state: unknown): Map<string, unknown> {
     for (const key of like.keys()) out.set(key, like.get(key));
     return out;
   }
-  throw new TypeError(`Expected state_dict to be dict-like, got <class '${typeName(state)}'>.`);
+  throw new TypeError(`Expected stateDict to be dict-like, got <class '${typeName(state)}'>.`);
 }
 
 export function loadState(module: Registered, state: unknown, options: LoadOptions): IncompatibleKeys {
@@ -108,11 +108,11 @@ export function loadState(module: Registered, state: unknown, options: LoadOptio
   const unexpected = [...entries.keys()].filter((key) => !expected.has(key));
   if (strict) {
     const list = (keys: readonly string[]): string => keys.map((k) => `"${k}"`).join(", ");
-    if (unexpected.length > 0) errors.unshift(`Unexpected key(s) in state_dict: ${list(unexpected)}. `);
-    if (missing.length > 0) errors.unshift(`Missing key(s) in state_dict: ${list(missing)}. `);
+    if (unexpected.length > 0) errors.unshift(`Unexpected key(s) in stateDict: ${list(unexpected)}. `);
+    if (missing.length > 0) errors.unshift(`Missing key(s) in stateDict: ${list(missing)}. `);
   }
   if (errors.length > 0) {
-    throw new RuntimeError(`Error(s) in loading state_dict for ${module._getName()}:\n\t${errors.join("\n\t")}`, {
+    throw new RuntimeError(`Error(s) in loading stateDict for ${module._getName()}:\n\t${errors.join("\n\t")}`, {
       code: "state_dict",
     });
   }

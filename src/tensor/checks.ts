@@ -183,6 +183,16 @@ function optionsOf(signature: Signature, args: readonly unknown[]): Record<strin
   return at.optional && at.kind === "any" && names.length > 0 && names.every(known) ? last : null;
 }
 
+/** The error for a name that a call does not take; one that is spelled in another way is told. */
+export function unknownKeyword(op: string, key: string, names: readonly string[]): TypeError {
+  const bare = (name: string) => name.replaceAll("_", "").toLowerCase();
+  const right =
+    names.find((name) => bare(name) === bare(key)) ?? (key === "axis" && names.includes("dim") ? "dim" : null);
+  return right === null || right === key
+    ? texts.unknownKeyword(op, op, key)
+    : texts.misspeltKeyword(op, op, key, right);
+}
+
 function missing(op: string, kind: string, name: string): TypeError {
   return texts.missingArgument(op, kind, name);
 }
@@ -224,7 +234,7 @@ function inPlaces(op: string, signature: Signature, args: readonly unknown[]): u
     else if (rest?.name === name && places.length <= positional.length) {
       for (const [i, one] of several(rest, value).entries()) places[positional.length + i] = one;
     } else if (options.has(name) || others !== null) named[name] = value;
-    else throw texts.unknownKeyword(op, op, name);
+    else throw unknownKeyword(op, name, [...positional.map((one) => one.name), ...options.keys()]);
   }
   if (rest === null && places.length > positional.length) {
     throw texts.tooManyArguments(op, positional.length, places.length);

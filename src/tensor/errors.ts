@@ -1,5 +1,7 @@
 /** The classes that zensor throws: torch's classes by name, each carrying the brand, a code and the op. */
 
+import { linesOf } from "./stacks.ts";
+
 const BRAND = Symbol.for("zensor.error");
 
 /** What every error of zensor carries beside its message. */
@@ -16,9 +18,13 @@ interface Details {
   cause?: unknown;
 }
 
+/** The stack of the error that is being made, without its first line: each class of it has a name of its own. */
+let lines = "";
+
 function brand(error: Error, name: string, fallback: string, details: Details | undefined): void {
   const fields = error as Error & ZensorErrorFields & { [BRAND]?: true };
   fields.name = name;
+  fields.stack = `${name}: ${error.message}${lines}`;
   fields.code = details?.code ?? fallback;
   fields.op = details?.op;
   if (details?.cause !== undefined) fields.cause = details.cause;
@@ -43,6 +49,7 @@ export class ZensorError extends Error {
   declare op: string | undefined;
   constructor(message: string, details?: Details) {
     super(message);
+    lines = linesOf(this);
     brand(this, "ZensorError", "error", details);
   }
   static override [Symbol.hasInstance](value: unknown): boolean {
@@ -230,6 +237,7 @@ class TypeErrorOfZensor extends TypeError {
   declare op: string | undefined;
   constructor(message: string, details?: Details) {
     super(message);
+    lines = linesOf(this);
     brand(this, "TypeError", "type", details);
   }
 }
@@ -250,6 +258,7 @@ class RangeErrorOfZensor extends RangeError {
   declare op: string | undefined;
   constructor(message: string, details?: Details) {
     super(message);
+    lines = linesOf(this);
     brand(this, "RangeError", "range", details);
   }
 }

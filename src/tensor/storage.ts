@@ -336,6 +336,13 @@ class DisposedStorage extends Storage {
 }
 
 export const DISPOSED: Storage = new DisposedStorage();
+// Whoever makes a tensor over it, a view of a disposed one, is told at once.
+Object.defineProperty(DISPOSED, "claims", {
+  get: () => 0,
+  set() {
+    throw texts.disposed(undefined);
+  },
+});
 
 /** Refuses what a disposed tensor has, where its device would be complained of. */
 export function requireKept(storage: Storage): void {

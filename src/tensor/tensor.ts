@@ -7,6 +7,7 @@ import { OperandFlag } from "../../generated/abi.ts";
 import * as texts from "../../generated/texts.ts";
 import { Complex } from "./complex.ts";
 import type { Device } from "./device.ts";
+import { refuseEmpty } from "./disposed.ts";
 import type { ArrayOf, DType, DTypeLike, DTypeName } from "./dtype.ts";
 import { scopeState } from "./scope-state.ts";
 import { contiguousStrides, numelOf, Size } from "./size.ts";
@@ -397,6 +398,7 @@ export class Tensor {
     const s = this._storage;
     this._storage = DISPOSED;
     s.release();
+    if (this._numel === 0) refuseEmpty(this);
   }
   /** Gives its memory back now; using it afterwards is an error. */ dispose(): void {
     this[Symbol.dispose]();

@@ -4,7 +4,7 @@ import { autograd, ones, tensor, zeros } from "../../src/index.ts";
 import { thrown } from "../thrown.ts";
 
 test("gradients to start from are looked at before the graph", () => {
-  const none = "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn";
+  const none = "RuntimeError: element 0 of tensors does not require grad and does not have a gradFn";
   expect(thrown(() => ones(2).backward(ones(3)))).toContain("Mismatch in shape: grad_output[0]");
   expect(thrown(() => ones(2).backward())).toBe(none);
   expect(thrown(() => ones(2).backward(ones(2)))).toBe(none);
@@ -13,8 +13,8 @@ test("gradients to start from are looked at before the graph", () => {
 test("zeros for unused inputs are not asked for where unused inputs are refused", () => {
   const x = ones(2, { requiresGrad: true });
   const refused =
-    "ValueError: Expected allow_unused to be True or not passed when materialize_grads=True, but got: " +
-    "allow_unused=False.";
+    "ValueError: Expected allowUnused to be true or not passed when materializeGrads: true, but got: " +
+    "allowUnused: false.";
   const ask = (allowUnused: boolean) => () => autograd.grad(ones(2), x, { materializeGrads: true, allowUnused });
   expect(thrown(ask(false))).toBe(refused);
   expect(thrown(ask(true))).toContain("element 0 of tensors");

@@ -1,4 +1,5 @@
 // The call table: how each op of a golden case is called, in its plain, method and in-place forms.
+import { ourSpelling } from "../spelling.ts";
 import { type Adapter, type Any, type Fn, NotApplicable } from "./adapter.ts";
 import type { Case, Encoded, ErrSpec } from "./case-types.ts";
 import { hasTag } from "./case-types.ts";
@@ -182,10 +183,12 @@ export function errorMismatch(a: Adapter, e: unknown, want: ErrSpec, soft: (s: s
   const classes = a.errorClasses(e);
   if (want.type !== "Exception" && !classes.includes(got))
     return `error class ${classes[0]}, expected ${got}: ${message}`;
+  const wanted = ourSpelling(want.msg);
   if (want.re !== undefined) {
-    if (want.re !== "" && !new RegExp(want.re).test(message)) return `message "${message}" does not match /${want.re}/`;
-    if (!message.startsWith(want.msg)) soft(`message "${message}", torch's is "${want.msg}"`);
+    if (want.re !== "" && !new RegExp(ourSpelling(want.re)).test(message))
+      return `message "${message}" does not match /${want.re}/`;
+    if (!message.startsWith(wanted)) soft(`message "${message}", torch's is "${want.msg}"`);
     return null;
   }
-  return message.startsWith(want.msg) ? null : `message "${message}", expected "${want.msg}"`;
+  return message.startsWith(wanted) ? null : `message "${message}", expected "${want.msg}"`;
 }

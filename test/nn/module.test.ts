@@ -183,12 +183,12 @@ test("a state is loaded; what does not fit is named", () => {
   expect(String(net.loadStateDict({ scale: ones(2) }, { strict: false }))).toBe(
     "_IncompatibleKeys(missing_keys=['mean', 'linear.weight', 'linear.bias'], unexpected_keys=[])",
   );
-  const head = "Error(s) in loading state_dict for Net:\n\t";
+  const head = "Error(s) in loading stateDict for Net:\n\t";
   expect(errorOf(() => net.loadStateDict({ scale: ones(2) })).message).toBe(
-    `${head}Missing key(s) in state_dict: "mean", "linear.weight", "linear.bias". `,
+    `${head}Missing key(s) in stateDict: "mean", "linear.weight", "linear.bias". `,
   );
   expect(errorOf(() => net.loadStateDict({ ...net.stateDict(), extra: ones(1) })).message).toBe(
-    `${head}Unexpected key(s) in state_dict: "extra". `,
+    `${head}Unexpected key(s) in stateDict: "extra". `,
   );
   expect(errorOf(() => net.loadStateDict({ ...net.stateDict(), scale: ones(3) })).message).toBe(
     `${head}size mismatch for scale: copying a param with shape torch.Size([3]) from checkpoint, ` +

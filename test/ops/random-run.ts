@@ -3,6 +3,7 @@ import { type Adapter, type Any, camel, NoSuchOp } from "../conformance/adapter.
 import type { Code } from "../conformance/case-types.ts";
 import { contiguousStrides } from "../conformance/case-types.ts";
 import { type Elements, ITEM_SIZE, isComplexCode, readElements } from "../conformance/elements.ts";
+import { ourSpelling } from "../spelling.ts";
 
 export type Raw = number | boolean | string | [number | string, number | string];
 type Value = Raw | null | Record<string, unknown> | Value[];
@@ -246,7 +247,8 @@ class Replay {
     return this.a.tensor(storage, s.code, s.shape, contiguousStrides(s.shape), 0);
   }
 
-  error(e: unknown, [type, text]: [string, string]): string | null {
+  error(e: unknown, [type, torchText]: [string, string]): string | null {
+    const text = ourSpelling(torchText);
     const message = (e as Error).message ?? String(e);
     if (!this.a.isLibraryError(e)) return `not an error of the library: ${(e as Error).stack ?? message}`;
     if (NO_SHORT_COMPLEX.test(message)) return null;

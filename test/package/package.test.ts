@@ -203,3 +203,25 @@ describe("an installed package", () => {
     }
   });
 });
+
+describe("other runtimes", () => {
+  const node = Bun.which("node");
+  test.skipIf(node === null)("Node says in a sentence that Bun is needed, however it imports", () => {
+    const program = (name: string, code: string) => {
+      writeFileSync(join(project, name), code);
+      const { stderr, exitCode } = Bun.spawnSync([node as string, name], { cwd: project });
+      return { exitCode, text: stderr.toString() };
+    };
+    for (const [name, code] of [
+      ["named.mjs", 'import { tensor } from "zensor";\nconsole.log(tensor);\n'],
+      ["whole.mjs", 'import * as z from "zensor";\nconsole.log(z);\n'],
+      ["required.cjs", 'require("zensor");\n'],
+      ["later.cjs", 'import("zensor").then(console.log);\n'],
+    ] as const) {
+      const { exitCode, text } = program(name, code);
+      expect([name, exitCode]).toEqual([name, 1]);
+      expect(text).toContain("zensor needs Bun");
+      expect(text).not.toMatch(/\n\s+at |bun:ffi|plain\.js/);
+    }
+  });
+});

@@ -140,13 +140,14 @@ test("what an operator is told to expect", () => {
   expect(() => x.add?.(1, 2, 3, 4)).toThrow("add() takes a trailing options object, not int");
   expect(() => x.sum?.(0, { keepdim: "a" })).toThrow(
     "sum() received an invalid combination of arguments - got (Tensor, int, keepdim=str), but expected one of:\n" +
-      " * (Tensor self, DType? dtype = null, Tensor out = None)\n" +
-      " * (Tensor self, Dims? dim = null, Bool keepdim = false, DType? dtype = null, Tensor out = None)",
+      " * (self: Tensor, { dtype?: DType | null; out?: Tensor })\n" +
+      " * (self: Tensor, dim?: number | number[] | null, keepdim?: boolean, { dtype?: DType | null; out?: Tensor })",
   );
   expect(() => x.clamp?.("a", "b")).toThrow(
     "clamp() received an invalid combination of arguments - got (Tensor, str, str), but expected one of:\n" +
-      " * (Tensor self, Tensor? min = null, Tensor? max = null, Tensor out = None)\n" +
-      " * (Tensor self, Scalar? min = null, Scalar? max = null, Tensor out = None)",
+      " * (self: Tensor, min?: Tensor | null, max?: Tensor | null, { out?: Tensor })\n" +
+      " * (self: Tensor, min?: number | bigint | boolean | Complex | null, " +
+      "max?: number | bigint | boolean | Complex | null, { out?: Tensor })",
   );
 });
 

@@ -29,7 +29,7 @@ test("what may be a gradient", () => {
 });
 
 test("who may want a gradient", () => {
-  expect(() => leaf().mul(2).requiresGrad_(false)).toThrow("you can only change requires_grad flags of leaf variables");
+  expect(() => leaf().mul(2).requiresGrad_(false)).toThrow("you can only change requiresGrad flags of leaf variables");
   expect(() => zeros([2], { dtype: int32 }).requiresGrad_()).toThrow("floating point dtype can require gradients");
   expect(() => Object.assign(leaf(), { data: zeros([2], { dtype: int32 }) })).toThrow(
     "must be floating point or complex",
@@ -109,8 +109,8 @@ test("seeds", () => {
   expect(seeded(2 ** 53 - 1)).toBe(2 ** 53 - 1);
   expect(() => seeded(2n ** 64n)).toThrow("Overflow when unpacking long long");
   expect(() => seeded(-(2n ** 63n) - 1n)).toThrow("Overflow when unpacking long long");
-  expect(() => seeded(1.5)).toThrow("manual_seed expected a long, but got float");
-  expect(() => seeded("a" as never)).toThrow("manual_seed expected a long, but got string");
+  expect(() => seeded(1.5)).toThrow("manualSeed expected a long, but got float");
+  expect(() => seeded("a" as never)).toThrow("manualSeed expected a long, but got string");
   const g = new z.Generator();
   g.manualSeed(5);
   const copy = g.cloneState();

@@ -107,7 +107,7 @@ describe("texts of errors", () => {
       () => lazy().at("a"),
       "RuntimeError: Failed to stack tensors within a tensordict under the key 'a': their shapes " +
         "are [torch.Size([1]), " +
-        "torch.Size([2])]. To read them, pass as_padded_tensor=True, as_nested_tensor=True or as_list=True to get().",
+        "torch.Size([2])]. To read them, pass asPaddedTensor: true, asNestedTensor: true or asList: true to get().",
     ],
     "another directory": [
       () => saved().memmap_(join(folder, "other")),

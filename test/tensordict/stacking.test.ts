@@ -93,7 +93,7 @@ describe("lazy", () => {
     expect(() => td.at("a")).toThrow(
       "Failed to stack tensors within a tensordict under the key 'a': their shapes are " +
         "[torch.Size([1]), torch.Size([2])]. " +
-        "To read them, pass as_padded_tensor=True, as_nested_tensor=True or as_list=True to get().",
+        "To read them, pass asPaddedTensor: true, asNestedTensor: true or asList: true to get().",
     );
     expect((td.getRagged("a", { asPaddedTensor: true }) as Tensor).tolist()).toEqual([
       [1, 0],

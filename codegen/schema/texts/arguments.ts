@@ -15,6 +15,18 @@ export const texts = [
     text: "{name}() got an unexpected keyword argument '{key}'",
   },
   {
+    name: "attributeElsewhere",
+    error: "AttributeError",
+    code: "attribute",
+    text: "'{owner}' object has no attribute '{name}': it is {place} here",
+  },
+  {
+    name: "misspeltKeyword",
+    error: "TypeError",
+    code: "type",
+    text: "{name}() got an unexpected keyword argument '{key}', which is called '{right}' here",
+  },
+  {
     name: "multipleValues",
     error: "TypeError",
     code: "type",
@@ -54,7 +66,7 @@ export const texts = [
     name: "unknownRoundingMode",
     error: "RuntimeError",
     code: "runtime",
-    text: "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'",
+    text: "div expected roundingMode to be one of null, 'trunc', or 'floor' but found '{mode}'",
   },
   {
     name: "clampWithoutBounds",

@@ -76,7 +76,7 @@ export const texts = [
     name: "noGradientNode",
     error: "RuntimeError",
     code: "runtime",
-    text: "element {index} of tensors does not require grad and does not have a grad_fn",
+    text: "element {index} of tensors does not require grad and does not have a gradFn",
   },
   {
     name: "unusedInGraph",
@@ -84,14 +84,14 @@ export const texts = [
     code: "runtime",
     text:
       "The differentiated Tensor at index {index} appears to not have been used in the graph. Set " +
-      "allow_unused=True if this is the desired behavior.",
+      "allowUnused: true if this is the desired behavior.",
   },
   {
     name: "zerosForUnused",
     error: "ValueError",
     code: "value",
     text:
-      "Expected allow_unused to be True or not passed when materialize_grads=True, but got: " + "allow_unused=False.",
+      "Expected allowUnused to be true or not passed when materializeGrads: true, but got: " + "allowUnused: false.",
   },
   {
     name: "badGradAssigned",
@@ -136,7 +136,7 @@ export const texts = [
     error: "RuntimeError",
     code: "runtime",
     text:
-      "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a " +
+      "you can only change requiresGrad flags of leaf variables. If you want to use a computed variable in a " +
       "subgraph that doesn't require differentiation use var_no_grad = var.detach().",
   },
   {
@@ -149,7 +149,7 @@ export const texts = [
     name: "retainGradWithoutGrad",
     error: "RuntimeError",
     code: "runtime",
-    text: "can't retain_grad on Tensor that has requires_grad=False",
+    text: "can't retainGrad on Tensor that has requiresGrad: false",
   },
   {
     name: "hookWithoutGrad",
@@ -258,7 +258,7 @@ export const texts = [
     text:
       "Trying to backward through the graph a second time (or directly access saved tensors after they have " +
       "already been freed). Saved intermediate values of the graph are freed when you call .backward() or " +
-      "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if " +
+      "autograd.grad(). Specify retainGraph: true if you need to backward through the graph a second time or if " +
       "you need to access saved tensors after calling backward.",
   },
   {

@@ -9,6 +9,12 @@ export const texts = [
     text: "\"{kernel}\" not implemented for '{dtype}'",
   },
   {
+    name: "integersOnly",
+    error: "NotImplementedError",
+    code: "not_implemented",
+    text: '"{kernel}" not implemented for \'{dtype}\'. {what} have to be integers: write [0, 1], or dtype: "int64".',
+  },
+  {
     name: "resultCast",
     error: "RuntimeError",
     code: "dtype",

@@ -18,7 +18,9 @@ export const texts = [
     name: "selectIndexDtype",
     error: "RuntimeError",
     code: "runtime",
-    text: "index_select(): Expected dtype int32 or int64 for index",
+    text:
+      "index_select(): Expected dtype int32 or int64 for index." +
+      ' Plain numbers are float32: write a list, [0, 1], or dtype: "int64".',
   },
   {
     name: "selectFromNone",
@@ -50,7 +52,9 @@ export const texts = [
     name: "indexDtype",
     error: "RuntimeError",
     code: "runtime",
-    text: "{op}(): Expected dtype int32/int64 for index but got: {got}",
+    text:
+      "{op}(): Expected dtype int32/int64 for index but got: {got}." +
+      ' Plain numbers are float32: write a list, [0, 1], or dtype: "int64".',
   },
   {
     name: "pairDtypes",
@@ -94,7 +98,9 @@ export const texts = [
     name: "indexNotLong",
     error: "RuntimeError",
     code: "runtime",
-    text: "{op}(): Expected a long tensor for index, but got {got}",
+    text:
+      "{op}(): Expected a long tensor for index, but got {got}." +
+      ' Plain numbers are float32: write a list, [0, 1], or dtype: "int64".',
   },
   {
     name: "selfSourceDtypes",
@@ -120,7 +126,9 @@ export const texts = [
     name: "fillIndexDtype",
     error: "IndexError",
     code: "index",
-    text: "index_fill_(): Expected dtype int64 for index.",
+    text:
+      "index_fill_(): Expected dtype int64 for index." +
+      ' Plain numbers are float32: write a list, [0, 1], or dtype: "int64".',
   },
   {
     name: "fillComplexIntoReal",
@@ -144,7 +152,9 @@ export const texts = [
     name: "takeIndexDtype",
     error: "RuntimeError",
     code: "runtime",
-    text: "take(): Expected a long tensor for index, but got {dtype}",
+    text:
+      "take(): Expected a long tensor for index, but got {dtype}." +
+      ' Plain numbers are float32: write a list, [0, 1], or dtype: "int64".',
   },
   {
     name: "takeOutDtype",
@@ -162,7 +172,9 @@ export const texts = [
     name: "putIndexDtype",
     error: "RuntimeError",
     code: "runtime",
-    text: "put_(): Expected a long tensor for index, but got {dtype}",
+    text:
+      "put_(): Expected a long tensor for index, but got {dtype}." +
+      ' Plain numbers are float32: write a list, [0, 1], or dtype: "int64".',
   },
   {
     name: "putSourceDtype",
@@ -242,7 +254,9 @@ export const texts = [
     name: "indexNotInteger",
     error: "RuntimeError",
     code: "runtime",
-    text: "{op}(): Expected dtype int32/int64 for index",
+    text:
+      "{op}(): Expected dtype int32/int64 for index." +
+      ' Plain numbers are float32: write a list, [0, 1], or dtype: "int64".',
   },
   {
     name: "gatherIndexRank",

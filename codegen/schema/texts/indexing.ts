@@ -148,7 +148,9 @@ export const texts = [
     name: "indexTensorDtype",
     error: "IndexError",
     code: "index",
-    text: "tensors used as indices must be long, int, byte or bool tensors",
+    text:
+      "tensors used as indices must be long, int, byte or bool tensors." +
+      ' Plain numbers are float32: write a list, [0, 1], or dtype: "int64".',
   },
   {
     name: "maskShape",

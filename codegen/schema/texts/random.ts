@@ -6,7 +6,7 @@ export const texts = [
     name: "seedNotAnInteger",
     error: "RuntimeError",
     code: "runtime",
-    text: "manual_seed expected a long, but got {type}",
+    text: "manualSeed expected a long, but got {type}",
   },
   {
     name: "noGenerator",

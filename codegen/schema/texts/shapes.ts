@@ -51,7 +51,7 @@ export const texts = [
     name: "sizeNotAnInteger",
     error: "RuntimeError",
     code: "runtime",
-    text: "{op}: sizes must be integers, got {size}",
+    text: "{op}: sizes must be integers below 2**53, got {size}",
   },
   {
     name: "negativeDimension",

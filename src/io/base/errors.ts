@@ -1,6 +1,7 @@
 // Errors of the file system, with the texts Python gives them.
 import { getSystemErrorMap } from "../../runtime/node.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
+import { nameError } from "../../tensor/stacks.ts";
 import { finishedPath } from "./leftovers.ts";
 import { asSaid } from "./paths.ts";
 
@@ -23,7 +24,7 @@ export class OSError extends RuntimeError {
   readonly path: string | undefined;
   constructor(message: string, details: { errno?: number; path?: string; code?: string; cause?: unknown } = {}) {
     super(asSaid(finishedPath(message)), { code: details.code ?? "os", cause: details.cause });
-    this.name = "OSError";
+    nameError(this, "OSError");
     this.errno = details.errno ?? 0;
     this.path = details.path;
   }
@@ -49,7 +50,7 @@ export class FileNotFoundError extends OSError {
       code: "ENOENT",
       cause,
     });
-    this.name = "FileNotFoundError";
+    nameError(this, "FileNotFoundError");
   }
 }
 
@@ -70,7 +71,7 @@ export class FormatError extends RuntimeError {
   readonly path: string | undefined;
   constructor(message: string, path?: string, cause?: unknown) {
     super(asSaid(finishedPath(path === undefined ? message : `${path}: ${message}`)), { code: "format", cause });
-    this.name = "FormatError";
+    nameError(this, "FormatError");
     this.path = path;
   }
 }

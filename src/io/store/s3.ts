@@ -22,7 +22,7 @@ export interface RemoteOptions {
   timeout?: number;
   /** Called with the bytes that are done and those of the whole. */
   onProgress?: (done: number, total: number) => void;
-  /** Stops before the next request; what was being written does not appear. */
+  /** Stops at once, also a request that hangs; what was being written does not appear. */
   signal?: AbortSignal;
 }
 
@@ -94,8 +94,9 @@ export class RemotePlace {
     for (let round = 0; ; round++) {
       this.options.signal?.throwIfAborted();
       try {
-        return await request();
+        return await this.stoppable(request());
       } catch (error) {
+        this.options.signal?.throwIfAborted();
         const code = (error as { code?: string }).code ?? "";
         if ((error as { name?: string }).name === "AbortError" || error instanceof OSError) throw error;
         if (code === "NoSuchKey") throw new FileNotFoundError(this.name(key), error);
@@ -104,7 +105,7 @@ export class RemotePlace {
           const message = `${this.name(key)}: ${(error as Error).message}${code === "" ? "" : ` (${code})`}`;
           throw new OSError(message, { path: this.name(key), code: code || "s3", cause: error });
         }
-        await Bun.sleep(FIRST_DELAY_MS * 2 ** round);
+        await this.stoppable(Bun.sleep(FIRST_DELAY_MS * 2 ** round));
       }
     }
   }
@@ -115,9 +116,26 @@ export class RemotePlace {
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => late.reject(new Error(`nothing came for ${limit} ms`)), limit);
     try {
-      return await Promise.race([request, late.promise]);
+      return await this.stoppable(Promise.race([request, late.promise]));
     } finally {
       clearTimeout(timer);
+    }
+  }
+
+  /** What comes, or the signal's reason as soon as it stops everything: the store may never answer. */
+  private async stoppable<T>(work: Promise<T>): Promise<T> {
+    const { signal } = this.options;
+    if (signal === undefined) return await work;
+    const stopped = Promise.withResolvers<never>();
+    const stop = () => stopped.reject(signal.reason);
+    // Nobody waits for it once it is stopped.
+    work.catch(() => {});
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      return await Promise.race([work, stopped.promise]);
+    } finally {
+      signal.removeEventListener("abort", stop);
     }
   }
 
@@ -233,7 +251,7 @@ export class RemotePlace {
       this.options.signal?.throwIfAborted();
       writer.write(bytes);
       written += bytes.length;
-      await writer.flush();
+      await this.stoppable(Promise.resolve(writer.flush()));
       onBytes(bytes.length);
     };
     try {
@@ -241,8 +259,9 @@ export class RemotePlace {
         while (written < piece.offset) await put(new Uint8Array(Math.min(PART_BYTES, piece.offset - written)));
         for await (const [, bytes] of chunks(piece, PART_BYTES)) await put(bytes);
       }
-      await writer.end();
+      await this.stoppable(Promise.resolve(writer.end()));
     } catch (error) {
+      this.options.signal?.throwIfAborted();
       if ((error as { name?: string }).name === "AbortError") throw error;
       throw new OSError(`${this.name(key)}: ${(error as Error).message}`, {
         path: this.name(key),

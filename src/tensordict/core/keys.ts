@@ -1,6 +1,7 @@
 // Nested keys: checking, unravelling and printing them as Python does.
 import { inOrder, isDict } from "../../tensor/checks.ts";
 import { KeyError, ValueError } from "../../tensor/errors.ts";
+import { nameError } from "../../tensor/stacks.ts";
 import { FUNCTIONS } from "./signatures.ts";
 import type { NestedKey } from "./types.ts";
 
@@ -19,7 +20,7 @@ import type { NestedKey } from "./types.ts";
 export class KeyThroughLeafError extends ValueError {
   constructor(message: string) {
     super(message, { code: "key_through_leaf" });
-    this.name = "_KeyThroughLeafError";
+    nameError(this, "_KeyThroughLeafError");
   }
 }
 
@@ -38,7 +39,7 @@ export class KeyThroughLeafError extends ValueError {
 export class InplaceWriteError extends ValueError {
   constructor(message: string) {
     super(message, { code: "inplace_write" });
-    this.name = "_InplaceWriteError";
+    nameError(this, "_InplaceWriteError");
   }
 }
 

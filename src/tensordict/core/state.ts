@@ -4,6 +4,7 @@ import { type Device, type DeviceLike, toDevice } from "../../tensor/device.ts";
 import { KeyError, RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
+import { typeName } from "../../tensor/type-name.ts";
 import { pythonRepr } from "./python-repr.ts";
 import type { Classes, Entry, Schema, SizeLike } from "./types.ts";
 
@@ -267,10 +268,15 @@ export function toSize(value: SizeLike | undefined | null): Size {
   if (value === undefined || value === null) return Size.fromList([]);
   if (value instanceof Size) return value;
   const list = typeof value === "number" ? [value] : value;
-  if (!Array.isArray(list) || !list.every((n) => Number.isSafeInteger(n))) {
-    throw new ValueError(
-      "batch size was not specified when creating the TensorDict instance and it could not be retrieved from source.",
-    );
+  if (!Array.isArray(list)) {
+    throw new TypeError(`the batch size has to be a number or a list of numbers, not ${typeName(value)}`);
+  }
+  const wrong = list.findIndex((n) => !Number.isSafeInteger(n));
+  if (wrong >= 0) {
+    const given: unknown = list[wrong];
+    const what = typeof given === "bigint" ? `${given}n` : typeof given === "number" ? given : typeName(given);
+    const why = Number.isInteger(given) ? ", which is beyond 2**53 - 1" : "";
+    throw new ValueError(`the batch size has to be made of integers, but element ${wrong} is ${what}${why}`);
   }
   return Size.fromList(list as number[]);
 }

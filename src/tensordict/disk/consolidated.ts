@@ -200,22 +200,59 @@ function valueStack(td: ValueTd, locks: boolean): PythonJsonObject {
 /** The device of a level of the result, by the one that the level had. */
 type NewDevice = (device: Device | null) => Device | null;
 
-/** The same tree over other tensors, which come in the order of the layout. */
-function rebuilt(td: Td, tensors: Iterator<Tensor, undefined>, inplace: boolean, deviceFor: NewDevice): Td {
-  const device = isNonTensor(td) && td._device === null ? null : deviceFor(td._device);
-  if (inplace) td._device = device;
-  if (isNonTensor(td)) return inplace ? td : td._like(new Map(), stateOf(td, { device }));
+/** A level of the tree as it was when consolidating began: keys that are set meanwhile do not count. */
+interface Level {
+  td: Td;
+  state: ReturnType<typeof stateOf>;
+  /** A wrapped value of its own; null for what has entries or members. */
+  value: Td | null;
+  members: Level[] | null;
+  entries: [key: string, entry: Tensor | Level][];
+}
+
+function levelOf(td: Td): Level {
+  const level: Level = { td, state: stateOf(td), value: null, members: null, entries: [] };
+  if (isNonTensor(td)) level.value = td._like(new Map(), stateOf(td));
+  else if (isLazy(td)) level.members = td.members.map((member) => levelOf(member as Td));
+  else
+    for (const [key, entry] of entriesOf(td)) {
+      level.entries.push([key, entry instanceof Tensor ? entry : levelOf(entry as Td)]);
+    }
+  return level;
+}
+
+/** Whether a level has by now what it had then. */
+function isUnchanged({ td, value, members, entries }: Level): boolean {
+  if (value !== null) return true;
   if (isLazy(td)) {
-    const members = td.members.map((member) => rebuilt(member, tensors, inplace, deviceFor));
-    return inplace ? td : make.lazy(members, td.stackDim, td.stackDimName);
+    const now = td.members;
+    return now.length === members?.length && members.every((one, i) => one.td === now[i] && isUnchanged(one));
+  }
+  if (td._count !== entries.length) return false;
+  return entries.every(([key, entry]) => {
+    const own = td._own(key);
+    return entry instanceof Tensor ? own === entry : own === entry.td && isUnchanged(entry);
+  });
+}
+
+/** The same tree over other tensors, which come in the order of the layout. */
+function rebuilt(level: Level, tensors: Iterator<Tensor, undefined>, inplace: boolean, deviceFor: NewDevice): Td {
+  const { td, state, value, members } = level;
+  const device = value !== null && state.device === null ? null : deviceFor(state.device ?? null);
+  if (inplace) td._device = device;
+  if (value !== null) return inplace ? td : value._like(new Map(), { ...state, device });
+  if (isLazy(td)) {
+    const made = (members as Level[]).map((member) => rebuilt(member, tensors, inplace, deviceFor));
+    return inplace ? td : make.lazy(made, td.stackDim, td.stackDimName);
   }
   const entries = new Map<string, Entry>();
-  for (const [key, entry] of entriesOf(td)) {
-    if (entry instanceof Tensor) entries.set(key, tensors.next().value as Tensor);
-    else entries.set(key, rebuilt(entry as Td, tensors, inplace, deviceFor));
+  for (const [key, entry] of level.entries) {
+    const view = entry instanceof Tensor ? (tensors.next().value as Tensor) : null;
+    entries.set(key, view ?? rebuilt(entry as Level, tensors, inplace, deviceFor));
+    // What was set meanwhile stays.
+    if (inplace && view !== null && td._own(key) === entry) td._put(key, view);
   }
-  if (!inplace) return td._like(entries, stateOf(td, { device }));
-  for (const [key, entry] of entries) if (entry instanceof Tensor) td._put(key, entry);
+  if (!inplace) return td._like(entries, { ...state, device });
   td._disk = null;
   return td;
 }
@@ -321,9 +358,12 @@ function devicesOf(td: Td, options: ConsolidateOptions): NewDevice {
   return td._device === null || td._device === CPU ? (own) => own : () => null;
 }
 
-function finish(td: Td, { tensors, bytes }: Placement, options: ConsolidateOptions): Td {
+function finish(level: Level, { tensors, bytes }: Placement, options: ConsolidateOptions): Td {
   const views = tensors.values() as Iterator<Tensor, undefined>;
-  const result = rebuilt(td, views, options.inplace ?? false, devicesOf(td, options));
+  const { inplace = false } = options;
+  const whole = !inplace || isUnchanged(level);
+  const result = rebuilt(level, views, inplace, devicesOf(level.td, options));
+  if (!whole) return result;
   lockTd(result);
   return markConsolidated(result, bytes);
 }
@@ -341,10 +381,11 @@ export async function consolidateAsync(td: Td, options: ConsolidateOptions & Bac
 function* consolidating(td: Td, options: ConsolidateOptions & BackgroundOptions): Steps<Td> {
   const layout = begin(td, options);
   if (layout === null) return td;
+  const before = levelOf(td);
   const { filename = null } = options;
   const placement =
     filename === null
       ? yield* copying(layout, askedDevice(options) ?? td._device ?? CPU, options)
       : yield* planFile(layout, filename, options).writing(options, (path) => viewsOf(layout, path, filename));
-  return finish(td, placement, options);
+  return finish(before, placement, options);
 }

@@ -133,7 +133,8 @@ function applyLevel(
   // Whether something came out, and whether something went in.
   let kept = false;
   let leaves = false;
-  for (const [key, entry] of entriesOf(td)) {
+  // The function may set keys, which do not count.
+  for (const [key, entry] of [...entriesOf(td)]) {
     const path = prefix.length === 0 ? [key] : [...prefix, key];
     const items = others.length === 0 ? others : others.map((other) => otherEntry(other, key, options, entry));
     if (entry instanceof Tensor || isCalled(entry, options)) {

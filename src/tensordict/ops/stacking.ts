@@ -140,8 +140,8 @@ export function failedToStack(key: string, entries: readonly Entry[]): RuntimeEr
   const shapes = [...new Set(entries.map((entry) => String(shapeOf(entry))))];
   return new RuntimeError(
     `Failed to stack tensors within a tensordict under the key '${key}': their shapes are ` +
-      `[${shapes.join(", ")}]. To read them, pass as_padded_tensor=True, ` +
-      "as_nested_tensor=True or as_list=True to get().",
+      `[${shapes.join(", ")}]. To read them, pass asPaddedTensor: true, ` +
+      "asNestedTensor: true or asList: true to get().",
   );
 }
 
