@@ -113,7 +113,7 @@ export {
 } from "./tensor/tensor.ts";
 export type { AssignedList, NestedList, Value } from "./tensor/value-types.ts";
 export * as nested from "./tensordict/classes/nested-api.ts";
-export { load, loadAsync, save, saveAsync } from "./tensordict/disk/files.ts";
+export { type LoadAnyOptions, load, loadAsync, save, saveAsync } from "./tensordict/disk/files.ts";
 export * as tensordict from "./tensordict/index.ts";
 export {
   appendMemmap,

@@ -75,11 +75,15 @@ function collectionNode(td: Td): PythonNode | null {
   return { is: COLLECTION, ...plainNode(td) };
 }
 
+/** Values for which a level counts that was met before. */
+const SHARED_LEVEL = 64;
+
 class Encoder {
   private readonly describer: Describer;
   private readonly holding = new Holding();
   /** What has been met in the outermost object that is being encoded: its parts are there once. */
   private met: Set<unknown> | null = null;
+  private readonly levels = new Set<object>();
 
   constructor(path: string) {
     this.describer = new Describer(path);
@@ -125,7 +129,9 @@ class Encoder {
     facts: PythonNode,
   ): { entry: Td; node: PythonNode } {
     return this.describer.within(value, () => {
-      this.describer.count();
+      // A level that was there before is another one here: sharing must not make a short pickle endless.
+      this.describer.count(this.levels.has(value) ? SHARED_LEVEL : 1);
+      this.levels.add(value);
       this.met?.add(value);
       const entries = new Map<string, Entry>();
       const nodes = new Map<string, PythonNode | null>();

@@ -117,8 +117,9 @@ export class Describer {
     return result;
   }
 
-  count(): void {
-    if (++this.values > MAX_VALUES) this.fail(`is beyond the ${MAX_VALUES} values that are read`);
+  count(times = 1): void {
+    this.values += times;
+    if (this.values > MAX_VALUES) this.fail(`is beyond the ${MAX_VALUES} values that are read`);
   }
 
   /** Names for the keys of a dictionary: each is there once, and texts are their own. */

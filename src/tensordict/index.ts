@@ -74,7 +74,7 @@ export type {
 export { UnbatchedTensor } from "./core/unbatched.ts";
 export type { ConsolidateOptions } from "./disk/consolidated.ts";
 export { fromConsolidated } from "./disk/consolidated-load.ts";
-export { load, loadAsync, save, saveAsync } from "./disk/files.ts";
+export { type LoadAnyOptions, load, loadAsync, save, saveAsync } from "./disk/files.ts";
 export {
   type FromTensorOptions,
   type MappedOptions,

@@ -394,6 +394,8 @@ describe("io", () => {
       withoutFile(Z.io.RemoteSafetensors.prototype),
       withoutFile(Z.io.GgufFile.prototype),
       new Z.io.UnknownArray({ format: "hdf5", name: "x", dtype: "reference", shape: [1], bytes: null }),
+      new Z.io.PythonName("a module", "Name"),
+      new Z.io.PythonObject(new Z.io.PythonName("a module", "Name")),
       ...(Z.io.hdf5Engine() === null ? [] : [new Z.io.Hdf5File(file("a.h5"), "w")]),
     ];
     const known = receivers.map(

@@ -116,3 +116,32 @@ describe("what is said of objects", () => {
     }
   });
 });
+
+describe("what is shared again and again", () => {
+  const object = (state: unknown) => new PythonObject(new PythonName("p", "Thing"), { state });
+  const doubled = (value: unknown, times: number): unknown => {
+    let result = value;
+    for (let i = 0; i < times; i++) result = object({ _modules: { x: result, y: [result, result] } });
+    return result;
+  };
+  test("inside of an object it is listed once", async () => {
+    const path = join(dir, "doubled.pt");
+    saveTorch({ a: doubled(object({ _parameters: { t: ones(1) } }), 40) }, path);
+    const seen = await zensor("inspect", path);
+    expect(seen).toMatchObject({ code: 0, err: "" });
+    expect(seen.out.split("\n").filter((line) => line.includes("float32")).length).toBe(1);
+    expect((await zensor("convert", path, join(dir, "doubled-again.pt"))).code).toBe(0);
+    expect(objectText(loadExactly(join(dir, "doubled-again.pt")))).toBe(objectText(loadExactly(path)));
+  });
+  test("in lists and dictionaries it is an error, and a quick one", async () => {
+    for (const inner of [ones(1), object({ lr: 1 })]) {
+      let list: unknown[] = [inner];
+      for (let i = 0; i < 40; i++) list = [list, list];
+      const path = join(dir, "lists.pt");
+      saveTorch({ list }, path);
+      const begin = performance.now();
+      expect(await zensor("inspect", path)).toMatchObject({ code: 1, err: expect.stringContaining("beyond the") });
+      expect(performance.now() - begin).toBeLessThan(10_000);
+    }
+  });
+});

@@ -208,6 +208,17 @@ function atomText(value: object): string | null {
   return Object.isFrozen(value) ? "()" : "[]";
 }
 
+/** What people need not see: the hooks that a module has none of. */
+function isEmptyInside(name: unknown, item: unknown): boolean {
+  if (typeof name !== "string" || !name.startsWith("_") || typeof item !== "object" || item === null) return false;
+  return item instanceof Map || item instanceof Set ? item.size === 0 : isPlainObject(item) && isEmptyDict(item);
+}
+
+function isEmptyDict(value: object): boolean {
+  for (const _ in value) return false;
+  return true;
+}
+
 /** Writes values as Python's literals. What is met again is referred to, so that the text is as long as the value. */
 class Literals {
   private readonly seen = new Map<object, number>();
@@ -287,6 +298,7 @@ class Literals {
   private pairs(value: object, depth: number, between: string, key: (key: unknown) => void): void {
     let first = true;
     for (const [name, item] of value instanceof Map ? value : Object.entries(value)) {
+      if (this.limit < Number.POSITIVE_INFINITY && isEmptyInside(name, item)) continue;
       if (!first) this.say(", ");
       first = false;
       key(name);
