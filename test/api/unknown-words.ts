@@ -31,6 +31,7 @@ const places = () => Z.zeros(2, 3, { dtype: "int64" });
 const indexed = { input: x(), dim: 0, index: places(), src: x() };
 const npy = () => written("a.npy", (path) => io.saveNpy(path, arange(3)));
 const npz = () => written("a.npz", (path) => io.saveNpz(path, { a: arange(3) }));
+const safetensors = () => written("a.safetensors", (path) => Z.saveSafetensors({ a: arange(3) }, path));
 const raw = () => written("raw", (path) => Z.MemoryMappedTensor.fromTensor(arange(6), { filename: path }));
 const linear = () => new nn.Linear(2, 2);
 const pass = { inKeys: ["a"], outKeys: ["b"] };
@@ -153,6 +154,11 @@ export const CALLS: Readonly<Record<string, (word: Any) => unknown>> = {
   // Files
   "loadNpy.mode": (word) => io.loadNpy(npy(), { mode: word }),
   "loadNpz.mode": (word) => io.loadNpz(npz(), { mode: word }),
+  "loadNpy.unknown": (word) => io.loadNpy(npy(), { unknown: word }),
+  "loadNpz.unknown": (word) => io.loadNpz(npz(), { unknown: word }),
+  "loadNpzAsync.unknown": (word) => io.loadNpzAsync(npz(), { unknown: word }),
+  "loadSafetensors.unknown": (word) => Z.loadSafetensors(safetensors(), { unknown: word }),
+  "fromSafetensors.unknown": (word) => tensordict.fromSafetensors(safetensors(), { unknown: word }),
   "loadNpzAsync.mode": (word) => io.loadNpzAsync(npz(), { mode: word }),
   "fromFilename.mode": (word) => Z.MemoryMappedTensor.fromFilename(raw(), { shape: [6], mode: word }),
   "densify.layout": (word) => td().densify(word),
@@ -182,6 +188,13 @@ export const CALLS: Readonly<Record<string, (word: Any) => unknown>> = {
   "toH5.compression": (word) => td().toH5(fresh("a.h5"), { compression: word }),
   "toH5Async.compression": (word) => td().toH5Async(fresh("a.h5"), { compression: word }),
   "fromDict.compression": (word) => Z.PersistentTensorDict.fromDict(td(), fresh("a.h5"), { compression: word }),
+  "fromH5.unknown": (word) =>
+    Z.PersistentTensorDict.fromH5(
+      written("a.h5", (path) => td().toH5(path)),
+      { unknown: word },
+    ),
+  "PersistentTensorDict.unknown": (word) =>
+    new loose.PersistentTensorDict({ filename: fresh("a.h5"), mode: "w", unknown: word }),
   "fromH5.mode": (word) =>
     Z.PersistentTensorDict.fromH5(
       written("a.h5", (path) => td().toH5(path)),
