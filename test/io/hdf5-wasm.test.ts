@@ -60,9 +60,11 @@ describe.skipIf(missing)(`h5wasm${reason}`, () => {
   test("names what no tensor has, and gives its bytes or values", () => {
     const found = run(`
       using td = TensorDict.fromH5("${join(root, "test", "fixtures", "odd", "odd.h5")}");
-      const names = ["compound", "opaque", "enum", "empty", "reference", "mixed", "array", "packed"];
-      const facts = names.map((name) => { const { dtype, shape, nbytes } = td.at(name); return [dtype, shape, nbytes]; });
-      console.log(JSON.stringify({ x: td.get("x").tolist(), lists: td.at("lists"), floats: td.at("floats"), facts }));`);
+      const names = "compound opaque enum empty reference mixed array packed".split(" ");
+      const factsOf = ({ dtype, shape, nbytes }: any) => [dtype, shape, nbytes];
+      const facts = names.map((name) => factsOf(td.at(name)));
+      const [x, lists, floats] = [td.get("x").tolist(), td.at("lists"), td.at("floats")];
+      console.log(JSON.stringify({ x, lists, floats, facts }));`);
     expect(found).toEqual({
       x: [0, 1, 2],
       lists: [
