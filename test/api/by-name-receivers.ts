@@ -3,7 +3,7 @@ import * as Z from "../../src/index.ts";
 import type { Any } from "./by-name.ts";
 import { DISTRIBUTION_FAILS, DISTRIBUTION_RECEIVERS } from "./by-name-distributions.ts";
 import { MODULE_LEFT_OUT, MODULE_RECEIVERS } from "./by-name-td-nn.ts";
-import { dense, differentiable, freshPath, gguf, linear, safetensors, stateful, taken } from "./by-name-values.ts";
+import { dense, differentiable, freshPath, gguf, linear, odd, safetensors, stateful, taken } from "./by-name-values.ts";
 
 const { arange, io, nn, ones, TensorDict, zeros } = Z;
 const values = () => arange(6).reshape(2, 3).float();
@@ -89,6 +89,7 @@ export const RECEIVERS: Readonly<Record<string, () => Any>> = {
   PythonObject: () => new io.PythonObject(new io.PythonName("a", "B"), { state: { name: 1 } }),
   GgufFile: () => new io.GgufFile(gguf),
   SafetensorsFile: () => new io.SafetensorsFile(safetensors()),
+  "io.SafetensorsFile#unknown": () => new io.SafetensorsFile(odd("odd.safetensors")),
   Snapshot: () => new io.Snapshot(taken()),
   StateDict: stateful,
   PendingSnapshot: () => later(io.Snapshot.asyncTake({ path: freshPath(), appState: { state: stateful() } })),
@@ -182,7 +183,12 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   "new Size": ANYTHING,
   "new NonTensorStack": ANYTHING,
   "NonTensorStack.of": ANYTHING,
-  ...Object.fromEntries(["keys", "entry", "tensor", "tensors"].map((name) => [`io.RemoteSafetensors#${name}`, STORE])),
+  ...Object.fromEntries(
+    ["keys", "entry", "tensor", "tensors", "unknown", "unknownKeys"].map((name) => [
+      `io.RemoteSafetensors#${name}`,
+      STORE,
+    ]),
+  ),
   at: BRACKETS,
   setAt: BRACKETS,
   ...Object.fromEntries(MADE.map((name) => [`new ${name}`, INNER])),
@@ -278,6 +284,7 @@ const WITHOUT_MEMORY = ["cuda.ipcHandle", "cuda.openIpc"];
 /** What fails here, alike by position and by name, and why. */
 export const FAILS: Readonly<Record<string, string>> = {
   ...DISTRIBUTION_FAILS,
+  "io.GgufFile#unknown": "all types of the file are known",
   "TensorDictParams#map": "parameters are not mapped",
   "TensorDictParams#memmap_": "parameters stay where they are",
   "PersistentTensorDict#memmap_": "what is in a file cannot be mapped in its place",

@@ -36,6 +36,8 @@ export const safetensors = () => written("a.safetensors", (path) => io.saveSafet
 const pt = () => written("a.pt", (path) => io.saveTorch({ a: arange(3) }, path));
 /** Blocks of a model. */
 export const gguf = join(import.meta.dir, "..", "fixtures", "gguf", "blocks.gguf");
+/** A file with elements that no tensor has. */
+export const odd = (name: string): string => join(import.meta.dir, "..", "fixtures", "odd", name);
 /** Something with a state. */
 export const stateful = () => new io.StateDict({ a: ones(2) });
 export const taken = () => written("snapshot", (path) => io.Snapshot.take({ path, appState: { state: stateful() } }));
@@ -346,6 +348,10 @@ export const VALUES: Readonly<Record<string, () => unknown>> = {
   "io.Hdf5File#putValues.values": () => ["x", "y"],
   "io.Hdf5File#putValues.shape": () => [2],
   stack: () => true,
+  "io.Hdf5File#exactValues.lazy": () => true,
+  "io.Hdf5File#putUnknown.path": () => "b",
+  "io.Hdf5File#putUnknown.value": () => new Z.io.Hdf5File(odd("odd.h5")).values("compound").values[0],
+  "io.SafetensorsFile#unknown.name": () => "layer.float4_e2m1fn_x2",
   "io.Hdf5File#createGroup.path": () => "h",
   "io.Hdf5File#write.index": () => [],
   "io.Hdf5File#read.index": () => [0],

@@ -34,6 +34,7 @@ const npz = () => written("a.npz", (path) => io.saveNpz(path, { a: arange(3) }))
 const pt = () => written("a.pt", (path) => io.saveTorch([1], path));
 const hdf5 = (): Any => new io.Hdf5File(fresh("a.h5"), "w");
 const averages = (): Any => Z.profiler.profile(() => ones(2).add(1)).keyAverages();
+const safetensors = () => written("a.safetensors", (path) => Z.saveSafetensors({ a: arange(3) }, path));
 const raw = () => written("raw", (path) => Z.MemoryMappedTensor.fromTensor(arange(6), { filename: path }));
 const linear = () => new nn.Linear(2, 2);
 const pass = { inKeys: ["a"], outKeys: ["b"] };
@@ -165,6 +166,11 @@ export const CALLS: Readonly<Record<string, (word: Any) => unknown>> = {
   "loadAsync.unknown": (word) => loose.loadAsync(pt(), { unknown: word }),
   "PythonObject.how": (word) => new io.PythonObject(new io.PythonName("a", "B"), { how: word }),
   "loadNpz.mode": (word) => io.loadNpz(npz(), { mode: word }),
+  "loadNpy.unknown": (word) => io.loadNpy(npy(), { unknown: word }),
+  "loadNpz.unknown": (word) => io.loadNpz(npz(), { unknown: word }),
+  "loadNpzAsync.unknown": (word) => io.loadNpzAsync(npz(), { unknown: word }),
+  "loadSafetensors.unknown": (word) => Z.loadSafetensors(safetensors(), { unknown: word }),
+  "fromSafetensors.unknown": (word) => tensordict.fromSafetensors(safetensors(), { unknown: word }),
   "loadNpzAsync.mode": (word) => io.loadNpzAsync(npz(), { mode: word }),
   "fromFilename.mode": (word) => Z.MemoryMappedTensor.fromFilename(raw(), { shape: [6], mode: word }),
   "densify.layout": (word) => td().densify(word),
@@ -197,6 +203,13 @@ export const CALLS: Readonly<Record<string, (word: Any) => unknown>> = {
   "toH5.compression": (word) => td().toH5(fresh("a.h5"), { compression: word }),
   "toH5Async.compression": (word) => td().toH5Async(fresh("a.h5"), { compression: word }),
   "fromDict.compression": (word) => Z.PersistentTensorDict.fromDict(td(), fresh("a.h5"), { compression: word }),
+  "fromH5.unknown": (word) =>
+    Z.PersistentTensorDict.fromH5(
+      written("a.h5", (path) => td().toH5(path)),
+      { unknown: word },
+    ),
+  "PersistentTensorDict.unknown": (word) =>
+    new loose.PersistentTensorDict({ filename: fresh("a.h5"), mode: "w", unknown: word }),
   "fromH5.mode": (word) =>
     Z.PersistentTensorDict.fromH5(
       written("a.h5", (path) => td().toH5(path)),

@@ -363,7 +363,7 @@ describe("tensordict.nn", () => {
 
 /** What has no tensors. */
 const withoutFile = (prototype: object) =>
-  Object.assign(Object.create(prototype), { path: "a path", header: { entries: new Map() } });
+  Object.assign(Object.create(prototype), { path: "a path", header: { entries: new Map(), unknown: new Map() } });
 
 describe("io", () => {
   test("functions", () => expectNone(functionsOf("io", Z.io, IO.FUNCTIONS), 23));

@@ -136,6 +136,28 @@ describe("hostile files", () => {
     expect(refusal(made([tensorOf("a", [1], 0), tensorOf("a", [1], 0, 32)]))).toContain("occurs twice");
     expect(refusal(made([tensorOf("a", [9], 0), tensorOf("b", [1], 0, 32)]))).toContain("overlaps");
   });
+  test("types that are not known are named, with their bytes up to what comes next", () => {
+    writeFileSync(
+      path,
+      made([tensorOf("a", [3], 0), tensorOf("b", [7], 4, 32), tensorOf("c", [2], 0, 64), tensorOf("d", [5], 99, 96)]),
+    );
+    const file = loadGguf(path);
+    expect([file.keys(), file.unknownKeys(), Object.keys(file.tensors)]).toEqual([
+      ["a", "c"],
+      ["b", "d"],
+      ["a", "c"],
+    ]);
+    expect([file.unknown("b"), file.unknown("d")].map(({ dtype, shape, nbytes }) => [dtype, shape, nbytes])).toEqual([
+      ["Q4_2", [7], 32],
+      ["type 99", [5], expect.any(Number)],
+    ]);
+    expect(file.unknown("b").bytes?.tolist()).toEqual(new Array(32).fill(0));
+    expect(() => file.tensor("b")).toThrow('tensor "b": Q4_2 is not known');
+    expect(() => file.unknown("a")).toThrow('no tensor of an unknown type is named "a"');
+    expect(refusal(made([tensorOf("a", [1], 4, 0), tensorOf("b", [1], 0, 0)]))).toContain("overlaps");
+    expect(refusal(made([tensorOf("a", [2 ** 40, 2 ** 40], 99)]))).toContain("too large");
+    expect(refusal(made([tensorOf("a", [1], 99, 2n ** 52n)]))).toContain("reach beyond");
+  });
   test("values that cannot be", () => {
     const value = (...fields: Parameters<typeof bytes>): Buffer => made([], [bytes("k", ...fields)]);
     expect(refusal(value([32, 13]))).toContain("value type 13 is not known");

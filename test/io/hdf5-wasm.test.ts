@@ -57,6 +57,34 @@ describe.skipIf(missing)(`h5wasm${reason}`, () => {
     });
   });
 
+  test("names what no tensor has, and gives its bytes or values", () => {
+    const found = run(`
+      using td = TensorDict.fromH5("${join(root, "test", "fixtures", "odd", "odd.h5")}");
+      const names = "compound opaque enum empty reference mixed array packed".split(" ");
+      const factsOf = ({ dtype, shape, nbytes }: any) => [dtype, shape, nbytes];
+      const facts = names.map((name) => factsOf(td.at(name)));
+      const [x, lists, floats] = [td.get("x").tolist(), td.at("lists"), td.at("floats")];
+      console.log(JSON.stringify({ x, lists, floats, facts }));`);
+    expect(found).toEqual({
+      x: [0, 1, 2],
+      lists: [
+        [[1, 2, 3], []],
+        [[], [4]],
+      ],
+      floats: [[1, 2.5], []],
+      facts: [
+        ["compound {a: int32, b: float64}", [2], 24],
+        ["opaque of 2 bytes", [2], 4],
+        ["enumeration int8 {CAT, DOG}", [3], 3],
+        ["float32", null, null],
+        ["reference", [1], 8],
+        ["compound {id: int32, s: text, v: opaque of 2 bytes}", [1], null],
+        ["array int16[2, 2]", [3], 24],
+        ["compound {a: int32}", [100], 400],
+      ],
+    });
+  });
+
   test("writes files", () => {
     const found = run(`
       const source = new TensorDict({ a: arange(6).view(2, 3), n: { x: ones(2, 2) }, s: "text",

@@ -455,7 +455,7 @@ describe.skipIf(engine === null)(`damaged files${reason}`, () => {
   const MOST_CRASHES = 4;
   const NAMES = ["FormatError", "OSError", "KeyError", "ValueError", "RuntimeError"];
 
-  const FILES = ["plain.h5", "types2.h5", "lazy.h5"];
+  const FILES = ["plain.h5", "types2.h5", "lazy.h5", "../odd/odd.h5"];
   test.each(FILES)(
     "%s: an error or what is left, never another end",
     (name) => {

@@ -103,7 +103,7 @@ export const METHODS = {
     readObject: "path:text | into:any memoryBudgetBytes:number maxBytes:number",
   },
   StateDict: { stateDict: "", loadStateDict: "state:dict" },
-  UnknownArray: { toString: "", toJSON: "key?:any" },
+  UnknownArray: { toString: "", toJSON: "key?:string" },
 };
 
 /** Class methods by class. */

@@ -3,6 +3,7 @@ import type { Hid } from "../../ffi/hdf5.ts";
 import { addressOf, textAt } from "../../ffi/library.ts";
 import { copyBytes } from "../../ffi/memory.ts";
 import { Float } from "../../tensor/complex.ts";
+import { FormatError } from "../base/errors.ts";
 import { type Identifiers, takeText } from "./hdf5-types.ts";
 
 const INTEGER = 0;
@@ -18,8 +19,18 @@ const MOST_LEVELS = 32;
 const MOST_MEMBERS = 10_000;
 
 /** Bytes that texts and lists took so far. */
-export interface Taken {
-  bytes: number;
+export class Taken {
+  #bytes = 0;
+  /** Most bytes, and what to do when there are more. */
+  most = Number.POSITIVE_INFINITY;
+  refuse: () => never = () => {
+    throw new FormatError("its values take more memory than the file");
+  };
+
+  add(nbytes: number): void {
+    this.#bytes += nbytes;
+    if (!(this.#bytes <= this.most)) this.refuse();
+  }
 }
 
 /** How an element becomes a value. */
@@ -151,14 +162,14 @@ class Planning {
 
 function textOf(address: number, taken: Taken): string {
   const found = address === 0 ? "" : textAt(address);
-  taken.bytes += found.length;
+  taken.add(found.length);
   return found;
 }
 
 function listAt(of: Decoder, view: DataView, at: number, taken: Taken): unknown[] {
   const [count, address] = [Number(view.getBigUint64(at, true)), Number(view.getBigUint64(at + 8, true))];
   if (count === 0 || address === 0) return [];
-  taken.bytes += count * of.size;
+  taken.add(count * of.size);
   const bytes = new Uint8Array(count * of.size);
   copyBytes(addressOf(bytes), address, bytes.length);
   const inside = new DataView(bytes.buffer);
@@ -169,7 +180,7 @@ function listAt(of: Decoder, view: DataView, at: number, taken: Taken): unknown[
 export function decoderOf(ids: Identifiers, type: Hid): { decoder: Decoder; memory: Hid; taken: Taken } | null {
   const { call } = ids.library;
   // The type of the file has to be sound, too: the library converts it as it says.
-  const taken = { bytes: 0 };
+  const taken = new Taken();
   if (new Planning(ids, taken).plan(type) === null) return null;
   const memory = ids.keep(call.H5Tget_native_type(type, 0));
   const decoder = new Planning(ids, taken).plan(memory);

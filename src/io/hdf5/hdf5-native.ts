@@ -5,6 +5,7 @@ import { bool, type DType, int64 } from "../../tensor/dtype.ts";
 import { KeyError } from "../../tensor/errors.ts";
 import { numelOf } from "../../tensor/size.ts";
 import { FormatError, OSError, systemError } from "../base/errors.ts";
+import { FileRanges } from "../disk/file-ranges.ts";
 import { decoderOf } from "./hdf5-decode.ts";
 import { decodedType, encodedType, factsOf } from "./hdf5-described.ts";
 import type { Hdf5Attribute, Hdf5Handle, Hdf5Info, Hdf5Selection, Hdf5Storage } from "./hdf5-engine.ts";
@@ -22,6 +23,9 @@ const UNDEFINED_ADDRESS = 2n ** 64n - 1n;
 const MAX_RANK = 32;
 /** Texts are read in pieces of so many. */
 const TEXTS_AT_ONCE = 1024;
+const VARIABLE = 9;
+/** Bytes of a list in a file: length, address and number of what holds its elements. */
+const LIST_IN_FILE = 16;
 /** Values that hold texts and lists, likewise. */
 const VALUES_AT_ONCE = 64;
 /** Texts that share their bytes in the file may take so much more memory than the file has. */
@@ -335,29 +339,47 @@ export class NativeHandle implements Hdf5Handle {
     const found = decoderOf(ids, ids.keep(call.H5Dget_type(set)));
     if (found === null) throw new FormatError(`${path} has other elements now`, this.path);
     const { decoder, memory: type, taken } = found;
-    const limit = this.#fileSize(ids) + TEXT_ALLOWANCE;
     const values: unknown[] = [];
-    const take = (nbytes: number) => {
-      taken.bytes += nbytes;
-      if (!(taken.bytes > limit)) return;
+    taken.most = this.#fileSize(ids) + TEXT_ALLOWANCE;
+    taken.refuse = () => {
       throw new FormatError(`the values of ${path} take more memory than the file`, this.path);
     };
+    this.#requireLengths(ids, set, path, numelOf(info.shape));
     for (const selection of pieces(info.shape, VALUES_AT_ONCE)) {
       using some = this.#ids();
       const { memory, file } = this.#spaces(some, set, selection);
       const count = numelOf(selection.count);
-      take(count * decoder.size);
+      taken.add(count * decoder.size);
       const view = new DataView(new ArrayBuffer(count * decoder.size));
       const bytes = new Uint8Array(view.buffer);
       some.check(call.H5Dread(set, type, memory, file, 0n, bytes));
       try {
         for (let i = 0; i < count; i++) values.push(decoder.value(view, i * decoder.size));
-        take(0);
       } finally {
         call.H5Dvlen_reclaim(type, memory, 0n, bytes);
       }
     }
     return values;
+  }
+
+  /**
+   * Throws where a list of a dataset in one piece says that it is longer than the file: the library takes the memory for
+   * it before it looks. In the file a list is its length and where it is.
+   */
+  #requireLengths(ids: Identifiers, set: Hid, path: string, count: number): void {
+    const { call } = this.library;
+    const offset = call.H5Dget_offset(set);
+    if (offset === UNDEFINED_ADDRESS || call.H5Tget_class(ids.keep(call.H5Dget_type(set))) !== VARIABLE) return;
+    const size = this.#fileSize(ids);
+    if (call.H5Fflush(this.id, 0) < 0) throw failureOf(this.library, this.path);
+    const lengths = FileRanges.with(this.path, (file) => {
+      const bytes = file.read(Number(offset), count * LIST_IN_FILE);
+      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+      return Array.from({ length: count }, (_, i) => view.getUint32(i * LIST_IN_FILE, true));
+    });
+    const wrong = lengths.find((length) => length > size);
+    if (wrong !== undefined)
+      throw new FormatError(`${path} has a list of ${wrong} elements, in ${size} bytes`, this.path);
   }
 
   createBytes(path: string, encoded: Uint8Array, shape: readonly number[] | null, bytes: Uint8Array): void {
