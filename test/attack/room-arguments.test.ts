@@ -54,6 +54,7 @@ const RIGHT: Readonly<Record<string, () => unknown>> = {
   named: () => ({ a: Z.ones(2) }),
   namedOrList: () => [Z.ones(2)],
   saved: () => ({ state: state() }),
+  unknownArray: () => new Z.io.UnknownArray({ format: "gguf", name: "x", dtype: "Q4_2", shape: [1], bytes: null }),
   restored: () => ({ state: state() }),
   module: linear,
   activation: () => "relu",

@@ -363,8 +363,8 @@ export class NativeHandle implements Hdf5Handle {
   }
 
   /**
-   * Throws where a list of a dataset in one piece says that it is longer than the file: the library takes the memory for
-   * it before it looks. In the file a list is its length and where it is.
+   * Throws where a list of a dataset in one piece says that it is longer than the file: the library takes the memory
+   * for it before it looks. In the file a list is its length and where it is.
    */
   #requireLengths(ids: Identifiers, set: Hid, path: string, count: number): void {
     const { call } = this.library;
