@@ -2655,7 +2655,7 @@ export function flatten(...args: unknown[]): Tensor {
  * ```
  * @torch torch.flip
  */
-export function flip(input: Tensor, ...size: number[]): Tensor;
+export function flip(input: Tensor, ...dims: number[]): Tensor;
 /** The elements in reverse order along the given dimensions, as a new tensor. @torch torch.flip */
 export function flip(input: Tensor, dims: readonly number[] | FlipArgs): Tensor;
 /** Of a collection. The elements in reverse order along the given dimensions, as a new tensor. @torch torch.flip */
@@ -5284,7 +5284,7 @@ export function outer(...args: unknown[]): Tensor {
  * ```
  * @torch torch.permute
  */
-export function permute(input: Tensor, ...size: number[]): Tensor;
+export function permute(input: Tensor, ...dims: number[]): Tensor;
 /** The dimensions in another order. @torch torch.permute */
 export function permute(input: Tensor, dims: readonly number[] | PermuteArgs): Tensor;
 /** Of a collection. The dimensions in another order. @torch torch.permute */
@@ -5756,7 +5756,7 @@ export function repeatInterleave(...args: unknown[]): Tensor {
  * ```
  * @torch torch.reshape
  */
-export function reshape(input: Tensor, ...size: number[]): Tensor;
+export function reshape(input: Tensor, ...shape: number[]): Tensor;
 /** The same elements with another shape. @torch torch.reshape */
 export function reshape(input: Tensor, shape: readonly number[] | ReshapeArgs): Tensor;
 /** Of a collection. The same elements with another shape. @torch torch.reshape */
@@ -6812,7 +6812,7 @@ export function tensorSplit(...args: unknown[]): Tensor[] {
  * ```
  * @torch torch.tile
  */
-export function tile(input: Tensor, ...size: number[]): Tensor;
+export function tile(input: Tensor, ...dims: number[]): Tensor;
 /** A copy of the tensor repeated along its last dimensions. @torch torch.tile */
 export function tile(input: Tensor, dims: readonly number[] | TileArgs): Tensor;
 /** Of a collection. A copy of the tensor repeated along its last dimensions. @torch torch.tile */
@@ -7017,7 +7017,7 @@ export function unbind(...args: unknown[]): Tensor[] {
  * ```
  * @torch torch.unflatten
  */
-export function unflatten(input: Tensor, dim: number, ...size: number[]): Tensor;
+export function unflatten(input: Tensor, dim: number, ...sizes: number[]): Tensor;
 /** One dimension made several. @torch torch.unflatten */
 export function unflatten(input: Tensor, dim: number, sizes: readonly number[] | UnflattenSizesArgs): Tensor;
 /** Of a collection. One dimension made several. @torch torch.unflatten */

@@ -3675,7 +3675,7 @@ export function remainder_(self: unknown, other?: unknown, options?: unknown): T
  * ```
  * @torch torch.repeat
  */
-export function repeat(input: Tensor, ...size: number[]): Tensor;
+export function repeat(input: Tensor, ...repeats: number[]): Tensor;
 /** A copy of the tensor repeated along each dimension. @torch torch.repeat */
 export function repeat(input: Tensor, repeats: readonly number[] | RepeatArgs): Tensor;
 /** A copy of the tensor repeated along each dimension. @torch torch.repeat */

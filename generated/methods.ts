@@ -2128,7 +2128,7 @@ export interface TensorMethods {
    * ```
    * @torch torch.flip
    */
-  flip(...size: number[]): Tensor;
+  flip(...dims: number[]): Tensor;
   /** The elements in reverse order along the given dimensions, as a new tensor. @torch torch.flip */
   flip(dims: readonly number[] | FlipArgs): Tensor;
   /**
@@ -3975,7 +3975,7 @@ export interface TensorMethods {
    * ```
    * @torch torch.permute
    */
-  permute(...size: number[]): Tensor;
+  permute(...dims: number[]): Tensor;
   /** The dimensions in another order. @torch torch.permute */
   permute(dims: readonly number[] | PermuteArgs): Tensor;
   /**
@@ -4251,7 +4251,7 @@ export interface TensorMethods {
    * ```
    * @torch torch.repeat
    */
-  repeat(...size: number[]): Tensor;
+  repeat(...repeats: number[]): Tensor;
   /** A copy of the tensor repeated along each dimension. @torch torch.repeat */
   repeat(repeats: readonly number[] | RepeatArgs): Tensor;
   /**
@@ -4280,7 +4280,7 @@ export interface TensorMethods {
    * ```
    * @torch torch.reshape
    */
-  reshape(...size: number[]): Tensor;
+  reshape(...shape: number[]): Tensor;
   /** The same elements with another shape. @torch torch.reshape */
   reshape(shape: readonly number[] | ReshapeArgs): Tensor;
   /**
@@ -5091,7 +5091,7 @@ export interface TensorMethods {
    * ```
    * @torch torch.tile
    */
-  tile(...size: number[]): Tensor;
+  tile(...dims: number[]): Tensor;
   /** A copy of the tensor repeated along its last dimensions. @torch torch.tile */
   tile(dims: readonly number[] | TileArgs): Tensor;
   /**
@@ -5253,7 +5253,7 @@ export interface TensorMethods {
    * ```
    * @torch torch.unflatten
    */
-  unflatten(dim: number, ...size: number[]): Tensor;
+  unflatten(dim: number, ...sizes: number[]): Tensor;
   /** One dimension made several. @torch torch.unflatten */
   unflatten(dim: number, sizes: readonly number[] | UnflattenSizesArgs): Tensor;
   /** One dimension made several. @torch torch.unflatten */

@@ -2,8 +2,8 @@
 import type { Arg, Model, Op } from "../model/load.ts";
 import { docOf } from "./docs.ts";
 import { tableOnce } from "./once.ts";
-import { isSize, type OptionTypes } from "./options.ts";
 import { resultType } from "./ops.ts";
+import { isSize, type OptionTypes } from "./options.ts";
 import { declared, optionTypesOf } from "./signatures.ts";
 import { typeOf } from "./types.ts";
 
@@ -164,13 +164,7 @@ function plainForms(ops: readonly Op[], inplace: boolean): string[] {
   return lines;
 }
 
-function emitFunction(
-  types: OptionTypes,
-  group: Group,
-  inplace: boolean,
-  exported: boolean,
-  rows: string[],
-): string[] {
+function emitFunction(types: OptionTypes, group: Group, inplace: boolean, exported: boolean, rows: string[]): string[] {
   const name = `${group.name}${inplace ? "_" : ""}`;
   const local = localName(group, inplace);
   const keyword = exported ? "export function" : "function";
@@ -257,7 +251,8 @@ export function emitMethodFunctions(model: Model): string {
     if (g.namespace !== "") continue;
     const shown = g.ops.filter((op) => has(op, "method"));
     const same = shown.length > 0 && shown.every((op) => has(op, "function")) && isSameGroup(model, g, shown);
-    if (shown.length > 0 && !same) out.push(...emitFunction(optionTypesOf(model), { ...g, ops: shown }, false, true, rows));
+    if (shown.length > 0 && !same)
+      out.push(...emitFunction(optionTypesOf(model), { ...g, ops: shown }, false, true, rows));
     const writing = g.ops.filter((op) => has(op, "inplace"));
     if (writing.length > 0) out.push(...emitFunction(optionTypesOf(model), { ...g, ops: writing }, true, true, rows));
   }

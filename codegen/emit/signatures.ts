@@ -3,8 +3,8 @@ import type { Arg, Model, Op } from "../model/load.ts";
 import { collectionForms } from "./collections.ts";
 import { docOf, overloadDoc } from "./docs.ts";
 import { type Form, fewest, formsOf, type Param, type Place, textOf } from "./forms.ts";
-import { inputType, isSize, OptionTypes } from "./options.ts";
 import { resultType } from "./ops.ts";
+import { inputType, isSize, OptionTypes } from "./options.ts";
 
 const has = (op: Op, v: string): boolean => (op.variants as readonly string[]).includes(v);
 
@@ -49,7 +49,11 @@ function opForms(types: OptionTypes, op: Op, name: string, of: number, skipSelf:
   });
   const forms = formsOf(places, optionsAt, head, !skipSelf && !open);
   if (!open) return forms;
-  const size: Param = { name: "size", types: ["number", optionsAt(positional.length)].filter((t) => t !== null), rest: true };
+  const size: Param = {
+    name: shownName(positional[variadic] as Arg),
+    types: ["number", optionsAt(positional.length)].filter((t) => t !== null),
+    rest: true,
+  };
   const before = places.slice(0, variadic).map((p): Param => ({ name: p.name, types: [p.type] }));
   return [{ ...head, params: [...before, size] }, ...forms];
 }
@@ -66,7 +70,13 @@ export function groupForms(
   const rank = (op: Op): number => (first.includes(op.overload ?? "") ? 0 : 1);
   const order = [...ops].sort((a, b) => rank(a) - rank(b));
   const all = order.map((op, i) => opForms(types, op, name, i, skipSelf, inplace));
-  return { forms: alone(types, fewest(all.flat(), (wide, narrow) => types.covers(wide, narrow))), ops: order };
+  return {
+    forms: alone(
+      types,
+      fewest(all.flat(), (wide, narrow) => types.covers(wide, narrow)),
+    ),
+    ops: order,
+  };
 }
 
 /**

@@ -233,7 +233,11 @@ function membersByName(project: Project): Map<string, Set<string>[]> {
   };
   const all = project.getSourceFiles().flatMap((file) => file.getInterfaces().map((one) => one.compilerNode));
   const declared = Map.groupBy(all, (one) => one.name.text);
-  for (const [name, list] of declared) found.set(name, list.map((one) => new Set(own(one, 0))));
+  for (const [name, list] of declared)
+    found.set(
+      name,
+      list.map((one) => new Set(own(one, 0))),
+    );
   return found;
 }
 

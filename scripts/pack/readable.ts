@@ -67,8 +67,8 @@ function withoutInternals(text: string): string {
     const own = (ts.isClassElement(node) || ts.isTypeElement(node)) && !ts.isConstructorDeclaration(node) && node.name;
     const name = own ? own.getText() : undefined;
     if (own && name !== undefined && (/^_[a-zA-Z]/.test(name) || isTagged(node))) {
-      if (!needed.has(name) && !isMark(node)) edits.push(whole(node, text));
-      else if (name.startsWith("_")) {
+      if (!isMark(node) && !(needed.has(name) && name.startsWith("_"))) edits.push(whole(node, text));
+      else {
         symbols.add(name);
         edits.push({ from: own.getStart(), to: own.end, text: `[${name}]` });
       }
@@ -162,13 +162,21 @@ const NAMESPACE = /\b([\w$]+_d(?:\$\d+)?|namespace_\w+) as (\w+)\b/g;
 /** Namespaces under the names that programs give them. */
 function namespacesNamed(text: string): string {
   let now = text;
-  const taken = new Set([...text.matchAll(/^(?:export )?(?:declare )?(?:\w+ )*(?:class|interface|type|const|function|namespace) ([\w$]+)/gm)].map(([, name]) => name));
+  const taken = new Set(
+    [
+      ...text.matchAll(
+        /^(?:export )?(?:declare )?(?:\w+ )*(?:class|interface|type|const|function|namespace) ([\w$]+)/gm,
+      ),
+    ].map(([, name]) => name),
+  );
   const exported = text.slice(text.lastIndexOf("\nexport {"));
   const aliases = [...exported.matchAll(NAMESPACE), ...text.matchAll(NAMESPACE)];
   for (const [, own, name] of aliases) {
-    if (own === undefined || name === undefined || taken.has(name)) continue;
-    taken.add(name);
-    now = now.replace(new RegExp(`(?<![\\w$])${own.replaceAll("$", "\\$")}(?![\\w$])`, "g"), name);
+    if (own === undefined || name === undefined || !now.includes(own)) continue;
+    const free = [name, `${name}Of`, `${name}Members`].find((one) => !taken.has(one));
+    if (free === undefined) continue;
+    taken.add(free);
+    now = now.replace(new RegExp(`(?<![\\w$])${own.replaceAll("$", "\\$")}(?![\\w$])`, "g"), free);
     now = now.replace(new RegExp(`\\b${name} as ${name}\\b`, "g"), name);
   }
   return now;
@@ -193,7 +201,10 @@ function typesNamed(text: string): string {
 
 /** Whether the text declares something of that name; otherwise it is the language's. */
 const isDeclared = (name: string, text: string): boolean =>
-  new RegExp(`^(?:export )?(?:declare )?(?:abstract )?(?:class|interface|type|const|function|namespace) ${name}\\b`, "m").test(text);
+  new RegExp(
+    `^(?:export )?(?:declare )?(?:abstract )?(?:class|interface|type|const|function|namespace) ${name}\\b`,
+    "m",
+  ).test(text);
 
 const NUMBERED = /\b([A-Z]\w*\$\d+) as ([A-Z]\w*)\b/g;
 

@@ -6,7 +6,7 @@ import { Float, Int } from "../tensor/complex.ts";
 import { FUNCTIONS } from "../tensor/signatures.ts";
 import { Tensor } from "../tensor/tensor.ts";
 
-type Bound = number | bigint | Int | Tensor | null | undefined;
+type SliceBound = number | bigint | Int | Tensor | null | undefined;
 
 /**
  * A part of an index: from `start` up to `stop`, every `step`-th; null is Python's None.
@@ -24,7 +24,7 @@ export class Slice {
   readonly stop: number | null;
   /** The distance of positions; null: 1. */
   readonly step: number | null;
-  constructor(start: Bound, stop: Bound, step: Bound = null) {
+  constructor(start: SliceBound, stop: SliceBound, step: SliceBound = null) {
     this.start = boundOf(start);
     this.stop = boundOf(stop);
     this.step = boundOf(step);
@@ -42,7 +42,7 @@ export class Slice {
   }
 }
 
-function boundOf(x: Bound): number | null {
+function boundOf(x: SliceBound): number | null {
   if (x === null || x === undefined) return null;
   const n =
     x instanceof Int
@@ -69,16 +69,16 @@ function wholeOf(t: Tensor): number {
  * ```
  * @torch slice
  */
-export function slice(stop: Bound): Slice;
-export function slice(start: Bound, stop: Bound, step?: Bound): Slice;
-export function slice(...args: Bound[]): Slice {
+export function slice(stop: SliceBound): Slice;
+export function slice(start: SliceBound, stop: SliceBound, step?: SliceBound): Slice;
+export function slice(...args: SliceBound[]): Slice {
   if (isDict(args.at(-1))) return new Slice(...namedBounds(args));
   return args.length === 1 ? new Slice(null, args[0]) : new Slice(args[0], args[1], args[2]);
 }
 
 /** The stop alone, or all three, by name. */
-function namedBounds(args: readonly unknown[]): [Bound, Bound, Bound?] {
-  const { start, stop, step } = namedArguments("slice", FUNCTIONS.slice, args) as Record<string, Bound>;
+function namedBounds(args: readonly unknown[]): [SliceBound, SliceBound, SliceBound?] {
+  const { start, stop, step } = namedArguments("slice", FUNCTIONS.slice, args) as Record<string, SliceBound>;
   return [start, stop, step];
 }
 

@@ -10,9 +10,9 @@ import { Complex, isScalar, type Scalar, scalarKind, scalarValue } from "../tens
 import { CPU, chosen, type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
 import { type DType, type DTypeLike, dtypeByName, getDefaultDtype, toDType } from "../tensor/dtype.ts";
 import { warn } from "../tensor/errors.ts";
+import type { OfDType } from "../tensor/of-dtype.ts";
 import { FUNCTIONS } from "../tensor/signatures.ts";
 import { Storage } from "../tensor/storage.ts";
-import type { OfDType } from "../tensor/of-dtype.ts";
 import { type BoolTensor, makeContiguous, Tensor } from "../tensor/tensor.ts";
 import { roomFor, STAGE_SIZE, stage, writeBytes, writeNumbers, writeWords } from "../tensor/values.ts";
 import { bigint, item } from "./values.ts";

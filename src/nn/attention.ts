@@ -99,10 +99,23 @@ export class MultiheadAttention extends Module {
   /** Whether a row of zeros is added to keys and values. */
   addZeroAttn: boolean;
 
-  constructor(embed: number, heads: number, ...options: (number | boolean | null | AttentionOptions)[]) {
+  constructor(
+    embedDim: number,
+    numHeads: number,
+    ...rest: [
+      dropout?: number | AttentionOptions,
+      bias?: boolean | AttentionOptions,
+      addBiasKv?: boolean | AttentionOptions,
+      addZeroAttn?: boolean | AttentionOptions,
+      kdim?: number | null | AttentionOptions,
+      vdim?: number | null | AttentionOptions,
+      batchFirst?: boolean | AttentionOptions,
+      options?: AttentionOptions,
+    ]
+  ) {
     super();
-    const o = settings<AttentionSettings>("MultiheadAttention", [embed, heads, ...options], DEFAULTS);
-    const { embedDim, numHeads } = o;
+    const o = settings<AttentionSettings>("MultiheadAttention", [embedDim, numHeads, ...rest], DEFAULTS);
+    [embedDim, numHeads] = [o.embedDim, o.numHeads];
     if (embedDim <= 0 || numHeads <= 0) {
       throw new ValueError(
         `embed_dim and num_heads must be greater than 0, got embed_dim=${embedDim} and num_heads=${numHeads} instead`,

@@ -53,7 +53,11 @@ export class Linear extends Module {
   /** Features of the output. */
   outFeatures: number;
 
-  constructor(inFeatures: number, outFeatures: number, ...rest: [bias?: boolean | LinearOptions, options?: LinearOptions]) {
+  constructor(
+    inFeatures: number,
+    outFeatures: number,
+    ...rest: [bias?: boolean | LinearOptions, options?: LinearOptions]
+  ) {
     super();
     const o = settings<LinearSettings>("Linear", [inFeatures, outFeatures, ...rest], DEFAULTS);
     this.inFeatures = o.inFeatures;

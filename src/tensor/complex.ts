@@ -11,7 +11,7 @@
  */
 export class Complex {
   /** Editors offer the members of a class with a private one nowhere but behind its objects. */
-  private declare readonly opaque: never;
+  declare private readonly opaque: never;
   /** The real part. */
   readonly re: number;
   /** The imaginary part. */
@@ -49,7 +49,7 @@ function text(x: number): string {
  */
 export class Int {
   /** Editors offer the members of a class with a private one nowhere but behind its objects. */
-  private declare readonly opaque: never;
+  declare private readonly opaque: never;
   /** The number; a bigint where it was one. */
   readonly value: number | bigint;
   constructor(value: number | bigint) {
@@ -66,7 +66,7 @@ export class Int {
  */
 export class Float {
   /** Editors offer the members of a class with a private one nowhere but behind its objects. */
-  private declare readonly opaque: never;
+  declare private readonly opaque: never;
   /** The number. */
   readonly value: number;
   constructor(value: number) {

@@ -11,6 +11,8 @@ import * as texts from "../../generated/texts.ts";
  * @torch torch.device
  */
 export class Device {
+  /** Editors offer the members of a class with a private one nowhere but behind its objects. */
+  declare private readonly opaque: never;
   /** The kind of device. */
   readonly type: "cpu" | "cuda" | "meta";
   /** Which one of its kind; null where none was said. */

@@ -15,15 +15,15 @@ let plainOf: (sizes: Size) => readonly number[] | null;
  * @torch torch.Size
  */
 export class Size extends Array<number> {
-  /** Sizes that a program takes by their places, `const [rows, columns] = x.shape`, are numbers without a check. */
-  declare readonly 0: number;
-  declare readonly 1: number;
-  declare readonly 2: number;
-  declare readonly 3: number;
-  declare readonly 4: number;
-  declare readonly 5: number;
-  declare readonly 6: number;
-  declare readonly 7: number;
+  // Sizes that a program takes by their places, `const [rows, columns] = x.shape`, are numbers without a check.
+  /** The size of the first dimension. */ declare readonly 0: number;
+  /** The size of the second dimension. */ declare readonly 1: number;
+  /** The size of the third dimension. */ declare readonly 2: number;
+  /** The size of the fourth dimension. */ declare readonly 3: number;
+  /** The size of the fifth dimension. */ declare readonly 4: number;
+  /** The size of the sixth dimension. */ declare readonly 5: number;
+  /** The size of the seventh dimension. */ declare readonly 6: number;
+  /** The size of the eighth dimension. */ declare readonly 7: number;
   /** The same sizes, not frozen: an element of a frozen list takes ten times as long to read. */
   #plain: readonly number[] | null = null;
   static {

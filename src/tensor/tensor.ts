@@ -108,7 +108,7 @@ interface SymbolMembers extends Disposable {
 /** A strided, multi-dimensional array over shared storage. @torch torch.Tensor */
 export class Tensor {
   /** Editors offer the members of a class with a private one nowhere but behind its objects. */
-  private declare readonly opaque: never;
+  declare private readonly opaque: never;
   /** @internal */ _storage: Storage;
   /** @internal Offset of element 0, in elements. */ _offset: number;
   /** @internal Never written to. */ _shape: readonly number[];

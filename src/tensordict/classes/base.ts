@@ -181,6 +181,8 @@ export abstract class TensorDictBase<in out S extends Schema = Schema> extends K
     C extends KeyOf<Inner<ValueAt<Inner<ValueAt<S, A>>, B>>>,
   >(key: readonly [A, B, C]): ValueAt<Inner<ValueAt<Inner<ValueAt<S, A>>, B>>, C>;
   get(key: AnyPath<S>): Schema;
+  // Again: the compiler speaks of the last overload that a wrong key could have been meant for.
+  get<K extends KeyOf<S>>(key: K): ValueAt<S, K>;
   get(key: NestedKey, ragged: RaggedOptions): Schema;
   get<const K extends NestedKey, D>(key: K, fallback: D): Found<S, K> | D;
   get(key: NestedKey, ...fallback: unknown[]): unknown {
@@ -213,6 +215,8 @@ export abstract class TensorDictBase<in out S extends Schema = Schema> extends K
     C extends KeyOf<Inner<ValueAt<Inner<ValueAt<S, A>>, B>>>,
   >(key: readonly [A, B, C]): Unwrapped<ValueAt<Inner<ValueAt<Inner<ValueAt<S, A>>, B>>, C>>;
   at(key: AnyPath<S>): Schema;
+  // Again: the compiler speaks of the last overload that a wrong key could have been meant for.
+  at<K extends KeyOf<S>>(key: K): Unwrapped<ValueAt<S, K>>;
   at(...index: unknown[]): unknown {
     const first = index[0];
     if (index.length === 1 && isKey(first) && !(isSlice(first) && this._own(first) === undefined)) {
@@ -417,9 +421,10 @@ export abstract class TensorDictBase<in out S extends Schema = Schema> extends K
    * `fn` of every tensor; what it gives null for is left out, and null comes when nothing is left. @torch
    * TensorDict.apply
    */
+  apply(fn: (t: Tensor) => Tensor, options?: ApplyOptions): this;
   apply(fn: (t: Tensor, ...others: Tensor[]) => Tensor, ...rest: (Td | ApplyOptions)[]): this;
   apply(fn: (t: Tensor, ...others: Tensor[]) => unknown, ...rest: (Td | ApplyOptions)[]): this | null;
-  apply(fn: (t: Tensor, ...others: Tensor[]) => unknown, ...rest: (Td | ApplyOptions)[]): this | null {
+  apply(fn: (t: Tensor, ...others: Tensor[]) => unknown, ...rest: (Td | ApplyOptions | undefined)[]): this | null {
     const options = (
       rest.at(-1) !== undefined && !(rest.at(-1) instanceof ShapeMethods) ? rest.pop() : {}
     ) as ApplyOptions;

@@ -185,8 +185,8 @@ export abstract class DiskMethods<in out S extends Schema = Schema> extends Coll
    * this one stays as it is. A name that ends with ".tdz" (or `archive`) gives one file, a zip archive; the result is
    * then what `loadMemmap` gives for it: not locked, and writes do not reach the file. @torch TensorDict.memmap
    */
-  memmap(prefix: string | null | undefined, options: EarlyOptions & { returnEarly: true }): TensorDictFuture<this>;
   memmap(prefix?: string | null, options?: MemmapOptions): this;
+  memmap(prefix: string | null | undefined, options: EarlyOptions & { returnEarly: true }): TensorDictFuture<this>;
   memmap(prefix?: string | null, options: EarlyOptions = {}): this | TensorDictFuture<this> {
     return saveTo(this._td, prefix, options, { like: false, inplace: false });
   }

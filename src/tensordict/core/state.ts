@@ -72,7 +72,7 @@ export abstract class Collection<in out S extends Schema = Schema> {
   /** @internal The schema exists for the compiler only. */
   declare readonly _schema: S;
   /** Editors offer the members of a class with a private one nowhere but behind its objects. */
-  private declare readonly opaque: never;
+  declare private readonly opaque: never;
   /** @internal */ readonly _uncloneable = UNCLONEABLE;
   /** @internal */ _batchSize: Size;
   /** @internal */ _device: Device | null;

@@ -54,7 +54,11 @@ export class PickledData {
  * ```
  */
 export class PythonClass {
-  constructor(/** The class's name in Python, with its module. */ readonly name: string) {}
+  /** The class's name in Python, with its module. */
+  readonly name: string;
+  constructor(name: string) {
+    this.name = name;
+  }
   /** As Python prints a class. */
   toString(): string {
     return `<class '${this.name === "OrderedDict" ? "collections." : ""}${this.name}'>`;
