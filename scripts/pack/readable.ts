@@ -52,7 +52,7 @@ function isMark(node: ts.Node): boolean {
   const owner = node.parent;
   if (!ts.isClassDeclaration(owner) && !ts.isInterfaceDeclaration(owner)) return false;
   if (!ts.isPropertyDeclaration(node) && !ts.isPropertySignature(node) && !ts.isGetAccessor(node)) return false;
-  if (node.type !== undefined && ts.isLiteralTypeNode(node.type)) return true;
+  if (node.type !== undefined && ts.isLiteralTypeNode(node.type) && ts.isStringLiteral(node.type.literal)) return true;
   const type = node.type?.getText() ?? "";
   return (owner.typeParameters ?? []).some(({ name }) => new RegExp(`\\b${name.text}\\b`).test(type));
 }
@@ -68,7 +68,7 @@ function withoutInternals(text: string): string {
     const name = own ? own.getText() : undefined;
     if (own && name !== undefined && (/^_[a-zA-Z]/.test(name) || isTagged(node))) {
       if (!isMark(node) && !(needed.has(name) && name.startsWith("_"))) edits.push(whole(node, text));
-      else {
+      else if (name.startsWith("_")) {
         symbols.add(name);
         edits.push({ from: own.getStart(), to: own.end, text: `[${name}]` });
       }

@@ -62,7 +62,6 @@ const COMPLETIONS = `
   tensor([1], {|})
   sum(a, {|})
   stack([a], {|})
-  where(a, {|})
   F.mseLoss(a, a, { reduction: "|" })
   F.dropout(a, {|})
   new nn.Linear(2, 3, {|})
@@ -79,7 +78,6 @@ const COMPLETIONS = `
   td.map((t) => t, {|})
   td.memmap({|})
   td.memmap("x", {|})
-  td.to({|})
   save({ a }, "x.pt", {|})
   load("x", {|})
   loadMemmap("x", {|})
@@ -89,7 +87,6 @@ const COMPLETIONS = `
   func.vmap(add, {|})
   func.grad(sum, {|})
   new distributions.Normal(0, 1, {|})
-  cuda.memoryStats(|)
 `;
 
 const SIGNATURES = `

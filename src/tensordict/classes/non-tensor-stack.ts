@@ -114,7 +114,7 @@ export class NonTensorStack<V = unknown> extends Values {
   get stackDim(): number {
     return this._stackDim;
   }
-  /** @internal All values, row-major. */
+  /** All values, row-major. @internal */
   get values_(): readonly V[] {
     if (this.#parts === null) return this.#flat as readonly V[];
     return joinedValues(

@@ -64,7 +64,7 @@ export abstract class Values extends TensorDictBase {
 
 /** One value for all elements of a batch. @torch tensordict.NonTensorData */
 export class NonTensorData<V = unknown> extends Values {
-  /** @internal */ value_: V;
+  /** The value itself. @internal */ value_: V;
   /** @internal Called after the value was replaced in place: keeps files current. */ _onChange: (() => void) | null =
     null;
 
