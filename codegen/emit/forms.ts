@@ -20,8 +20,8 @@ export interface Form {
   /** What it is of, for its comment. */
   readonly of: number;
   /**
-   * Forms that stand behind the others: those in which arguments are named that have to be there, and a function's plain
-   * form, which is last. Of an overloaded function that is handed on (`vmap(dot)`) TypeScript takes the last overload.
+   * Forms that stand behind the others: those in which arguments are named that have to be there, and a function's
+   * plain form, which is last: of an overloaded function that is handed on (`vmap(dot)`) TypeScript takes that one.
    */
   readonly place?: "named" | "last";
 }
