@@ -201,7 +201,8 @@ class Inventory {
       const found = tags.filter((one) => one.name === wanted);
       return found.length === 0 ? null : found.map((one) => ts.displayPartsToString(one.text)).join("\n\n");
     };
-    if (tag("internal") !== null) return;
+    // A size by its place has no text of its own.
+    if (tag("internal") !== null || /#\d+$/.test(name)) return;
     const source = declaration.getSourceFile();
     const parent = declaration.parent as { name?: ts.Node };
     const within = owner !== null && parent.name !== undefined ? `${parent.name.getText(source)}.` : "";

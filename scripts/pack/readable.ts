@@ -186,12 +186,15 @@ function namespacesNamed(text: string): string {
 function typesNamed(text: string): string {
   let now = text;
   const done = new Set<string>();
+  // Names that something is exported by which has no other.
+  const lists = [...text.matchAll(/^ *export (?:type )?\{([^}]*)\}/gm)].flatMap(([, list]) => (list ?? "").split(","));
+  const plain = new Set(lists.map((one) => one.trim()));
   const exported = text.slice(text.lastIndexOf("\nexport {"));
   const whole = (name: string) => new RegExp(`(?<![\\w$.])${name.replaceAll("$", "\\$")}(?![\\w$])`, "g");
   for (const [, own, name] of [...exported.matchAll(NUMBERED), ...text.matchAll(NUMBERED)]) {
     if (own === undefined || name === undefined || done.has(name)) continue;
     done.add(name);
-    if (new RegExp(`[{,] ${name}[,} ]`).test(exported.replace(`${own} as ${name}`, ""))) continue;
+    if (plain.has(name)) continue;
     now = now.replace(whole(own), "\u0000").replace(new RegExp(`\\u0000 as ${name}\\b`, "g"), "\u0001");
     const other = isDeclared(name, now) ? `${name}2` : `globalThis.${name}`;
     now = now.replace(whole(name), other).replaceAll("\u0000", name).replaceAll("\u0001", name);

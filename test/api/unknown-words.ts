@@ -31,6 +31,8 @@ const places = () => Z.zeros(2, 3, { dtype: "int64" });
 const indexed = { input: x(), dim: 0, index: places(), src: x() };
 const npy = () => written("a.npy", (path) => io.saveNpy(path, arange(3)));
 const npz = () => written("a.npz", (path) => io.saveNpz(path, { a: arange(3) }));
+const hdf5 = (): Any => new io.Hdf5File(fresh("a.h5"), "w");
+const averages = (): Any => Z.profiler.profile(() => ones(2).add(1)).keyAverages();
 const raw = () => written("raw", (path) => Z.MemoryMappedTensor.fromTensor(arange(6), { filename: path }));
 const linear = () => new nn.Linear(2, 2);
 const pass = { inKeys: ["a"], outKeys: ["b"] };
@@ -58,6 +60,8 @@ const WITH_DTYPE: Readonly<Record<string, (options: Any) => unknown>> = {
   ...Object.fromEntries(
     ["newEmpty", "newOnes", "newZeros", "newTensor"].map((name) => [name, (options: Any) => x()[name]([2], options)]),
   ),
+  softmin: (options) => F.softmin(x(), 0, options),
+  vectorNorm: (options) => Z.linalg.vectorNorm(x(), 2, options),
   newFull: (options) => x().newFull([2], 1, options),
   newEmptyStrided: (options) => x().newEmptyStrided([2], [1], options),
   emptyStrided: (options) => Z.emptyStrided([2], [1], options),
@@ -88,6 +92,9 @@ const WITH_DTYPE: Readonly<Record<string, (options: Any) => unknown>> = {
 export const CALLS: Readonly<Record<string, (word: Any) => unknown>> = {
   // Numbers
   "div.roundingMode": (word) => x().div(2, { roundingMode: word }),
+  "div_.roundingMode": (word) => x().div_(2, { roundingMode: word }),
+  "divide.roundingMode": (word) => x().divide(2, { roundingMode: word }),
+  "divide_.roundingMode": (word) => x().divide_(2, { roundingMode: word }),
   "quantile.interpolation": (word) => x().quantile(0.5, { interpolation: word }),
   "nanquantile.interpolation": (word) => Z.nanquantile(x(), 0.5, { interpolation: word }),
   "searchsorted.side": (word) => Z.searchsorted(arange(3), arange(3), { side: word }),
@@ -179,6 +186,9 @@ export const CALLS: Readonly<Record<string, (word: Any) => unknown>> = {
   "directoryTree.style": (word) => io.directoryTree(saved(), { style: word }),
   "printDirectoryTree.style": (word) => io.printDirectoryTree(saved(), { style: word }),
   "Hdf5File.mode": (word) => new io.Hdf5File(fresh("a.h5"), word),
+  "Hdf5File#put.compression": (word) => hdf5().put("a", x(), { compression: word }),
+  "Hdf5File#putSteps.compression": (word) => [...hdf5().putSteps("a", x(), { compression: word })],
+  "Averages#table.sortBy": (word) => averages().table({ sortBy: word }),
   "toH5.compression": (word) => td().toH5(fresh("a.h5"), { compression: word }),
   "toH5Async.compression": (word) => td().toH5Async(fresh("a.h5"), { compression: word }),
   "fromDict.compression": (word) => Z.PersistentTensorDict.fromDict(td(), fresh("a.h5"), { compression: word }),
