@@ -194,7 +194,10 @@ function typesNamed(text: string): string {
   for (const [, own, name] of [...exported.matchAll(NUMBERED), ...text.matchAll(NUMBERED)]) {
     if (own === undefined || name === undefined || done.has(name)) continue;
     done.add(name);
-    if (plain.has(name)) continue;
+    if (plain.has(name)) {
+      now = now.replace(whole(own), qualified(now, own, name));
+      continue;
+    }
     now = now.replace(whole(own), "\u0000").replace(new RegExp(`\\u0000 as ${name}\\b`, "g"), "\u0001");
     const other = isDeclared(name, now) ? `${name}2` : `globalThis.${name}`;
     now = now.replace(whole(name), other).replaceAll("\u0000", name).replaceAll("\u0001", name);
@@ -208,6 +211,14 @@ const isDeclared = (name: string, text: string): boolean =>
     `^(?:export )?(?:declare )?(?:abstract )?(?:class|interface|type|const|function|namespace) ${name}\\b`,
     "m",
   ).test(text);
+
+/** A name with that of the namespace that exports it in front. */
+function qualified(text: string, own: string, name: string): string {
+  const before = text.slice(0, text.indexOf(`${own} as ${name}`));
+  const space = /.*declare namespace (\w+)/s.exec(before)?.[1] ?? "";
+  const made = `${space.charAt(0).toUpperCase()}${space.slice(1)}${name}`;
+  return isDeclared(made, text) ? own : made;
+}
 
 const NUMBERED = /\b([A-Z]\w*\$\d+) as ([A-Z]\w*)\b/g;
 
