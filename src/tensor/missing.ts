@@ -1,6 +1,6 @@
 /**
- * What PyTorch's names give that an object here has not: `x.index_select` says that it is called indexSelect,
- * `F.conv2d` that it is not there yet. A function's name gives an object that is no function, whose class says so in
+ * What PyTorch's names give that an object here has not: a call of `x.index_select` says that it is called indexSelect,
+ * `F.conv2d` that it is not there yet. A function's name gives an object that is no function, whose tag says so in
  * the engine's own message (`x.index_select is not a function … is an instance of …`): looking whether something is
  * there goes on working. A property's name throws, since it would be taken for a value. Hits cost nothing: these names
  * stand at the end of the chain of prototypes.
@@ -10,14 +10,17 @@ import * as texts from "../../generated/texts.ts";
 
 const camel = (name: string) => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
-/** An object of a class that has a sentence for a name. */
+const SENTENCE = Object.create(null, {
+  toString: {
+    value(this: { [Symbol.toStringTag]: string }) {
+      return this[Symbol.toStringTag];
+    },
+  },
+});
+
+/** What the engine says of a call of something: it is an instance of this. An object, since functions cost more. */
 function sentence(text: string): object {
-  return new (class {
-    static displayName = text;
-    toString(): string {
-      return text;
-    }
-  })();
+  return Object.create(SENTENCE, { [Symbol.toStringTag]: { value: text } });
 }
 
 /** Where PyTorch's name is here, as the end of the engine's sentence. */
@@ -35,25 +38,25 @@ function isProperty(target: object, name: string): boolean {
   return false;
 }
 
+/** The property of a name that stands for a value here: taken for one, it would go unnoticed. */
+function elsewhere(owner: string, name: string, place: string): PropertyDescriptor {
+  const refuse = (): never => {
+    throw texts.attributeElsewhere(undefined, owner, name, place);
+  };
+  return { configurable: true, get: refuse, set: refuse };
+}
+
 /** Puts the names below a class's prototype: `last` is the last one of its chain that is ours. */
 export function tellMissingMembers(owner: keyof typeof MISSING, prototype: object, last: object): void {
   const end = Object.create(Object.getPrototypeOf(last)) as object;
   for (const word of (MISSING[owner] as string).split(" ")) {
     const at = word.indexOf("=");
-    const name = word.slice(0, at);
-    const requireFunction = () => {
-      const place = word.slice(at + 1);
-      if (!place.startsWith(".") || !isProperty(prototype, place.slice(1))) return place;
-      throw texts.attributeElsewhere(undefined, owner, name, place.slice(1));
-    };
-    Object.defineProperty(end, name, {
-      configurable: true,
-      get: () => sentence(placeOf(owner, name, requireFunction())),
-      set(value: unknown) {
-        requireFunction();
-        Object.defineProperty(this, name, { value, writable: true, enumerable: true, configurable: true });
-      },
-    });
+    const [name, place] = [word.slice(0, at), word.slice(at + 1)];
+    const isValue = place.startsWith(".") && isProperty(prototype, place.slice(1));
+    const found = isValue
+      ? elsewhere(owner, name, place.slice(1))
+      : { value: sentence(placeOf(owner, name, place)), writable: true, configurable: true };
+    Object.defineProperty(end, name, found);
   }
   Object.setPrototypeOf(last, end);
 }

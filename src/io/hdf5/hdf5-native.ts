@@ -10,7 +10,7 @@ import { decoderOf } from "./hdf5-decode.ts";
 import { decodedType, encodedType, factsOf } from "./hdf5-described.ts";
 import type { Hdf5Attribute, Hdf5Handle, Hdf5Info, Hdf5Selection, Hdf5Storage } from "./hdf5-engine.ts";
 import { type Found, IS_DATASET, IS_GROUP, Links } from "./hdf5-links.ts";
-import { pieces } from "./hdf5-selection.ts";
+import { partsByChunks, pieces } from "./hdf5-selection.ts";
 import { cText, describeType, Identifiers, opaqueType, textType, typeOf } from "./hdf5-types.ts";
 
 const SPACE_SCALAR = 0;
@@ -128,7 +128,11 @@ export class NativeHandle implements Hdf5Handle {
     if (!Number.isSafeInteger(numelOf(shape.map((n) => Math.max(n, 1))))) {
       throw new FormatError(`${path} says that its shape is [${shape.join(", ")}]`, this.path);
     }
-    return { shape, maxShape: [...most].map((n) => (n === UNDEFINED_ADDRESS ? null : Number(n))) };
+    const maxShape = [...most].map((n) => (n === UNDEFINED_ADDRESS ? null : Number(n)));
+    if (maxShape.some((n, dim) => n !== null && n < (shape[dim] as number))) {
+      throw new FormatError(`${path} of shape [${shape.join(", ")}] has more than its greatest shape`, this.path);
+    }
+    return { shape, maxShape };
   }
 
   /** The dataset that was described last: it is asked about again before it is read. */
@@ -221,8 +225,21 @@ export class NativeHandle implements Hdf5Handle {
   read(path: string, info: Hdf5Info, selection: Hdf5Selection | null, address: number): void {
     using ids = this.#ids();
     const set = this.#dataset(ids, path);
-    const { memory, file } = this.#spaces(ids, set, selection);
-    ids.check(this.library.call.H5Dread(set, typeOf(ids, info.dtype as DType), memory, file, 0n, address));
+    const { dtype } = info as { dtype: DType };
+    this.#readParts(set, typeOf(ids, dtype), info, selection, address, dtype.itemsize);
+  }
+
+  /** Reads elements of one size to an address, few chunks at a time. */
+  #readParts(set: Hid, type: Hid, info: Hdf5Info, given: Hdf5Selection | null, address: number, size: number): void {
+    const { shape, chunks } = info;
+    const read = (part: Hdf5Selection | null, before: number): void => {
+      using ids = this.#ids();
+      const { memory, file } = this.#spaces(ids, set, part);
+      ids.check(this.library.call.H5Dread(set, type, memory, file, 0n, address + before * size));
+    };
+    if (chunks === null || shape.length === 0) return read(given, 0);
+    const all = given ?? { start: shape.map(() => 0), step: shape.map(() => 1), count: [...shape] };
+    for (const part of partsByChunks(all, chunks)) read(part.selection, part.before);
   }
 
   write(path: string, info: Hdf5Info, selection: Hdf5Selection | null, address: number): void {
@@ -329,7 +346,7 @@ export class NativeHandle implements Hdf5Handle {
       throw new FormatError(`${path} does not have ${nbytes} bytes any more`, this.path);
     }
     if (!factsOf(ids, type).flat) throw new FormatError(`${path} has elements that are no bytes`, this.path);
-    ids.check(this.library.call.H5Dread(set, type, 0n, 0n, 0n, address));
+    this.#readParts(set, type, info, null, address, Number(this.library.call.H5Tget_size(type)));
   }
 
   readValues(path: string, info: Hdf5Info): unknown[] {
@@ -378,8 +395,8 @@ export class NativeHandle implements Hdf5Handle {
       return Array.from({ length: count }, (_, i) => view.getUint32(i * LIST_IN_FILE, true));
     });
     const wrong = lengths.find((length) => length > size);
-    if (wrong !== undefined)
-      throw new FormatError(`${path} has a list of ${wrong} elements, in ${size} bytes`, this.path);
+    if (wrong === undefined) return;
+    throw new FormatError(`${path} has a list of ${wrong} elements, in ${size} bytes`, this.path);
   }
 
   createBytes(path: string, encoded: Uint8Array, shape: readonly number[] | null, bytes: Uint8Array): void {

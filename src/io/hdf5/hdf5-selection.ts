@@ -118,6 +118,37 @@ export function* pieces(shape: readonly number[], most: number): Generator<Hdf5S
   }
 }
 
+/** Chunks that are read in one call: the library takes some 4 KB for each. */
+const CHUNKS_AT_ONCE = 2 ** 14;
+
+/** How many chunks a selection touches at most. */
+function chunksOf({ step, count }: Hdf5Selection, chunks: readonly number[]): number {
+  return chunks.reduce((n, size, dim) => {
+    const span = ((count[dim] as number) - 1) * (step[dim] as number);
+    return n * Math.min(count[dim] as number, Math.floor(span / size) + 2);
+  }, 1);
+}
+
+/** A selection in parts that touch few chunks, in the order of its elements, and how many elements come before each. */
+export function* partsByChunks(
+  whole: Hdf5Selection,
+  chunks: readonly number[],
+  before = 0,
+): Generator<{ selection: Hdf5Selection; before: number }> {
+  const dim = whole.count.findIndex((n) => n > 1);
+  if (dim < 0 || whole.count.includes(0) || chunksOf(whole, chunks) <= CHUNKS_AT_ONCE) {
+    yield { selection: whole, before };
+    return;
+  }
+  const { start, step, count } = whole;
+  const half = (count[dim] as number) >> 1;
+  const first = { start, step, count: count.with(dim, half) };
+  const from = (start[dim] as number) + half * (step[dim] as number);
+  const second = { start: start.with(dim, from), step, count: count.with(dim, (count[dim] as number) - half) };
+  yield* partsByChunks(first, chunks, before);
+  yield* partsByChunks(second, chunks, before + numelOf(first.count));
+}
+
 /**
  * Shape of the parts of at most `nbytes` in which a tensor is stored or written; whole rows stay together as long as
  * they fit, since rows are what is read.

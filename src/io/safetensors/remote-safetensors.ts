@@ -50,16 +50,27 @@ async function originAt(place: RemotePlace, key: string): Promise<Origin> {
   return { key, header: readHeader(bytes.subarray(8, end), size, url) };
 }
 
-/** The key of the index that a place means; null for a file. */
-async function indexKeyAt(place: RemotePlace): Promise<string | null> {
-  const { key } = place;
-  if (isIndexPath(key)) return key;
-  if (key.endsWith(".safetensors")) return null;
+/** The key of the index in a folder; null where there is none. */
+async function indexKeyIn(place: RemotePlace): Promise<string | null> {
   for (const name of INDICES) {
-    const inside = key === "" ? name : `${key}/${name}`;
+    const inside = place.key === "" ? name : `${place.key}/${name}`;
     if (await place.exists(inside)) return inside;
   }
   return null;
+}
+
+/** The file that a place names, or the key of the index that it names or has as a folder. */
+async function foundAt(place: RemotePlace): Promise<Origin | string> {
+  const { key } = place;
+  if (isIndexPath(key)) return key;
+  try {
+    if (key !== "") return await originAt(place, key);
+  } catch (error) {
+    const index = error instanceof FileNotFoundError ? await indexKeyIn(place) : null;
+    if (index === null) throw error;
+    return index;
+  }
+  return (await indexKeyIn(place)) ?? (await originAt(place, key));
 }
 
 /** Reads and checks an index in a store. */
@@ -134,13 +145,10 @@ export class RemoteSafetensors extends SafetensorsListing {
     const { device: wanted, ...remote } = options;
     const device = placeOf(wanted === undefined ? {} : { device: wanted });
     const place = new RemotePlace(url, remote);
-    const key = await indexKeyAt(place);
-    if (key === null) {
-      const origin = await originAt(place, place.key);
-      return new RemoteSafetensors(place, url, origin.header, device, [origin]);
-    }
-    const { origins, header } = await shardsAt(place, key);
-    return new RemoteSafetensors(place, place.name(key), header, device, origins);
+    const found = await foundAt(place);
+    if (typeof found !== "string") return new RemoteSafetensors(place, url, found.header, device, [found]);
+    const { origins, header } = await shardsAt(place, found);
+    return new RemoteSafetensors(place, place.name(found), header, device, origins);
   }
 
   /** One tensor, or rows of it, in memory or on the device that was asked for. */
