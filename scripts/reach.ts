@@ -16,6 +16,7 @@ const REACH: readonly (readonly [prefix: string, tests: readonly string[]])[] = 
   ["src/cli/", ["test/cli"]],
   ["src/cuda/", ["test/cuda"]],
   ["src/profiler/", ["test/profiler"]],
+  ["src/testing/", ["test/testing", "test/errors"]],
   ["codegen/", ["test/codegen", "test/docs"]],
   ["codegen/schema/", ["test/codegen", "test/docs", "test/ops", "test/conformance", "test/autograd/gradcheck.test.ts"]],
   ["generated/", []],

@@ -17,6 +17,7 @@ const SOURCES = [
   "generated",
   "scripts/gpu",
   "test/conformance",
+  "test/spelling.ts",
   "test/seeds",
   "test/fixtures/cases-small",
   "test/fixtures/cases-oracle",

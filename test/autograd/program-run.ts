@@ -1,5 +1,6 @@
 // Runs one random autograd program (scripts/oracle/make_random_programs.py) and says where it differs from torch.
 import { type Adapter, type Any, camel } from "../conformance/adapter.ts";
+import { ourSpelling } from "../spelling.ts";
 
 type Raw = number | string | [Raw, Raw];
 /** [requires grad, leaf, node, output number, version, view, retains grad, shape, strides, offset], or an error. */
@@ -193,7 +194,8 @@ class Runner {
     const message = ((e as Error).message ?? String(e)).split("\n")[0] as string;
     if (!this.a.isLibraryError(e)) throw new Difference(`not an error of the library: ${(e as Error).stack}`);
     if (want === undefined) throw new Difference(`raised ${message}`);
-    const [type, text] = want;
+    const [type, torchText] = want;
+    const text = ourSpelling(torchText);
     if (!this.a.errorClasses(e).includes(type))
       throw new Difference(`${(e as Error).name} ${message}; expected ${want}`);
     if (!sameText(message, text)) {

@@ -124,7 +124,7 @@ describe.skipIf(engine === null)(`files of h5py${reason}`, () => {
     const x = arange(60_000).float().view(40, 1500);
     file.put("x", x, { chunks: [1, 2] });
     expect(file.read("x").equal(x)).toBe(true);
-    const part = ["1::3", "5::7"];
+    const part = ["1::3", "5::7"] as const;
     expect(file.read("x", ...part).equal(x.at(...part))).toBe(true);
     const row = x.view(1, 60_000);
     file.put("row", row, { chunks: [1, 1] });

@@ -189,5 +189,16 @@ export const REASONS: readonly (readonly [why: string, names: readonly string[]]
       "TensorDictFuture.then",
     ],
   ],
+  [
+    "an object of a file's classes was given anything",
+    [
+      ...["args", "attributes", "dictItems", "get", "kwargs", "listItems", "state"].map(
+        (name) => `PythonObject.${name}`,
+      ),
+      ...["args", "dictItems", "kwargs", "listItems", "state"].map((name) => `PythonObjectParts.${name}`),
+      "UnknownArray.toJSON",
+    ],
+  ],
+  ["whatever holds tensors is compared", ["assertClose"]],
   ["inner work that users see in declarations only", ["Steps", "Waiting.later", "Waiting.now", "Outside.read"]],
 ];

@@ -20,7 +20,7 @@ const SHOWN_BYTES = 1024;
 /** What an array of unknown elements is made of. */
 export interface UnknownParts {
   /** The format of the file. */
-  format: "npy" | "safetensors" | "hdf5" | "gguf";
+  format: string;
   name: string;
   dtype: string;
   shape: readonly number[] | null;

@@ -29,7 +29,7 @@ function parted<T>(list: readonly T[], size: readonly number[], dim: number): T[
   );
 }
 
-type StackArguments<V> = [values: readonly V[] | ValueWindow, state?: NewState | { stackDim?: number }] | V[];
+type StackArguments<V> = [values: readonly V[], state?: NewState | { stackDim?: number }] | V[];
 
 interface Content {
   flat: ValueWindow | null;
@@ -349,7 +349,7 @@ export class NonTensorStack<V = unknown> extends Values {
 
 /** What a window shows: the wrapped value itself where it has no dimensions. */
 function over(window: ValueWindow, state: NewState): ValueTd {
-  if (window.sizes.length > 0) return new NonTensorStack<unknown>(window, state) as ValueTd;
+  if (window.sizes.length > 0) return new NonTensorStack<unknown>(window as never, state) as ValueTd;
   return window.store.cellAt(window.first, (value) => new NonTensorData(value)._like(new Map(), state)) as ValueTd;
 }
 

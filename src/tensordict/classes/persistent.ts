@@ -437,7 +437,7 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
   static fromDict(
     source: Td | Record<string, unknown> | ReadonlyMap<string, unknown>,
     filename: string,
-    options: Omit<PersistentOptions, "filename" | "group" | "mode"> = {},
+    options: Omit<PersistentOptions, "filename" | "group" | "mode" | "unknown"> = {},
   ): PersistentTensorDict {
     return runSteps(PersistentTensorDict._writing(source, filename, options, null));
   }
@@ -446,7 +446,7 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
   static *_writing(
     source: Td | Record<string, unknown> | ReadonlyMap<string, unknown>,
     filename: string,
-    options: Omit<PersistentOptions, "filename" | "group" | "mode">,
+    options: Omit<PersistentOptions, "filename" | "group" | "mode" | "unknown">,
     onTensor: (() => void) | null,
   ): Steps<PersistentTensorDict> {
     const tree = isTensorCollection(source) ? source : null;

@@ -1,5 +1,6 @@
 // Runs cases of TensorDict; whatever a case does, it becomes an outcome and the next one runs.
 import * as z from "../../../src/index.ts";
+import { ourSpelling } from "../../spelling.ts";
 import { Adapter, type Any, camel, NoSuchOp, NotApplicable } from "../adapter.ts";
 import { Findings } from "../compare.ts";
 import type { ErrorDesc, Step, TdCase, TdCaseSet } from "./case.ts";
@@ -36,7 +37,7 @@ function judgeError(attempt: Attempt, want: ErrorDesc, f: Findings): void {
   const type = want.type.replace(/^_/, "");
   if (error.name !== type) f.fail(`${error.name} instead of ${type}: ${firstLine(error).slice(0, 120)}`);
   // The text up to a line break, an address or a printed collection.
-  const begin = want.msg.split(/\n|0x[0-9a-f]{6,}|TensorDict\(|LazyStackedTensorDict\(/)[0] as string;
+  const begin = ourSpelling(want.msg).split(/\n|0x[0-9a-f]{6,}|TensorDict\(|LazyStackedTensorDict\(/)[0] as string;
   if (!error.message.startsWith(begin))
     f.fail(`says "${firstLine(error).slice(0, 120)}", expected "${begin.slice(0, 120)}"`);
 }
