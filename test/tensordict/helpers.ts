@@ -166,7 +166,10 @@ export function leastGrowth(run: () => void, times = 3): number {
   return least;
 }
 
-/** How much more native memory and how many more mappings `rounds` leave the second time than the first time. */
+/**
+ * How much more native memory and how many more mappings `rounds` leave than the time before: the least of four times.
+ * What is lost is lost each time; what the collector takes for used on the stack is there or not.
+ */
 export async function nativeGrowth(rounds: () => Promise<unknown>): Promise<{ bytes: number; maps: number }> {
   const use = async () => {
     await rounds();
@@ -176,6 +179,12 @@ export async function nativeGrowth(rounds: () => Promise<unknown>): Promise<{ by
     }
     return [native.zs_live_bytes(), native.zs_io_live_maps()] as const;
   };
-  const [before, after] = [await use(), await use()];
-  return { bytes: Math.max(0, after[0] - before[0]), maps: Math.max(0, after[1] - before[1]) };
+  let [before, least] = [await use(), { bytes: Infinity, maps: Infinity }];
+  for (let i = 0; i < 4 && least.bytes + least.maps > 0; i++) {
+    const after = await use();
+    const [bytes, maps] = [Math.max(0, after[0] - before[0]), Math.max(0, after[1] - before[1])];
+    if (bytes + maps < least.bytes + least.maps) least = { bytes, maps };
+    before = after;
+  }
+  return least;
 }
