@@ -44,12 +44,13 @@ test("the built file exports what the sources export", () => {
 test("a source that is newer than the built file is what is loaded", () => {
   const copy = join(place, "package");
   for (const folder of ["src/deep", "generated", "build/lib"]) mkdirSync(join(copy, folder), { recursive: true });
-  for (const file of ["entry.cjs", "bundle.cjs"]) cpSync(join(root, "src", file), join(copy, "src", file));
+  for (const file of ["entry.cjs", "bundle.cjs", "needs-bun.cjs"])
+    cpSync(join(root, "src", file), join(copy, "src", file));
   const write = (file: string, text: string, seconds: number): void => {
     writeFileSync(join(copy, file), text);
     utimesSync(join(copy, file), seconds, seconds);
   };
-  for (const file of ["src/entry.cjs", "src/bundle.cjs"]) utimesSync(join(copy, file), 1000, 1000);
+  for (const file of ["src/entry.cjs", "src/bundle.cjs", "src/needs-bun.cjs"]) utimesSync(join(copy, file), 1000, 1000);
   write("src/index.ts", 'export const from = "sources";', 1000);
   write("src/deep/part.ts", "", 1000);
   write("generated/part.ts", "", 1000);
