@@ -134,7 +134,9 @@ export function prepareIndex(event: IndexEvent, names: Names, importance: (page:
       const counts = importance(result);
       result.relevanceBoost = counts || LITTLE;
       if (counts === 0) continue;
-      fields[i] = { ...fields[i], document: wordsOf(Comment.combineDisplayParts(result.content)) };
+      // The title twice: short sections of other pages that use its words would stand before the page that has it.
+      const document = wordsOf(Comment.combineDisplayParts(result.content));
+      fields[i] = { ...fields[i], names: wordsOf(result.name), document };
       for (const { row, text } of sectionsOf(result)) add(row, { document: wordsOf(text) });
     } else if (result instanceof DeclarationReflection) {
       const comment = wordsOf(

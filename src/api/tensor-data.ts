@@ -5,7 +5,7 @@ import { empty, inPinnedMemory, requirePinnable } from "../dispatch/allocate.ts"
 import { cast, clone, onDevice } from "../dispatch/copy.ts";
 import { dataDtype, factoryDevice } from "../dispatch/factories.ts";
 import { promoteTypes } from "../dispatch/promotion.ts";
-import { inOrder, isDict } from "../tensor/checks.ts";
+import { inOrder, isDict, unknownKeyword } from "../tensor/checks.ts";
 import { Complex, isScalar, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
 import { CPU, chosen, type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
 import { type DType, type DTypeLike, dtypeByName, getDefaultDtype, toDType } from "../tensor/dtype.ts";
@@ -58,7 +58,7 @@ function read(op: string, options: TensorOptions | undefined): Wanted {
   if (options === undefined) return { dtype: null, device: null, requiresGrad: false, pinMemory: false };
   if (typeof options !== "object" || options === null || Array.isArray(options)) throw texts.onePositionalArgument(op);
   for (const key of Object.keys(options)) {
-    if (!KEYS.includes(key)) throw texts.unknownKeyword(op, op, key);
+    if (!KEYS.includes(key)) throw unknownKeyword(op, key, KEYS);
   }
   const { dtype, device, requiresGrad } = options;
   if (requiresGrad !== undefined && typeof requiresGrad !== "boolean") throw texts.requiresGradNotBool(op);

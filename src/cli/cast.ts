@@ -1,5 +1,5 @@
 // `zensor cast`: tensors of another dtype, in any format that can be written.
-import { type DType, dtypeByName, dtypes } from "../tensor/dtype.ts";
+import { type DType, dtypeByName, dtypes, longName } from "../tensor/dtype.ts";
 import type { Storage } from "../tensor/storage.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { entriesOf, isLazy, isNested, type Td } from "../tensordict/core/state.ts";
@@ -30,13 +30,6 @@ export interface CastOptions extends TargetOptions, TrustOptions {
 interface Found {
   path: Path;
   tensor: Tensor;
-}
-
-/** Short names that people write: bf16, fp16, f32, i8, u8, c64. */
-function longName(text: string): string {
-  const [, letter = "", bits] = /^(bf|fp|f|i|u|c)(8|16|32|64|128)$/.exec(text) ?? [];
-  const word = { bf: "bfloat", fp: "float", f: "float", i: "int", u: "uint", c: "complex" }[letter];
-  return `${word}${bits}`;
 }
 
 function dtypeOption(text: string | undefined): DType {

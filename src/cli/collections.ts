@@ -27,6 +27,9 @@ export interface Opened {
   flat?: boolean;
 }
 
+/** Begins what is told of a folder's files of no format: they are no entries. */
+export const NO_TENSORS = "  files that are no tensors: ";
+
 /** How much of a source is believed: options of the readers that have them. */
 export interface Trust {
   followLinks?: boolean;

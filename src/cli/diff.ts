@@ -18,6 +18,9 @@ import { openSource, type TrustOptions } from "./source.ts";
 import { printable } from "./text.ts";
 import { unknownDifference, unknownIn } from "./unknown-entries.ts";
 
+const ONLY_FIRST = "only in the first";
+const ONLY_SECOND = "only in the second";
+
 /** One difference. */
 interface Difference {
   name: string;
@@ -97,7 +100,7 @@ async function compare(
   found: Difference[],
 ): Promise<void> {
   if (a === undefined || b === undefined) {
-    found.push({ name, what: a === undefined ? "only in the second" : "only in the first" });
+    found.push({ name, what: a === undefined ? ONLY_SECOND : ONLY_FIRST });
     return;
   }
   if (a instanceof Tensor || b instanceof Tensor) {
@@ -167,7 +170,11 @@ async function compareLevels(a: Td, b: Td, prefix: string, how: How, found: Diff
 /** Lists and tuples, numbers and texts as keys: what the entries do not tell. */
 function compareTrees(a: PythonNode | null, b: PythonNode | null, found: Difference[]): void {
   const [x, y] = [pythonNotes(a), pythonNotes(b)];
+  const onOneSide = found.filter(({ what }) => what === ONLY_FIRST || what === ONLY_SECOND).map(({ name }) => name);
+  const isMissing = (name: string) => onOneSide.some((own) => name === own || name.startsWith(`${own}.`));
   for (const name of new Set([...x.keys(), ...y.keys()])) {
+    // What is there once has nothing to differ from.
+    if (isMissing(name)) continue;
     const [left, right] = [x.get(name), y.get(name)];
     if (left !== right)
       found.push({ name, what: `in Python ${left ?? "as it is here"} and ${right ?? "as it is here"}` });
@@ -183,8 +190,8 @@ function compareTrees(a: PythonNode | null, b: PythonNode | null, found: Differe
 
 function shown({ name, what }: Difference): string {
   const text = printable(`${name === "" ? "(all)" : name}: ${what}`);
-  if (what === "only in the first") return color("red", text);
-  return what === "only in the second" ? color("green", text) : text;
+  if (what === ONLY_FIRST) return color("red", text);
+  return what === ONLY_SECOND ? color("green", text) : text;
 }
 
 /** Prints the differences; gives whether there are none. */

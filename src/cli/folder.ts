@@ -10,7 +10,7 @@ import { entriesOf, make, type Td } from "../tensordict/core/state.ts";
 import type { Entry } from "../tensordict/core/types.ts";
 import { isNonTensor, NonTensorData } from "../tensordict/index.ts";
 import { reachable } from "./byte-paths.ts";
-import { type Opened, openCollection, type Trust } from "./collections.ts";
+import { NO_TENSORS, type Opened, openCollection, type Trust } from "./collections.ts";
 import { CliError } from "./errors.ts";
 import { directoryFormat, type FormatName, formatByEnding, formatOf, stemOf } from "./formats.ts";
 import { METADATA } from "./losses.ts";
@@ -146,7 +146,7 @@ export async function openFolder(root: string, trust: Trust): Promise<Opened> {
   const { members, others } = await membersOf(root, trust);
   const all = newLevel();
   const header = new Map<string, unknown>();
-  const lost: string[] = others.length === 0 ? [] : [`  files that are no tensors: ${listedNames(others)}`];
+  const lost: string[] = others.length === 0 ? [] : [`${NO_TENSORS}${listedNames(others)}`];
   let isPython = false;
   for (const member of members) {
     const opened = await openCollection(member.at, member.format, trust);

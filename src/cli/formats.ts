@@ -34,7 +34,7 @@ export const FORMATS: Readonly<Record<FormatName, FormatFacts>> = {
   tdz: { title: "archive of a memory-mapped directory", extensions: [".tdz"], written: true },
   consolidated: { title: "consolidated TensorDict", extensions: [".consolidated"], written: true },
   safetensors: { title: "safetensors file", extensions: [".safetensors"], written: true },
-  pt: { title: "file of torch.save", extensions: [".pt", ".pth"], written: true },
+  pt: { title: "file of torch.save", extensions: [".pt", ".pth", ".ckpt"], written: true },
   npz: { title: "NumPy archive", extensions: [".npz"], written: true },
   npy: { title: "NumPy array", extensions: [".npy"], written: true },
   gguf: { title: "GGUF file", extensions: [".gguf"], written: false },
@@ -163,5 +163,7 @@ export function targetFormat(path: string): FormatName {
   if (found !== null) return found;
   const extension = extname(path);
   if (extension === "" || path.endsWith("/") || existsSync(path)) return "memmap";
-  throw new CliError(`${path}: no format ends in ${extension}. Name one with --to, or leave the ending away.`, 2);
+  const written = Object.keys(FORMATS).filter((name) => FORMATS[name as FormatName].written);
+  const advice = `Name one with --to, or leave the ending away. There are ${written.join(", ")}.`;
+  throw new CliError(`${path}: no format ends in ${extension}. ${advice}`, EXIT.usage);
 }

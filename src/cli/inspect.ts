@@ -88,7 +88,7 @@ function addObjects(listing: Listing, tree: PythonNode | null): void {
   }
 }
 
-/** Characters of an object's text that a table shows. */
+/** Characters of a value that a table shows, of one that was not asked for by its name. */
 const SHOWN = 300;
 
 /** The text of an object, which is no text in the file. */
@@ -100,13 +100,18 @@ class ObjectText {
 }
 
 function valueText(value: unknown): string {
-  if (value instanceof ObjectText) {
-    return printable(value.text.length > SHOWN ? `${value.text.slice(0, SHOWN)}...` : value.text);
-  }
+  if (value instanceof ObjectText) return value.text;
   return typeof value === "string" ? JSON.stringify(value) : pythonJsonStringify(value as never);
 }
 
-function printTable(listing: Listing): void {
+/** A line for a value; states of generators and the like would fill screens. */
+function valueLine(name: string, value: unknown, whole: boolean): string {
+  const text = valueText(value);
+  if (whole || text.length <= SHOWN) return printable(`${name} = ${text}`);
+  return printable(`${name} = ${text.slice(0, SHOWN)}... (${text.length} characters; --keys and --json tell all)`);
+}
+
+function printTable(listing: Listing, whole: boolean): void {
   const cells = listing.rows.map((row) => [
     JSON.stringify(row.name).slice(1, -1),
     row.dtype,
@@ -114,7 +119,7 @@ function printTable(listing: Listing): void {
     bytesText(row.nbytes),
   ]);
   for (const line of table(cells, "lllr")) say(line);
-  for (const { name, value } of listing.values) say(printable(`${name} = ${valueText(value)}`));
+  for (const { name, value } of listing.values) say(valueLine(name, value, whole));
   for (const { name, dtype, shape, nbytes } of listing.unknown) {
     const sizes = shape === null ? "no shape" : `[${shape.join(", ")}]`;
     const size = nbytes === null ? "" : `, ${bytesText(nbytes)}`;
@@ -137,7 +142,7 @@ export async function inspect(path: string, options: InspectOptions): Promise<vo
   const { td, format, tree } = await openOutline(path, options, keysOption(options.keys));
   const listing = listingOf(td, format);
   addObjects(listing, tree);
-  if (!options.json) return printTable(listing);
+  if (!options.json) return printTable(listing, options.keys !== undefined);
   const values = listing.values.map(({ name, value }) => ({
     name,
     value: value instanceof ObjectText ? value : toPlain(value as PythonJson),

@@ -179,6 +179,9 @@ export function allNames(td: Td, path: Path = [], found: string[] = []): string[
   return found;
 }
 
+/** Names that are all told where none is near. */
+const FEW_NAMES = 4;
+
 /** Why a name is none, for an error: what it leads to, or names that are near. */
 function advice(td: Td, name: string): string {
   const parts = name.split(/[./]/);
@@ -190,6 +193,8 @@ function advice(td: Td, name: string): string {
     return `\n  ${parts.slice(0, n).join(SEPARATOR)} is ${kind}`;
   }
   const near = nearNames(td, name);
+  const all = near.length === 0 ? allNames(td) : [];
+  if (all.length > 0 && all.length <= FEW_NAMES) return `\n  there is ${all.map(quoted).join("; ")}`;
   return near.length === 0 ? "" : `\n  near ${JSON.stringify(name)}: ${near.map(quoted).join("; ")}`;
 }
 

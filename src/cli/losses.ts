@@ -70,14 +70,19 @@ function flatIsExact(paths: readonly Path[]): boolean {
   return paths.every((path) => path.every((part) => !part.includes(SEPARATOR)));
 }
 
-/** True when a name such as "a" stands beside "a.b": then names cannot be taken apart into levels. */
-export function standsBeside(names: ReadonlySet<string>): boolean {
+/** A name such as "a" that stands beside "a.b", if there is one. */
+function nameBeside(names: ReadonlySet<string>): string | null {
   for (const name of names) {
     for (let at = name.indexOf(SEPARATOR); at >= 0; at = name.indexOf(SEPARATOR, at + 1)) {
-      if (names.has(name.slice(0, at))) return true;
+      if (names.has(name.slice(0, at))) return name.slice(0, at);
     }
   }
-  return false;
+  return null;
+}
+
+/** True when a name such as "a" stands beside "a.b": then names cannot be taken apart into levels. */
+export function standsBeside(names: ReadonlySet<string>): boolean {
+  return nameBeside(names) !== null;
 }
 
 /** Paths of everything that has a name in a flat file; null when there is more than tensors by name. */
@@ -345,7 +350,8 @@ class Fitting {
     if (!this.flat || flatIsExact(this.paths)) return;
     this.renamed = true;
     if (this.described) return;
-    if (standsBeside(seen)) this.lose("levels: a name stands beside the beginning of others", "(all)");
+    const beside = nameBeside(seen);
+    if (beside !== null) this.lose("levels: a name stands beside others that begin with it", beside);
     for (const path of this.paths) {
       const dotted = path.find((part) => part.includes(SEPARATOR));
       if (dotted !== undefined) this.lose("keys with dots (they are read as levels)", path);

@@ -153,13 +153,21 @@ function levelLike(td: Td, entries: Map<string, Entry>, batchSize: readonly numb
   return td._kind === "tensorclass" ? td._like(entries, state) : make.tensordict(entries, state);
 }
 
+/** The name of a tensor beside which there is nothing: an array of NumPy's, say. */
+function onlyTensor(td: Td): string | null {
+  if (isNonTensor(td) || isLazy(td)) return null;
+  const [key, ...others] = td._keys();
+  return key !== undefined && others.length === 0 && outlineOf(td, key) instanceof Tensor ? key : null;
+}
+
 /**
  * The entries of these paths, all without paths, and the rows of them: along the first batch dimension, or, of a
- * collection without one, along the first dimension of each entry that was named.
+ * collection without one, along the first dimension of each entry that was named, or of its only tensor.
  */
 export function take(td: Td, paths: readonly Path[] | null, rows: Rows | null): Td {
-  const selection = paths === null ? null : selectionOf(paths);
   const inBatch = td._batchSize.length > 0;
+  const alone = paths === null && rows !== null && !inBatch ? onlyTensor(td) : null;
+  const selection = alone !== null ? selectionOf([[alone]]) : paths === null ? null : selectionOf(paths);
   const taking = new Taking(rows, inBatch);
   if (selection === null) taking.requireBatch(td, "the whole", true);
   return taking.level(td, selection, inBatch);

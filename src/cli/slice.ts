@@ -3,7 +3,7 @@
 import { CliError, EXIT } from "./errors.ts";
 import { keysOption } from "./keys.ts";
 import { rowsOption, take } from "./selection.ts";
-import { openReached, reach, type TrustOptions } from "./source.ts";
+import { ofEntries, openReached, reach, type TrustOptions } from "./source.ts";
 import { openTarget, type TargetOptions, writeTarget } from "./target.ts";
 
 /** Options of the command. */
@@ -20,5 +20,6 @@ export async function slice(from: string, to: string, options: SliceOptions): Pr
   if (keys === null && rows === null) throw new CliError("nothing to slice by: pass --keys or --rows.", EXIT.usage);
   const target = await openTarget(to, [from], options);
   const reached = await reach(from, options);
-  await writeTarget(await openReached(from, reached, options, (td) => take(td, keys?.all(td) ?? null, rows)), target);
+  const source = await openReached(from, reached, options, (td) => take(td, keys?.all(td) ?? null, rows));
+  await writeTarget(keys === null ? source : ofEntries(source), target);
 }

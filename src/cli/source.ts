@@ -5,7 +5,7 @@ import { systemPath } from "../io/base/places.ts";
 import { isRemote } from "../io/store/s3.ts";
 import type { Td } from "../tensordict/core/state.ts";
 import { reachable } from "./byte-paths.ts";
-import { type Opened, openCollection, type Trust } from "./collections.ts";
+import { NO_TENSORS, type Opened, openCollection, type Trust } from "./collections.ts";
 import { type FormatName, formatNamed, formatOf } from "./formats.ts";
 import type { Keys } from "./keys.ts";
 import { recoded } from "./python-tree.ts";
@@ -97,6 +97,11 @@ export async function openReached(
   return { path, format, ...opened, ...recoded(part(opened.td), opened.tree, path) };
 }
 
+/** A source of which entries were asked for: files that are none are not missed. */
+export function ofEntries(source: Source): Source {
+  return { ...source, lost: source.lost.filter((line) => !line.startsWith(NO_TENSORS)) };
+}
+
 /**
  * Opens what is at a path or in a store.
  * @param keys the entries that are wanted, all by default
@@ -108,7 +113,8 @@ export async function openSource(
   keys: Keys | null = null,
   which: "all" | "some" = "all",
 ): Promise<Source> {
-  return await openReached(path, await reach(path, options), options, await partOf(keys, which));
+  const source = await openReached(path, await reach(path, options), options, await partOf(keys, which));
+  return keys === null ? source : ofEntries(source);
 }
 
 /** A part by its entries. */

@@ -196,13 +196,29 @@ type OwnNameOf<N> = N extends `torch.${infer P}`
 /** The kind of typed array that elements of a dtype lie in. */
 export type ArrayOf<N extends DTypeName> = Arrays[OwnNameOf<N> & OwnName];
 
+/** The name that a short one of other programs stands for: bf16, fp16, f32, i8, u8, c64. */
+export function longName(text: string): string {
+  const [, letter = "", bits] = /^(bf|fp|f|i|u|c)(8|16|32|64|128)$/.exec(text) ?? [];
+  const word = { bf: "bfloat", fp: "float", f: "float", i: "int", u: "uint", c: "complex" }[letter];
+  return `${word}${bits}`;
+}
+
+/** What was meant by a name that is none of a dtype, as the end of a sentence. */
+function adviceFor(text: string): string {
+  const meant = dtypeByName(longName(text));
+  if (meant !== undefined) return `: it is called ${JSON.stringify(meant.name)} here`;
+  const isDevice = /^(gpu|mps|xpu|hip|rocm|xla|tpu|hpu|npu|mtia|vulkan|opencl)(:\d+)?$/.test(text);
+  return isDevice ? ", and no device that is there: these are cpu, cuda and meta" : "";
+}
+
 /** Accepts a dtype or its name; anything else is an error. */
 export function toDType(value: DType | string): DType {
   if (value instanceof DType) return value;
   const found = typeof value === "string" ? dtypeByName(value) : undefined;
   if (found !== undefined) return found;
   if (typeof value === "function") refuseFunction(value);
-  const plain = value === null || ["string", "number", "boolean"].includes(typeof value);
+  const plain = value === null || ["number", "boolean"].includes(typeof value);
+  if (typeof value === "string") throw texts.unknownDtype(undefined, `${JSON.stringify(value)}${adviceFor(value)}`);
   throw texts.unknownDtype(undefined, plain ? JSON.stringify(value) : `of the type ${typeof value}`);
 }
 

@@ -83,8 +83,8 @@ describe("what is said of objects", () => {
     const b = save("b.pt", { v: thing({ lr: 2 }), w: thing({ weight, lr: 2 }), c: { is: "a dict" } });
     expect((await lines("diff", a, b)).sort()).toEqual([
       "c: in Python p.Thing and as it is here",
-      `c: values differ: "p.Thing()" and {"is": "a dict"}`,
-      `v: values differ: "p.Thing(lr=1)" and "p.Thing(lr=2)"`,
+      'c: values differ: "p.Thing()" and {"is": "a dict"}',
+      'v: values differ: "p.Thing(lr=1)" and "p.Thing(lr=2)"',
       "w: what the object is differs",
     ]);
   });

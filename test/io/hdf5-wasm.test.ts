@@ -75,7 +75,7 @@ describe.skipIf(missing)(`h5wasm${reason}`, () => {
       facts: [
         ["compound {a: int32, b: float64}", [2], 24],
         ["opaque of 2 bytes", [2], 4],
-        ["enumeration int8 {CAT, DOG}", [3], 3],
+        ["enumeration int8 {CAT = 0, DOG = 1}", [3], 3],
         ["float32", null, null],
         ["reference", [1], 8],
         ["compound {id: int32, s: text, v: opaque of 2 bytes}", [1], null],

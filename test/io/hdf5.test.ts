@@ -126,9 +126,8 @@ describe.skipIf(engine === null)(`files of h5py${reason}`, () => {
     expect(file.read("x").equal(x)).toBe(true);
     const part = ["1::3", "5::7"] as const;
     expect(file.read("x", ...part).equal(x.at(...part))).toBe(true);
-    const row = x.view(1, 60_000);
-    file.put("row", row, { chunks: [1, 1] });
-    expect(file.read("row", 0).equal(row.at(0))).toBe(true);
+    file.put("row", x.view(1, 60_000), { chunks: [1, 1] });
+    expect(file.read("row", 0).equal(x.view(-1))).toBe(true);
   });
 
   test("texts, fixed texts, and values that NumPy kept as bytes", () => {

@@ -231,7 +231,7 @@ describe.skipIf(hdf5Engine() === null)("HDF5", () => {
     deep: ["compound {p: compound {a: int32, b: float64}, q: array int16[2]}", [1], 16],
     opaque: ["opaque of 2 bytes", [2], 4],
     dates: ['opaque "NUMPY:<M8[D]" of 8 bytes', [2], 16],
-    enum: ["enumeration int8 {CAT, DOG}", [3], 3],
+    enum: ["enumeration int8 {CAT = 0, DOG = 1}", [3], 3],
     empty: NONE,
     empty_text: ["text of 3 bytes", null, null],
     reference: ["reference", [1], 8],

@@ -1,7 +1,7 @@
 // PyTorch's names that are spelled otherwise here, are elsewhere, or are not there yet: calls say which.
 import { expect, test } from "bun:test";
 import { MISSING } from "../../generated/missing.ts";
-import { F, linalg, nn, ones, special, Tensor, TensorDict, zeros } from "../../src/index.ts";
+import { F, linalg, nn, ones, special, Tensor, TensorDict, tensor, zeros } from "../../src/index.ts";
 import { thrown } from "../thrown.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: names that are not there
@@ -72,4 +72,22 @@ test("every name leads where it says", () => {
         expect(`${owner}${place} ${place.slice(1) in owners[owner]}`).toBe(`${owner}${place} true`);
     }
   }
+});
+
+test("names of options, dtypes and devices that are called something else here", () => {
+  expect(thrown(() => tensor([1], { requires_grad: true } as never))).toContain(
+    "'requires_grad', which is called 'requiresGrad' here",
+  );
+  expect(thrown(() => tensor([1], { colour: 1 } as never))).toBe(
+    "TypeError: tensor() got an unexpected keyword argument 'colour'",
+  );
+  expect(thrown(() => ones(2).to("fp16" as never))).toBe(
+    'TypeError: unknown dtype "fp16": it is called "float16" here',
+  );
+  expect(thrown(() => ones(2, { dtype: "bf16" as never }))).toContain('it is called "bfloat16" here');
+  for (const name of ["gpu", "mps", "gpu:1"]) {
+    expect(thrown(() => ones(2).to(name as never))).toContain("no device that is there: these are cpu, cuda and meta");
+  }
+  expect(thrown(() => ones(2, { dtype: "f7" as never }))).toBe('TypeError: unknown dtype "f7"');
+  expect(thrown(() => ones(2, { dtype: "undefinedundefined" as never }))).toContain("unknown dtype");
 });

@@ -12,6 +12,7 @@ import {
   resolve,
   statSync,
 } from "../../runtime/node.ts";
+import { isUndecoded } from "./byte-names.ts";
 import { FileNotFoundError, guarded, OSError, systemError } from "./errors.ts";
 import { asSaid, rememberPath } from "./paths.ts";
 import { requireText } from "./well-formed.ts";
@@ -64,7 +65,10 @@ const NAMELESS = /^\/proc\/|^\/dev\/fd\/| \(deleted\)$|\ufffd/;
 function openName(path: string): string | null {
   const real = realpathNative(path);
   if (!isAbsolute(real)) return null;
-  return NAMELESS.test(real) && lstatSync(real, { throwIfNoEntry: false }) === undefined ? null : real;
+  // A name that is no UTF-8 is not what the runtime says it is, either.
+  return (NAMELESS.test(real) || isUndecoded(real)) && lstatSync(real, { throwIfNoEntry: false }) === undefined
+    ? null
+    : real;
 }
 
 /** The path of a place without links, as far as it is there already. */

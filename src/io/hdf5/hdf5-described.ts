@@ -37,6 +37,9 @@ function shortened(name: string): string {
 }
 
 /** Looks at one type, with all that it is made of. */
+/** Room for a number of an enumeration, in bytes; wider ones than 8 are not told. */
+const LARGEST_ENUM = 16;
+
 class Looking {
   #members = 0;
 
@@ -108,11 +111,22 @@ class Looking {
     return { text: `compound {${listed(words, count)}}`, flat, portable };
   }
 
-  private names(type: Hid): string {
+  /** The names of an enumeration, each with its number, without which elements say nothing. */
+  private names(given: Hid): string {
     const { call } = this.ids.library;
+    using ids = this.ids.others();
+    // This processor has no number like those of some files.
+    const native = call.H5Tget_native_type(given, 0);
+    const type = native < 0n ? given : ids.keep(native);
+    const signed = call.H5Tget_sign(ids.keep(call.H5Tget_super(type))) !== 0;
+    const bits = 8 * Number(call.H5Tget_size(type));
     const count = this.ids.check(call.H5Tget_nmembers(type));
     const words = Array.from({ length: Math.min(count, NAMED_MEMBERS) }, (_, i) => {
-      return shortened(takeText(this.ids, call.H5Tget_member_name(type, i)));
+      const name = shortened(takeText(ids, call.H5Tget_member_name(type, i)));
+      const room = new BigUint64Array(LARGEST_ENUM / 8);
+      if (bits > 64 || call.H5Tget_member_value(type, i, new Uint8Array(room.buffer)) < 0) return name;
+      const value = room[0] as bigint;
+      return `${name} = ${signed ? BigInt.asIntN(bits, value) : BigInt.asUintN(bits, value)}`;
     });
     return `{${listed(words, count)}}`;
   }

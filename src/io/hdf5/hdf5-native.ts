@@ -394,9 +394,8 @@ export class NativeHandle implements Hdf5Handle {
       const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
       return Array.from({ length: count }, (_, i) => view.getUint32(i * LIST_IN_FILE, true));
     });
-    const wrong = lengths.find((length) => length > size);
-    if (wrong === undefined) return;
-    throw new FormatError(`${path} has a list of ${wrong} elements, in ${size} bytes`, this.path);
+    const wrong = lengths.find((length) => length > size) ?? null;
+    if (wrong !== null) throw new FormatError(`${path} has a list of ${wrong} elements, in ${size} bytes`, this.path);
   }
 
   createBytes(path: string, encoded: Uint8Array, shape: readonly number[] | null, bytes: Uint8Array): void {

@@ -140,7 +140,8 @@ function factsOf(metadata: Metadata): { text: string; flat: boolean } {
       return plain(metadata.ref_type === "region" ? "region reference" : "reference");
     case ENUM: {
       const number = nameOf({ ...metadata, type: INTEGER }) ?? "integer";
-      return plain(`enumeration ${number} {${Object.keys(metadata.enum_type?.members ?? {}).join(", ")}}`);
+      const members = Object.entries(metadata.enum_type?.members ?? {}).map(([name, value]) => `${name} = ${value}`);
+      return plain(`enumeration ${number} {${members.join(", ")}}`);
     }
     case VARIABLE:
       return { text: `variable-length ${metadata.vlen_type ? factsOf(metadata.vlen_type).text : ""}`, flat: false };

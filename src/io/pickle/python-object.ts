@@ -318,7 +318,7 @@ class Literals {
       this.say(first ? name : `, ${name}`);
       first = false;
     };
-    for (const [i, item] of args.entries()) {
+    for (const [i, item] of (momentParts(value) ?? args).entries()) {
       next();
       this.value(asInPython(args, i, item), depth);
       if (this.length > this.limit) return;
@@ -345,6 +345,21 @@ class Literals {
     }
     this.say(")");
   }
+}
+
+/** The numbers that a date or a time of the module datetime packs into bytes, as its own text has them. */
+function momentParts({ callee, args }: PythonObject): readonly unknown[] | null {
+  const [packed, ...zone] = args;
+  if (!(callee instanceof PythonName) || callee.module !== "datetime" || !(packed instanceof Uint8Array)) return null;
+  const sizes = { datetime: 10, date: 4, time: 6 } as Record<string, number>;
+  if (packed.length !== sizes[callee.name]) return null;
+  const bytes = [...packed];
+  const date = callee.name === "time" ? [] : [(bytes[0] as number) * 256 + (bytes[1] as number), bytes[2], bytes[3]];
+  if (callee.name === "date") return date;
+  const [hour, minute, second, ...micro] = bytes.slice(date.length === 0 ? 0 : 4);
+  // The highest bit of the month, or of a time's hour, says that an hour is there twice: numbers alone do not.
+  if (((date.length === 0 ? hour : bytes[2]) as number) > 0x7f) return null;
+  return [...date, hour, minute, second, micro.reduce((sum, byte) => sum * 256 + byte, 0), ...zone];
 }
 
 /** A value as Python's literals, of at most so many characters; tensors by dtype and shape. */

@@ -19,6 +19,7 @@ import { MAX_PICKLE_BYTES } from "../pickle/pickle-machine.ts";
 import { inFile, type Unknown } from "../pickle/plain-pickle.ts";
 import { readZip, type ZipFile } from "../zip/zip.ts";
 import type { ZipEntry } from "../zip/zip-directory.ts";
+import { foreignArchive, foreignFile } from "./foreign-file.ts";
 import { type MapLocation, type Placing, placingOf } from "./map-location.ts";
 import { loadLegacy } from "./torch-legacy.ts";
 import { type SavedStorage, torchRules, torchValue } from "./torch-values.ts";
@@ -29,7 +30,10 @@ const PICKLE_START = 0x80;
 /** The directory inside of the archive: the one that has `data.pkl`. */
 function archiveRoot(zip: ZipFile): string {
   const found = [...zip.entries.keys()].filter((name) => /^[^/]+\/data\.pkl$/.test(name));
-  if (found.length !== 1) throw new FormatError("an archive without one data.pkl is no file of torch.save", zip.path);
+  if (found.length !== 1) {
+    const other = foreignArchive(zip.entries);
+    throw new FormatError(`an archive without one data.pkl is no file of torch.save${other}`, zip.path);
+  }
   const root = (found[0] as string).slice(0, -"data.pkl".length);
   if (zip.entries.has(`${root}constants.pkl`)) {
     throw new FormatError("TorchScript archives hold programs: only Python can load them", zip.path);
@@ -161,13 +165,13 @@ function* loadingOnce(
 }
 
 function loadOnce(path: string, place: Placing, limits: Limits): unknown {
-  const { first, old, full } = FileRanges.with(path, (file) => {
+  const { start, first, old, full } = FileRanges.with(path, (file) => {
     const start = file.read(0, Math.min(file.size, 512));
     const tar = Buffer.from(start.subarray(257, 262)).toString("latin1") === "ustar";
-    return { first: Buffer.concat([start, new Uint8Array(4)]).readUInt32LE(0), old: tar, full: file.path };
+    return { start, first: Buffer.concat([start, new Uint8Array(4)]).readUInt32LE(0), old: tar, full: file.path };
   });
   if (first === ZIP_START) return loadArchive(full, place, limits);
   if (old) throw new FormatError("files of torch before 0.1.10 cannot be read", full);
   if ((first & 0xff) === PICKLE_START) return loadLegacy(full, place, limits.unknown);
-  throw new FormatError("this is no file of torch.save", full);
+  throw new FormatError(`this is no file of torch.save${foreignFile(start)}`, full);
 }
