@@ -58,8 +58,8 @@ export function absoluteFile(path: string): string {
   return full;
 }
 
-/** What the system calls things that are open and have no name, or none any more, or one that is no text. */
-const NAMELESS = /^\/proc\/|^\/dev\/fd\/| \(deleted\)$|\ufffd/;
+/** What the system calls things that are open and have no name, or none any more. */
+const NAMELESS = /^\/proc\/|^\/dev\/fd\/| \(deleted\)$/;
 
 /** A path without links; null for what is open and has no name, as a pipe that is the standard output. */
 function openName(path: string): string | null {

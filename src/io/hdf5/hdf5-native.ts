@@ -237,9 +237,9 @@ export class NativeHandle implements Hdf5Handle {
       const { memory, file } = this.#spaces(ids, set, part);
       ids.check(this.library.call.H5Dread(set, type, memory, file, 0n, address + before * size));
     };
-    if (chunks === null || shape.length === 0) return read(given, 0);
     const all = given ?? { start: shape.map(() => 0), step: shape.map(() => 1), count: [...shape] };
-    for (const part of partsByChunks(all, chunks)) read(part.selection, part.before);
+    const parts = shape.length > 0 && chunks !== null ? partsByChunks(all, chunks) : [{ selection: given, before: 0 }];
+    for (const { selection, before } of parts) read(selection, before);
   }
 
   write(path: string, info: Hdf5Info, selection: Hdf5Selection | null, address: number): void {
