@@ -57,7 +57,10 @@ export function numbersOf(part: Tensor): Float64Array {
 /** The bytes of a tensor of one dimension as they are. */
 export function bytesOf(part: Tensor): Uint8Array {
   if (part.numel() === 0) return new Uint8Array(0);
-  const bytes = part.contiguous().view("uint8").typedArray() as Uint8Array;
+  // A single element is contiguous whatever its stride is, and no bytes can be seen with a stride.
+  const plain = part.resolveConj().resolveNeg();
+  const dense = part.numel() === 1 ? plain.reshape(-1).asStrided([1], [1], plain.storageOffset()) : plain.contiguous();
+  const bytes = dense.view("uint8").typedArray() as Uint8Array;
   return bytes.slice();
 }
 
