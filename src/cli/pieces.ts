@@ -51,7 +51,7 @@ export function indexAt(place: number, shape: readonly number[]): number[] {
 /** Elements as JavaScript's numbers; complex ones as pairs. 64-bit integers may be rounded. */
 export function numbersOf(part: Tensor): Float64Array {
   const wide = part.to(part.dtype.isComplex ? "complex128" : "float64").contiguous();
-  return new Float64Array(new Uint8Array(bytesOf(wide)).buffer);
+  return new Float64Array(bytesOf(wide).buffer as ArrayBuffer);
 }
 
 /** The bytes of a tensor of one dimension as they are. */

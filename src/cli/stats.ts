@@ -1,4 +1,5 @@
 // `zensor stats`: what the numbers of each tensor are like. Elements are read once, piece by piece.
+import { scope } from "../api/scope.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { color } from "./colors.ts";
@@ -168,7 +169,8 @@ export async function statisticsOf(tensor: Tensor): Promise<Statistics | null> {
   const counting = new Counting(tensor.dtype);
   for (const piece of pieces(tensor._shape)) {
     await pause();
-    counting.add(piece.of(tensor));
+    // What is made of a piece is as large as it is: it goes with it, whenever the collector comes.
+    scope(() => counting.add(piece.of(tensor)));
   }
   return counting.result(tensor.numel());
 }
