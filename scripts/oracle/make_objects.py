@@ -252,6 +252,30 @@ def newer():
     return {"named": named, "again": [named], "inner": stand_ins.Outer.Inner(a=1), "set": {1, 2}, "frozen": frozenset({1}), "array": np.arange(3.0), "bytes": b"x", "array bytes": bytearray(b"yz"), "path": pathlib.PosixPath("a"), "long": 2**80}
 
 
+def odd_tensors():
+    """Tensors of kinds that are described, and texts that are no UTF-8, beside others."""
+    x = torch.tensor([1.0, 2.0, 4.0])
+    scales = x.to(torch.float8_e8m0fnu)
+    sparse = torch.eye(2).to_sparse()
+    module = torch.nn.Linear(2, 1)
+    module.register_buffer("scales", scales)
+    module.sparse = torch.nn.Parameter(sparse)
+    noted = x.to(torch.float8_e4m3fnuz)
+    noted.note = "kept"
+    return {
+        "weight": x,
+        "scales": [scales, scales],
+        "parameter": torch.nn.Parameter(scales, requires_grad=False),
+        "sparse": torch.nn.Parameter(sparse),
+        "quantized": torch.nn.Parameter(torch.quantize_per_tensor(x, 0.5, 3, torch.qint8), requires_grad=False),
+        "half": x.to(torch.complex32),
+        "meta": scales.to("meta"),
+        "noted": noted,
+        "module": module,
+        "names": ["\udce9", "caf\ud800" * 9, "\ufeffx"],
+    }
+
+
 def packed_again(path, change) -> None:
     """The same archive with another pickle."""
     with zipfile.ZipFile(path) as old:
@@ -278,6 +302,8 @@ def main() -> None:
         put(name, make())
     put("newer", newer(), 4)
     put("newest", small_numpy(), 5)
+    torch.save(odd_tensors(), OUT.parent / "odd_tensors.pt")
+    torch.save(odd_tensors(), OUT.parent / "odd_tensors_old.pt", _use_new_zipfile_serialization=False)
     put("numpy_2", small_numpy())
     put("numpy_1", small_numpy())
     packed_again(OUT / "numpy_1.pt", lambda data: data.replace(b"numpy._core", b"numpy.core"))

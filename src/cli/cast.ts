@@ -77,10 +77,21 @@ function inDtype(part: Tensor, dtype: DType): Tensor {
   return (part.dtype.isComplex && !dtype.isComplex && dtype.name !== "bool" ? part.real : part).to(dtype);
 }
 
-/** How many elements a dtype has no value for: finite ones that it makes infinite, integers that wrap. */
+/** Dtypes without infinities make their largest number of all that is larger: from where on it is not its neighbour. */
+const SATURATING: Record<string, number> = { float8_e4m3fn: 464 };
+
+/** Whether a number became none, or one that is not near it. */
+function leftRange(before: number, after: number, dtype: DType): boolean {
+  if (dtype.category < 2) return after !== Math.trunc(before);
+  if (Number.isNaN(before)) return false;
+  const from = SATURATING[dtype.name];
+  if (from !== undefined) return Math.abs(before) > from;
+  return Number.isFinite(before) && !Number.isFinite(after);
+}
+
+/** How many elements a dtype has no value for: finite ones that it makes infinite or cuts off, integers that wrap. */
 async function unfitting(tensor: Tensor, dtype: DType): Promise<number> {
   let count = 0;
-  const isWhole = dtype.category < 2;
   for (const piece of pieces(tensor._shape)) {
     await pause();
     const part = piece.of(tensor);
@@ -90,7 +101,7 @@ async function unfitting(tensor: Tensor, dtype: DType): Promise<number> {
     for (let i = 0; i * step < x.length; i++) {
       const [before, after] = [x[i * step] as number, y[i * made] as number];
       const imaginary = step === 2 ? (x[i * 2 + 1] as number) : 0;
-      const lost = isWhole ? after !== Math.trunc(before) : Number.isFinite(before) && !Number.isFinite(after);
+      const lost = leftRange(before, after, dtype);
       const lostImaginary =
         step === 2 && (made === 1 ? imaginary !== 0 : Number.isFinite(imaginary) && !Number.isFinite(y[i * 2 + 1]));
       if (lost || lostImaginary) count++;

@@ -51,13 +51,16 @@ export function indexAt(place: number, shape: readonly number[]): number[] {
 /** Elements as JavaScript's numbers; complex ones as pairs. 64-bit integers may be rounded. */
 export function numbersOf(part: Tensor): Float64Array {
   const wide = part.to(part.dtype.isComplex ? "complex128" : "float64").contiguous();
-  return new Float64Array(new Uint8Array(bytesOf(wide)).buffer);
+  return new Float64Array(bytesOf(wide).buffer as ArrayBuffer);
 }
 
 /** The bytes of a tensor of one dimension as they are. */
 export function bytesOf(part: Tensor): Uint8Array {
   if (part.numel() === 0) return new Uint8Array(0);
-  const bytes = part.contiguous().view("uint8").typedArray() as Uint8Array;
+  // A single element is contiguous whatever its stride is, and no bytes can be seen with a stride.
+  const plain = part.resolveConj().resolveNeg();
+  const dense = part.numel() === 1 ? plain.reshape(-1).asStrided([1], [1], plain.storageOffset()) : plain.contiguous();
+  const bytes = dense.view("uint8").typedArray() as Uint8Array;
   return bytes.slice();
 }
 

@@ -1,4 +1,5 @@
 // `zensor stats`: what the numbers of each tensor are like. Elements are read once, piece by piece.
+import { scope } from "../api/scope.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { color } from "./colors.ts";
@@ -82,6 +83,8 @@ class Counting {
   readonly real = new Moments();
   readonly imaginary = new Moments();
 
+  private base: bigint | null = null;
+
   constructor(private readonly dtype: DType) {}
 
   private bounds(least: number | bigint, greatest: number | bigint): void {
@@ -105,15 +108,16 @@ class Counting {
         if (value > greatest) greatest = value;
       }
     }
+    if (/^u?int64$/.test(this.dtype.name) && numbers.length > 0) {
+      this.whole(numbers, integersOf(part));
+      return;
+    }
     this.real.addAll(numbers);
-    if (least > greatest) return;
-    if (/^u?int64$/.test(this.dtype.name)) this.wholeBounds(part);
-    else this.bounds(least, greatest);
+    if (least <= greatest) this.bounds(least, greatest);
   }
 
-  /** 64-bit integers have more digits than numbers. */
-  private wholeBounds(part: Tensor): void {
-    const values = integersOf(part);
+  /** 64-bit integers have more digits than numbers: large ones are counted from the first. */
+  private whole(numbers: Float64Array, values: BigInt64Array | BigUint64Array): void {
     let [least, greatest] = [values[0] as bigint, values[0] as bigint];
     for (const value of values) {
       if (value < least) least = value;
@@ -121,6 +125,10 @@ class Counting {
     }
     const short = (n: bigint) => (Number.isSafeInteger(Number(n)) ? Number(n) : n);
     this.bounds(short(least), short(greatest));
+    this.base ??= Number.isSafeInteger(Number(values[0])) ? 0n : (values[0] as bigint);
+    const { base } = this;
+    if (base !== 0n) for (let i = 0; i < numbers.length; i++) numbers[i] = Number((values[i] as bigint) - base);
+    this.real.addAll(numbers);
   }
 
   private complex(pairs: Float64Array): void {
@@ -138,10 +146,17 @@ class Counting {
     this.imaginary.addAll(imaginary);
   }
 
+  private realMean(): number {
+    const { base, real } = this;
+    if (base === null || base === 0n) return real.mean;
+    const whole = Math.trunc(real.mean);
+    return Number(base + BigInt(whole)) + (real.mean - whole);
+  }
+
   result(count: number): Statistics {
     const { min, max, nan, inf, zero, real, imaginary } = this;
     const isComplex = this.dtype.isComplex;
-    const mean = real.n === 0 ? null : isComplex ? ([real.mean, imaginary.mean] as const) : real.mean;
+    const mean = real.n === 0 ? null : isComplex ? ([real.mean, imaginary.mean] as const) : this.realMean();
     const variance = real.variance;
     const std = variance === null ? null : Math.sqrt(variance + (isComplex ? (imaginary.variance ?? 0) : 0));
     return { count, min, max, mean, std, nan, inf, zero };
@@ -154,7 +169,8 @@ export async function statisticsOf(tensor: Tensor): Promise<Statistics | null> {
   const counting = new Counting(tensor.dtype);
   for (const piece of pieces(tensor._shape)) {
     await pause();
-    counting.add(piece.of(tensor));
+    // What is made of a piece is as large as it is: it goes with it, whenever the collector comes.
+    scope(() => counting.add(piece.of(tensor)));
   }
   return counting.result(tensor.numel());
 }

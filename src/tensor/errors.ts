@@ -19,12 +19,12 @@ interface Details {
 }
 
 /** The stack of the error that is being made, without its first line: each class of it has a name of its own. */
-let lines = "";
+let lines: string | null = "";
 
 function brand(error: Error, name: string, fallback: string, details: Details | undefined): void {
   const fields = error as Error & ZensorErrorFields & { [BRAND]?: true };
   fields.name = name;
-  fields.stack = `${name}: ${error.message}${lines}`;
+  if (lines !== null) fields.stack = `${name}: ${error.message}${lines}`;
   fields.code = details?.code ?? fallback;
   fields.op = details?.op;
   if (details?.cause !== undefined) fields.cause = details.cause;

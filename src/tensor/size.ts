@@ -3,7 +3,8 @@
 /** Sizes that were made of late, each in the place that its sizes name. */
 const RECENT: (Size | undefined)[] = new Array(256).fill(undefined);
 
-let plainOf: (sizes: Size) => readonly number[] | null;
+/** Where a Size has its plain list: test runners take an object with private members for one that matches no other. */
+const PLAIN = Symbol("plain");
 
 /**
  * A shape: a frozen array of sizes that prints as `torch.Size([2, 3])`.
@@ -25,10 +26,7 @@ export class Size extends Array<number> {
   /** The size of the seventh dimension. */ declare readonly 6: number;
   /** The size of the eighth dimension. */ declare readonly 7: number;
   /** The same sizes, not frozen: an element of a frozen list takes ten times as long to read. */
-  #plain: readonly number[] | null = null;
-  static {
-    plainOf = (sizes) => sizes.#plain;
-  }
+  declare private readonly [PLAIN]?: readonly number[];
 
   static override get [Symbol.species](): ArrayConstructor {
     return Array;
@@ -42,14 +40,14 @@ export class Size extends Array<number> {
     for (let i = 0; i < n; i++) place = (Math.imul(place, 31) + (sizes[i] as number)) | 0;
     place &= RECENT.length - 1;
     const recent = RECENT[place];
-    if (recent !== undefined && sameSizes(recent.#plain as readonly number[], sizes)) return recent;
+    if (recent !== undefined && sameSizes(recent[PLAIN] as readonly number[], sizes)) return recent;
     const s = new Size(n);
     const plain = new Array<number>(n);
     for (let i = 0; i < n; i++) {
       s[i] = sizes[i] as number;
       plain[i] = sizes[i] as number;
     }
-    s.#plain = plain;
+    Object.defineProperty(s, PLAIN, { value: plain });
     RECENT[place] = s;
     return Object.freeze(s) as Size;
   }
@@ -67,7 +65,7 @@ export class Size extends Array<number> {
 
 /** The same sizes in a list that is quick to read, never to be written to. */
 export function plainSizes<L extends ArrayLike<number>>(sizes: L): L | readonly number[] {
-  return sizes instanceof Size ? (plainOf(sizes) ?? sizes) : sizes;
+  return sizes instanceof Size ? (sizes[PLAIN] ?? sizes) : sizes;
 }
 
 /** The shape of 0-dim tensors. */

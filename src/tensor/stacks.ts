@@ -33,9 +33,20 @@ function foreignIn(lines: string[]): string[] {
   return first < 0 ? [] : lines.slice(first);
 }
 
-/** The stack of this very place, as deep as the library goes. */
+/** Whether the program makes its stacks by itself (`Error.prepareStackTrace`), and in another form. */
+function isOfProgram({ message, stack }: Error): boolean {
+  const makes = typeof (Error as { prepareStackTrace?: unknown }).prepareStackTrace === "function";
+  if (!makes || stack === undefined) return false;
+  return typeof stack !== "string" || !(stack.startsWith(`Error: ${message}`) || stack.includes("\n    at "));
+}
+
+/** The stack of this very place, as deep as the library goes; none where a program has frozen its errors. */
 function deepLines(most: number): string[] {
-  Error.stackTraceLimit = most + DEEPEST;
+  try {
+    Error.stackTraceLimit = most + DEEPEST;
+  } catch {
+    return [];
+  }
   const here = { message: "", stack: "" };
   Error.captureStackTrace(here);
   const lines = linesIn(here);
@@ -45,9 +56,10 @@ function deepLines(most: number): string[] {
 
 /**
  * The lines of the stack of an error that is being made, from the first that is none of the library's. All of them
- * where that is not known: the library is a part of the program's own file.
+ * where that is not known: the library is a part of the program's own file. Null for a stack that the program made.
  */
-export function linesOf(error: Error): string {
+export function linesOf(error: Error): string | null {
+  if (isOfProgram(error)) return null;
   const lines = linesIn(error);
   let kept = lines;
   if (own !== "" && lines.length > 0 && process.env.ZENSOR_STACK !== "full") {
@@ -69,6 +81,7 @@ function isForeign(line: string): boolean {
 
 /** Gives an error the name of a class that is none of this file's. */
 export function nameError(error: Error, name: string): void {
-  error.stack = `${name}${error.stack?.slice(error.name.length) ?? ""}`;
+  const { stack } = error;
+  if (typeof stack === "string" && stack.startsWith(error.name)) error.stack = name + stack.slice(error.name.length);
   error.name = name;
 }

@@ -112,8 +112,8 @@ class Matchers {
     }
   }
 
-  private replace(name: string, method: Method): void {
-    Object.defineProperty(method, "name", { value: name });
+  private replace(name: string, method: Method, length: number): void {
+    Object.defineProperties(method, { name: { value: name }, length: { value: length } });
     this.prototype[name] = method;
   }
 
@@ -122,9 +122,10 @@ class Matchers {
     const original = this.prototype[name];
     if (typeof original !== "function") return;
     const { runner } = this;
-    const retell = (self: Expect, args: unknown[]) => this.retold(self, original, args);
+    // What cannot be walked through, such as a proxy that throws, is the runner's alone.
+    const retell = (self: Expect, args: unknown[]) => attempted(() => this.retold(self, original, args));
     const method: Method = function (...args) {
-      const asks = strict !== null && args.some((arg) => holdsOwn(arg));
+      const asks = strict !== null && args.some(holds);
       const given = asks ? args.map((arg) => exact(runner, arg, strict)) : args;
       try {
         return original.apply(asks && instead !== undefined ? instead(this) : this, given);
@@ -132,7 +133,7 @@ class Matchers {
       const { target, args: told } = retell(this, args) ?? { target: this, args: given };
       return original.apply(target, told);
     };
-    this.replace(name, method);
+    this.replace(name, method, original.length);
   }
 
   /** What `expect` was given. Null where a promise was to be kept and was not. */
@@ -183,7 +184,7 @@ class Matchers {
   /** A mock function that was called as another was, with texts. */
   private shownMock(value: unknown): unknown {
     const calls = typeof value === "function" ? (value as { mock?: MockState }).mock : undefined;
-    if (!Array.isArray(calls?.calls) || !holdsOwn([calls.calls, calls.results])) return null;
+    if (!Array.isArray(calls?.calls) || !holds([calls.calls, calls.results])) return null;
     const results = calls.results.map((result) => shown(result.value));
     let at = 0;
     const copy = this.runner.mock(() => results[at++]) as (...args: unknown[]) => unknown;
@@ -198,11 +199,11 @@ class Matchers {
     const { runner } = this;
     const method: Method = function (...args) {
       const found = receive(this);
-      const told = found === null ? undefined : shown(found.value);
-      const target = found === null || told === found.value ? this : runner.expect(told);
+      const told = found === null ? null : attempted(() => ({ value: shown(found.value) }));
+      const target = told === null || told.value === found?.value ? this : runner.expect(told.value);
       return original.apply(target, args);
     };
-    this.replace(name, method);
+    this.replace(name, method, original.length);
   }
 
   /** `expect.objectContaining` and the like: what they are given may hold tensors. */
@@ -213,6 +214,16 @@ class Matchers {
     owner[name] = (sample: unknown) => original.call(owner, exact(runner, sample, false));
   }
 }
+
+function attempted<T>(run: () => T): T | null {
+  try {
+    return run();
+  } catch {
+    return null;
+  }
+}
+
+const holds = (arg: unknown) => attempted(() => holdsOwn(arg)) === true;
 
 /** What stands for objects of the library while they may be written to. */
 const standIns = new WeakMap<object, Own>();

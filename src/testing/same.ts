@@ -11,6 +11,9 @@ import { isOwn, type Own, partsOfBoth } from "./parts.ts";
 /** Compares what is inside, asking back for objects of the library. */
 export type Compare = (a: unknown, b: unknown) => boolean;
 
+/** Pairs whose parts are being compared. */
+const comparing: [Own, Own][] = [];
+
 function sameTensors(a: Tensor, b: Tensor, strict: boolean): boolean {
   if (a === b) return true;
   if (a._storage === DISPOSED || b._storage === DISPOSED) return false;
@@ -35,6 +38,13 @@ export function sameOwn(value: unknown, own: Own, strict: boolean, compare: Comp
   if (own instanceof DType || own instanceof Device || value instanceof DType || value instanceof Device) {
     return value.constructor === own.constructor && String(value) === String(own);
   }
-  const [a, b] = partsOfBoth(value, own);
-  return compare(a, b);
+  // Of what holds itself, the rest decides.
+  if (comparing.some(([one, other]) => one === value && other === own)) return true;
+  comparing.push([value, own]);
+  try {
+    const [a, b] = partsOfBoth(value, own);
+    return compare(a, b);
+  } finally {
+    comparing.pop();
+  }
 }

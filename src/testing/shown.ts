@@ -5,7 +5,7 @@ import { DType } from "../tensor/dtype.ts";
 import { DISPOSED } from "../tensor/storage.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { elementsOf, elementTexts } from "./elements.ts";
-import { type Own, partsOf } from "./parts.ts";
+import { type Composed, type Own, partsOf } from "./parts.ts";
 import { replaced } from "./walking.ts";
 
 /** Tensors of more elements are told by those at both ends, and by a sum of all. */
@@ -69,9 +69,26 @@ function shownTensor(t: Tensor): object {
   return named(t.constructor.name, { dtype: String(t.dtype), shape, ...device, ...gradient, ...valuesOf(t) });
 }
 
+/** What is told of each object; while that is being found out, that it holds itself. */
+let told: Map<Own, unknown> | null = null;
+
 function shownOwn(own: Own): unknown {
   if (own instanceof Tensor) return shownTensor(own);
   if (own instanceof DType || own instanceof Device) return String(own);
+  if (told?.has(own)) return told.get(own);
+  const outermost = told === null;
+  told ??= new Map();
+  try {
+    told.set(own, named(own.constructor.name, { circular: true }));
+    const text = shownComposed(own);
+    told.set(own, text);
+    return text;
+  } finally {
+    if (outermost) told = null;
+  }
+}
+
+function shownComposed(own: Composed): object {
   const { batchSize, device, names, ...parts } = partsOf(own) as Record<string, unknown>;
   const size = Array.isArray(batchSize) ? { batchSize: rowOf(batchSize.map(String)) } : {};
   const known = Object.entries({ device, names }).filter(([, value]) => value !== null && value !== undefined);

@@ -266,3 +266,42 @@ describe("rename", () => {
     }
   }, 60_000);
 });
+
+test("a single element that has a stride, and bits that are turned when they are read", async () => {
+  const pair = tensor([1, 2]).to("complex64");
+  const odd = {
+    one: arange(8).to("float32").asStrided([1, 1], [8, 2], 3),
+    real: pair.real.narrow(0, 1, 1),
+    imaginary: pair.conj().imag,
+    conj: pair.clone().conj(),
+    wide: arange(4).asStrided([1], [3], 2),
+  };
+  const plain = Object.fromEntries(
+    Object.entries(odd).map(([name, x]) => [name, x.resolveConj().resolveNeg().clone()]),
+  );
+  expect([(await statisticsOf(odd.one))?.mean, (await statisticsOf(odd.real))?.max]).toEqual([3, 2]);
+  saveTorch(odd, at("odd.pt"));
+  saveSafetensors(plain, at("plain.safetensors"));
+  for (const more of [[], ["--exact"]]) {
+    expect(await zensor("diff", at("odd.pt"), at("plain.safetensors"), ...more)).toMatchObject({ code: 0, out: "" });
+  }
+  expect(await zensor("cast", at("odd.pt"), at("odd16.pt"), "--dtype", "f16", "--all")).toMatchObject({ code: 0 });
+  expect((loadTorch(at("odd16.pt")) as typeof odd).real.tolist()).toEqual([2]);
+});
+
+test("the deviation of 64-bit integers with more digits than numbers have", async () => {
+  const near = 2n ** 62n;
+  for (const dtype of ["int64", "uint64"] as const) {
+    const { mean, std, min } = (await statisticsOf(tensor([near, near + 1n, near + 2n], { dtype }))) ?? {};
+    expect({ mean, std, min }).toEqual({ mean: 2 ** 62, std: 1, min: near });
+  }
+  const { mean, std } = (await statisticsOf(tensor([-(2n ** 53n) - 1n, -(2n ** 53n) - 3n]))) ?? {};
+  expect({ mean, std }).toEqual({ mean: -(2 ** 53) - 2, std: Math.SQRT2 });
+});
+
+test("what a dtype without infinities cuts off is lost", async () => {
+  saveSafetensors({ fit: tensor([448, -464, NaN]), far: tensor([1e5, -465, Infinity, 1]) }, at("far.safetensors"));
+  const { code, err } = await zensor("cast", at("far.safetensors"), at("far8.safetensors"), "--dtype", "float8_e4m3fn");
+  expect([code, err]).toEqual([1, expect.stringContaining("far: 3 of 4 elements")]);
+  expect(err).not.toContain("fit");
+});

@@ -116,6 +116,27 @@ describe("what becomes of objects", () => {
       expect([value instanceof PythonObject, value.className]).toEqual([true, described]);
     }
   });
+  test.each(["odd_tensors", "odd_tensors_old"])("tensors of kinds that are not here, in %s", (name) => {
+    const own = join(fixtures, "..", `${name}.pt`);
+    const odd = "scales parameter sparse quantized half meta noted".split(" ");
+    const value = loadTorch(own);
+    expect(value.weight.tolist()).toEqual([1, 2, 4]);
+    expect(value.module.stateDict()).toEqual({ weight: expect.any(Tensor), bias: expect.any(Tensor) });
+    for (const key of odd) {
+      const found = key === "scales" ? value.scales[0] : value[key];
+      expect([key, found instanceof PythonObject]).toEqual([key, true]);
+    }
+    expect(value.scales[0]).toBe(value.scales[1]);
+    expect(value.names).toEqual(["\udce9", "caf\ud800".repeat(9), "\ufeffx"]);
+    expect(() => saveTorch(value, join(dir, "names.pt"))).toThrow("half of a surrogate pair");
+    value.names = [];
+    saveTorch(value, join(dir, `${name}.pt`));
+    expect(objectText(loadExactly(join(dir, `${name}.pt`)))).toBe(
+      objectText({ ...(loadExactly(own) as object), names: [] }),
+    );
+    expect(Object.keys(loadTorch(own, { unknown: "skip" })).join()).toBe("weight,scales,names");
+    expect(() => loadTorch(own, { unknown: "refuse" })).toThrow("tensors of this dtype");
+  });
   test("a tensorclass that is not known, with its TensorDict", () => {
     const path = join(dir, "tensorclass.pt");
     const state = { tensordict: new TensorDict({ a: ones(2) }, { batchSize: [2] }), non_tensordict: {} };

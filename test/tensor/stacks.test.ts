@@ -83,6 +83,33 @@ test("no more lines than programs ask for, none where they want none", () => {
   expect(Error.stackTraceLimit).toBe(before);
 });
 
+test("stacks that the program makes by itself, and errors that it has frozen", () => {
+  const own = Error as { prepareStackTrace?: unknown };
+  const before = [own.prepareStackTrace, Object.getOwnPropertyDescriptor(Error, "stackTraceLimit")] as const;
+  const thrown = (run: () => unknown): Error => {
+    try {
+      run();
+    } catch (error) {
+      return error as Error;
+    }
+    throw new Error("nothing was thrown");
+  };
+  const failing = () => zeros(2).reshape(5);
+  try {
+    own.prepareStackTrace = (_: Error, sites: unknown[]) => `mine: ${sites.length > 0}`;
+    expect(thrown(failing)).toMatchObject({ name: "RuntimeError", stack: "mine: true" });
+    own.prepareStackTrace = (_: Error, sites: unknown[]) => sites;
+    expect(Array.isArray(thrown(failing).stack)).toBe(true);
+    own.prepareStackTrace = before[0];
+    Object.defineProperty(Error, "stackTraceLimit", { value: 2, writable: false, configurable: true });
+    const deep = (n: number): unknown => (n === 0 ? failing() : deep(n - 1));
+    expect(thrown(() => deep(3)).message).toContain("shape '[5]' is invalid");
+  } finally {
+    own.prepareStackTrace = before[0];
+    Object.defineProperty(Error, "stackTraceLimit", before[1] as PropertyDescriptor);
+  }
+});
+
 const folder = mkdtempSync(join(tmpdir(), "zensor-stacks-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 

@@ -9,6 +9,7 @@ import {
   ones,
   Tensor,
   TensorDict,
+  tensor,
   tensorclass,
   tensordict,
   zeros,
@@ -186,4 +187,11 @@ test("leaves by dtype, and one value of many", () => {
     expect([two().constructor.name, two().value_]).toEqual(["NonTensorData", "x"]);
   }
   expect(captureNonTensorStack()).toBe(false);
+});
+
+test("records of a single element that has a stride, or bits that are turned when they are read", () => {
+  const pair = tensor([1, 2]).to("complex64");
+  const odd = { one: pair.real.narrow(0, 1, 1), turned: pair.conj().imag.narrow(0, 0, 1) };
+  const made = own({ one: odd.one, turned: odd.turned }, [1]).toStructArray();
+  expect([...new Float32Array(made.buffer)]).toEqual([2, -0]);
 });

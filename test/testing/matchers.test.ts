@@ -295,6 +295,46 @@ test("snapshots are the same in each run, and differ when an element does", asyn
   }
 }, 60_000);
 
+test("shapes match lists", () => {
+  const x = ones(2, 3);
+  expect(x).toMatchObject({ shape: [2, 3], requiresGrad: false });
+  expect({ shape: x.shape, more: 1 }).toMatchObject({ shape: [2, 3] });
+  expect({ shape: [2, 3], more: 1 }).toMatchObject({ shape: x.shape });
+  expect(() => expect(x).toMatchObject({ shape: [2, 4] })).toThrow();
+  expect(x.shape).toStrictEqual(zeros(2, 3).shape);
+  expect(x.shape).not.toEqual(zeros(2, 4).shape);
+});
+
+test("what holds itself", () => {
+  class Child extends nn.Module {
+    parent = { child: this };
+    lin = new nn.Linear(1, 1);
+  }
+  const [a, b, c] = [new Child(), new Child(), new Child()];
+  b.loadStateDict(a.stateDict());
+  c.loadStateDict(a.stateDict());
+  noGrad(() => c.lin.weight.add_(1));
+  expect(a).toEqual(b);
+  expect(a).not.toEqual(c);
+  expect(() => expect(a).toEqual(c)).toThrow("toEqual");
+  expect(() => expect(a).toBeNull()).toThrow("circular: true");
+  const box: Record<string, unknown> = {};
+  box.td = new TensorDict({ x: ones(1) }, []).setNonTensor("box", box);
+  expect(() => expect(box).toBeNull()).toThrow("circular: true");
+});
+
+test("what cannot be walked through is the runner's", () => {
+  const trap = () => {
+    throw new Error("trap");
+  };
+  const proxy = new Proxy({}, { ownKeys: trap, getOwnPropertyDescriptor: trap });
+  expect(() => expect(proxy).toBeNull()).toThrow("toBeNull");
+  const revoked = Proxy.revocable({}, {});
+  revoked.revoke();
+  expect(() => expect(revoked.proxy).toBe(1)).toThrow("toBe(");
+  expect([expect(0).toBe.length, expect(0).toEqual.length]).toEqual([1, 1]);
+});
+
 test("a program that says that it is a test, and none, is left alone", async () => {
   const program = `import { tensor } from ${JSON.stringify(join(import.meta.dir, "../../src/index.ts"))};
     console.log(String(tensor([1])));`;

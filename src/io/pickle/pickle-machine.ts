@@ -22,6 +22,27 @@ const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 /** The bytes end before the pickle does: the one problem that more bytes can cure. */
 export class UnfinishedPickle extends FormatError {}
 
+/**
+ * A text of Python's with halves of surrogate pairs in it, as names of files have that are no UTF-8: it pickles each as
+ * three bytes. Undefined where the rest is no UTF-8 either.
+ */
+function surrogatesPassed(bytes: Uint8Array): string | undefined {
+  let text = "";
+  let from = 0;
+  try {
+    for (let at = bytes.indexOf(0xed); at >= 0; at = bytes.indexOf(0xed, at + 1)) {
+      const [second = 0, third = 0] = bytes.subarray(at + 1, at + 3);
+      if (second < 0xa0 || second > 0xbf || third >> 6 !== 2) continue;
+      text += UTF8.decode(bytes.subarray(from, at));
+      text += String.fromCharCode(0xd000 | ((second & 0x3f) << 6) | (third & 0x3f));
+      from = at + 3;
+    }
+    return text + UTF8.decode(bytes.subarray(from));
+  } catch {
+    return undefined;
+  }
+}
+
 /** An integer of Python's: a number where it is exact, a bigint elsewhere. */
 function fromInteger(value: bigint): number | bigint {
   const small = Number(value);
@@ -113,10 +134,11 @@ export class PickleMachine {
   }
 
   private decode(from: number): string {
+    const bytes = this.bytes.subarray(from, this.at);
     try {
-      return UTF8.decode(this.bytes.subarray(from, this.at));
+      return UTF8.decode(bytes);
     } catch {
-      return this.fail("a string that is no UTF-8");
+      return surrogatesPassed(bytes) ?? this.fail("a string that is no UTF-8");
     }
   }
 

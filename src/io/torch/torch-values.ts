@@ -105,7 +105,7 @@ function dtypeOf(value: unknown): DType {
   const name = value instanceof GlobalReference ? value.name : "";
   const dtype = value instanceof GlobalReference ? value.meaning.value : undefined;
   if (dtype !== undefined && dtypeByName(name) === dtype) return dtype as DType;
-  if (dtype instanceof TorchConstant) throw new FormatError(`tensors of this dtype (${name}) cannot be read`);
+  if (dtype instanceof TorchConstant) throw new NoData(`tensors of this dtype (${name}) cannot be read`);
   throw new FormatError("a tensor has something else as its dtype");
 }
 
@@ -119,6 +119,7 @@ function describeTensor(args: readonly unknown[], dtype: DType | null, metadata?
   const [storage, offset, shape, strides, requiresGrad = false] = args;
   if (!(storage instanceof SavedStorage)) throw new FormatError("a tensor has something else as its storage");
   const element = dtype ?? storage.dtype;
+  if (element === null && QUANTIZED.test(storage.type.name)) throw new NoData("a tensor of numbers that are no bytes");
   if (element === null) throw new FormatError("a tensor over bytes has no dtype");
   return new SavedTensor(
     storage,
@@ -137,6 +138,7 @@ function describeMeta([dtype, shape, strides, requiresGrad]: readonly unknown[])
 }
 
 function describeParameter([data, requiresGrad = true, , state]: readonly unknown[]): SavedParameter {
+  if (data instanceof PickledRecord) throw new NoData("a parameter of a tensor that is not known");
   if (!(data instanceof SavedTensor)) throw new FormatError("a parameter of something that is no tensor");
   return new SavedParameter(data, requiresGrad === true, attributesIn(state));
 }
@@ -186,6 +188,7 @@ export function deviceNamed(text: string): Device | TorchDevice {
 
 /** A tensor that was moved to its device when it was loaded. */
 function describeMoved([data, dtype, , requiresGrad]: readonly unknown[]): SavedTensor {
+  if (data instanceof PickledRecord) throw new NoData("a tensor that is not known, of another device");
   if (!(data instanceof SavedTensor) || dtypeOf(dtype) !== data.dtype) {
     throw new FormatError("a tensor of another device has not the dtype of its data");
   }

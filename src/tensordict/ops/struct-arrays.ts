@@ -161,8 +161,10 @@ function textColumn(name: string, values: readonly unknown[], records: number): 
 
 function bytesOf(t: Tensor): Uint8Array {
   if (t._numel === 0) return new Uint8Array(0);
-  const flat = t.detach().cpu().contiguous().reshape(-1).view("uint8");
-  return new Uint8Array(flat.typedArray() as Uint8Array);
+  const plain = t.detach().cpu().resolveConj().resolveNeg().contiguous();
+  // A single element is contiguous whatever its stride is, and no bytes can be seen with a stride.
+  const flat = t._numel === 1 ? plain.asStrided([1], [1], plain._offset) : plain.reshape(-1);
+  return new Uint8Array(flat.view("uint8").typedArray() as Uint8Array);
 }
 
 /** Records with the entries of a collection as their fields, without gaps. */
