@@ -303,7 +303,7 @@ def main() -> None:
     put("newer", newer(), 4)
     put("newest", small_numpy(), 5)
     torch.save(odd_tensors(), OUT.parent / "odd_tensors.pt")
-    torch.save(odd_tensors(), OUT.parent / "odd_tensors_old.pt", _use_new_zipfile_serialization=False)
+    torch.save(odd_tensors(), OUT.parent / "legacy_odd_tensors.pt", _use_new_zipfile_serialization=False)
     put("numpy_2", small_numpy())
     put("numpy_1", small_numpy())
     packed_again(OUT / "numpy_1.pt", lambda data: data.replace(b"numpy._core", b"numpy.core"))

@@ -7,7 +7,7 @@ import { INDEX_ENDING, isIndexPath, type ShardIndex } from "../io/disk/shard-ind
 import { remoteIndex, shardKey } from "../io/safetensors/remote-safetensors.ts";
 import { METADATA_FILE } from "../io/snapshot/snapshot-manifest.ts";
 import { download, requireRoom, upload } from "../io/store/remote-file.ts";
-import { RemotePlace, together } from "../io/store/s3.ts";
+import { RemotePlace, together, writesEnded } from "../io/store/s3.ts";
 import { type FormatName, formatByEnding, formatNamed, formatOf, hasDirectWay } from "./formats.ts";
 import { interruption } from "./lifetime.ts";
 import { inMebibytes, progressBar } from "./progress.ts";
@@ -144,8 +144,12 @@ function filesOf(root: string, name = "", found: string[] = []): string[] {
   return found;
 }
 
+/** How long requests that were given up may still take. */
+const MOST_ENDING_MS = 5000;
+
 /** Removes what a save that failed has left in a store where nothing was before. */
 export async function removeRemains(url: string): Promise<void> {
+  await writesEnded(MOST_ENDING_MS);
   const place = new RemotePlace(url);
   for (const { key } of await place.list()) await place.delete(key);
 }

@@ -116,7 +116,7 @@ describe("what becomes of objects", () => {
       expect([value instanceof PythonObject, value.className]).toEqual([true, described]);
     }
   });
-  test.each(["odd_tensors", "odd_tensors_old"])("tensors of kinds that are not here, in %s", (name) => {
+  test.each(["odd_tensors", "legacy_odd_tensors"])("tensors of kinds that are not here, in %s", (name) => {
     const own = join(fixtures, "..", `${name}.pt`);
     const odd = "scales parameter sparse quantized half meta noted".split(" ");
     const value = loadTorch(own);

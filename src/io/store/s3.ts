@@ -22,7 +22,7 @@ export interface RemoteOptions {
   timeout?: number;
   /** Called with the bytes that are done and those of the whole. */
   onProgress?: (done: number, total: number) => void;
-  /** Stops at once, also a request that hangs; what was being written does not appear. */
+  /** Stops at once, also a request that hangs; what was being written does not appear, unless the store had it all. */
   signal?: AbortSignal;
 }
 
@@ -239,27 +239,27 @@ export class RemotePlace {
     if (total <= PART_BYTES) {
       const whole = new Uint8Array(total);
       for (const piece of ordered) for await (const [at, bytes] of chunks(piece, PART_BYTES)) whole.set(bytes, at);
-      await this.attempt(key, () => this.file(key).write(whole));
+      await this.attempt(key, () => written(this.file(key).write(whole)));
       onBytes(total);
       return;
     }
     const partSize = Math.max(PART_BYTES, Math.ceil(total / MOST_PARTS / 2 ** 20) * 2 ** 20);
     const writer = this.file(key).writer({ partSize, queueSize: 4, retry: Math.max(1, this.retries) });
-    let written = 0;
+    let done = 0;
     const put = async (bytes: Uint8Array) => {
       // A writer that is not ended leaves the object as it was.
       this.options.signal?.throwIfAborted();
       writer.write(bytes);
-      written += bytes.length;
-      await this.stoppable(Promise.resolve(writer.flush()));
+      done += bytes.length;
+      await this.stoppable(written(Promise.resolve(writer.flush())));
       onBytes(bytes.length);
     };
     try {
       for (const piece of ordered) {
-        while (written < piece.offset) await put(new Uint8Array(Math.min(PART_BYTES, piece.offset - written)));
+        while (done < piece.offset) await put(new Uint8Array(Math.min(PART_BYTES, piece.offset - done)));
         for await (const [, bytes] of chunks(piece, PART_BYTES)) await put(bytes);
       }
-      await this.stoppable(Promise.resolve(writer.end()));
+      await this.stoppable(written(Promise.resolve(writer.end())));
     } catch (error) {
       this.options.signal?.throwIfAborted();
       if ((error as { name?: string }).name === "AbortError") throw error;
@@ -270,6 +270,21 @@ export class RemotePlace {
       });
     }
   }
+}
+
+/** Requests that write, also those for which nobody waits any more. */
+const writing = new Set<Promise<unknown>>();
+
+function written<T>(request: Promise<T>): Promise<T> {
+  writing.add(request);
+  const end = () => writing.delete(request);
+  request.then(end, end);
+  return request;
+}
+
+/** Waits for requests that were given up and may still write: what removes their objects would come before them. */
+export async function writesEnded(mostMs: number): Promise<void> {
+  await Promise.race([Promise.allSettled([...writing]), Bun.sleep(mostMs)]);
 }
 
 /** Parts of a piece with their place in the object. The bytes are copied: the client keeps them for a while. */
