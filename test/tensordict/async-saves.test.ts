@@ -16,6 +16,7 @@ import { nestedTensor } from "../../src/tensordict/classes/nested-api.ts";
 import type { Td } from "../../src/tensordict/core/state.ts";
 import { zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import { fromConsolidated, fromSafetensors, TensorDict, toSafetensorsAsync } from "../../src/tensordict/index.ts";
+import { rounds } from "../campaign.ts";
 import { filesBelow, nativeGrowth, temporaryDirectory } from "./helpers.ts";
 
 const room = temporaryDirectory();
@@ -354,7 +355,7 @@ test("native memory and mappings do not grow over a thousand rounds", async () =
   const folder = fresh();
   const td = new TensorDict({ a: zeros([20_000]), t: zeros([200, 150]).t() }, []) as unknown as Td;
   const growth = await nativeGrowth(async () => {
-    for (let i = 0; i < 200; i++) {
+    for (let i = 0; i < rounds(50, 200); i++) {
       await td.memmapAsync(join(folder, "directory"));
       await td.memmapAsync(join(folder, "archive.tdz"));
       await td.consolidateAsync({ filename: join(folder, "consolidated") });
