@@ -16,6 +16,7 @@ import { METADATA, SEPARATOR } from "./losses.ts";
 import { isAlone, joinedTrees, pythonNotes } from "./python-tree.ts";
 import { type PythonNode, valueOf } from "./python-values.ts";
 import type { Source } from "./source.ts";
+import { nameText } from "./text.ts";
 import { unknownDifference, unknownIn } from "./unknown-entries.ts";
 
 function sameValue(a: Td, b: Td): boolean {
@@ -64,7 +65,7 @@ class Union {
 
   private clash(path: readonly string[]): void {
     if (this.last) return;
-    const name = JSON.stringify(path.join(SEPARATOR)).slice(1, -1);
+    const name = nameText(path.join(SEPARATOR));
     const first = this.origins.get(path.join("\0")) ?? this.origins.get(path.slice(0, 1).join("\0"));
     const pair = `${first} and ${this.now}`;
     this.twice.set(pair, [...(this.twice.get(pair) ?? []), name]);

@@ -10,7 +10,7 @@ import { say } from "./output.ts";
 import { objectsIn } from "./python-objects.ts";
 import { classNameOf, type PythonNode, valueOf } from "./python-values.ts";
 import { openOutline, type TrustOptions } from "./source.ts";
-import { bytesText, counted, printable, table } from "./text.ts";
+import { bytesText, counted, nameText, printable, table } from "./text.ts";
 import { unknownIn } from "./unknown-entries.ts";
 
 /** One line of the listing. */
@@ -113,7 +113,7 @@ function valueLine(name: string, value: unknown, whole: boolean): string {
 
 function printTable(listing: Listing, whole: boolean): void {
   const cells = listing.rows.map((row) => [
-    JSON.stringify(row.name).slice(1, -1),
+    nameText(row.name),
     row.dtype,
     `[${row.shape.join(", ")}]`,
     bytesText(row.nbytes),

@@ -9,6 +9,7 @@ import { isNonTensor } from "../tensordict/index.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { SEPARATOR } from "./losses.ts";
 import { nearest } from "./near.ts";
+import { nameText } from "./text.ts";
 
 /** Keys from the outermost level on. */
 export type Path = readonly string[];
@@ -194,8 +195,8 @@ function advice(td: Td, name: string): string {
   }
   const near = nearNames(td, name);
   const all = near.length === 0 ? allNames(td) : [];
-  if (all.length > 0 && all.length <= FEW_NAMES) return `\n  there is ${all.map(quoted).join("; ")}`;
-  return near.length === 0 ? "" : `\n  near ${JSON.stringify(name)}: ${near.map(quoted).join("; ")}`;
+  if (all.length > 0 && all.length <= FEW_NAMES) return `\n  there is ${all.map(nameText).join("; ")}`;
+  return near.length === 0 ? "" : `\n  near ${JSON.stringify(name)}: ${near.map(nameText).join("; ")}`;
 }
 
 /** Names, and beginnings of names, that are near one that is none: as a whole, or by their last part. */
@@ -214,10 +215,6 @@ export function nearNames(td: Td, name: string, most = 4): string[] {
 function beginnings(name: string): string[] {
   const ends = [...name.matchAll(/[./]/g)].map(({ index }) => index);
   return [...ends, name.length].map((end) => name.slice(0, end));
-}
-
-function quoted(name: string): string {
-  return JSON.stringify(name).slice(1, -1);
 }
 
 /** The entries that a user named, looked for in one collection or in several. */

@@ -26,6 +26,7 @@ import type { Entry } from "../tensordict/core/types.ts";
 import { isNonTensor } from "../tensordict/index.ts";
 import { CliError } from "./errors.ts";
 import { aFormat, type FormatName } from "./formats.ts";
+import { nameText } from "./text.ts";
 import { canHold, unknownIn } from "./unknown-entries.ts";
 
 /** Separates levels in the flat names of model files. */
@@ -389,7 +390,7 @@ function note(found: Map<string, Set<string>>, what: string, name: string): void
 function listed(found: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   return [...found].map(([what, names]) => {
     // Names come from files: what controls a terminal is escaped.
-    const shown = [...names].slice(0, NAMES_TOLD).map((name) => JSON.stringify(name).slice(1, -1));
+    const shown = [...names].slice(0, NAMES_TOLD).map(nameText);
     const told = shown.join("; ");
     const more = names.size > NAMES_TOLD ? `; and ${names.size - NAMES_TOLD} more` : "";
     return `  ${what}: ${told}${more}`;

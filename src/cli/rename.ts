@@ -12,6 +12,7 @@ import { isAlone, NO_STATE, nestedAtDots, unnested } from "./python-tree.ts";
 import { isDictClass, type PythonNode } from "./python-values.ts";
 import { openSource, type Source, type TrustOptions } from "./source.ts";
 import { openTarget, type TargetOptions, writeTarget } from "./target.ts";
+import { nameText } from "./text.ts";
 
 /** Options of the command. */
 export interface RenameOptions extends TargetOptions, TrustOptions, NamingOptions {
@@ -34,7 +35,7 @@ interface Level {
 
 const MOST_TOLD = 20;
 const idOf = (path: Path): string => JSON.stringify(path);
-const shown = (path: Path): string => JSON.stringify(path.join(SEPARATOR)).slice(1, -1);
+const shown = (path: Path): string => nameText(path.join(SEPARATOR));
 
 /** The levels and leaves of a collection, with what they were in Python. */
 class Parts {

@@ -10,7 +10,7 @@ import { pause } from "./lifetime.ts";
 import { say } from "./output.ts";
 import { integersOf, numbersOf, numberText, pieces } from "./pieces.ts";
 import { openSource, type TrustOptions } from "./source.ts";
-import { counted, printable, table } from "./text.ts";
+import { counted, nameText, printable, table } from "./text.ts";
 
 /** Options of the command. */
 export interface StatsOptions extends TrustOptions {
@@ -192,7 +192,7 @@ function meanText(mean: Statistics["mean"]): string {
 function print(rows: readonly Row[], format: FormatName): void {
   const text = (value: number | bigint | null) => (value === null ? "-" : numberText(value));
   const cells = rows.map(({ name, dtype, shape, statistics: s }) => {
-    const own = [JSON.stringify(name).slice(1, -1), dtype, `[${shape.join(", ")}]`];
+    const own = [nameText(name), dtype, `[${shape.join(", ")}]`];
     if (s === null) return [...own, ..."-------"];
     const means = [text(s.min), text(s.max), meanText(s.mean), text(s.std)];
     return [...own, ...means, String(s.zero), String(s.nan), String(s.inf)];

@@ -30,6 +30,11 @@ export function counted(count: number, what: string, several = `${what}s`): stri
   return `${count} ${count === 1 ? what : several}`;
 }
 
+/** The name of an entry on one line, whatever is in it. */
+export function nameText(name: string): string {
+  return JSON.stringify(name).slice(1, -1);
+}
+
 /** Text that may come from a file, for a terminal: what would control it is escaped. */
 export function printable(text: string): string {
   return shownName(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, (unit) => {

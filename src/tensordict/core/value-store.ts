@@ -1,7 +1,7 @@
 // Values of a stack in one array, which its slices and members share: a window tells which of them a stack has.
 import { type PythonJson, toPlain } from "../../io/base/python-json.ts";
-import { numelOf } from "../../tensor/size.ts";
-import type { Tensor } from "../../tensor/tensor.ts";
+import { contiguousStrides, numelOf } from "../../tensor/size.ts";
+import { isContiguousGeometry, type Tensor } from "../../tensor/tensor.ts";
 import { positionsIn } from "./tensor-ops.ts";
 import type { Classes } from "./types.ts";
 
@@ -103,8 +103,7 @@ export class ValueWindow {
 
   /** All values of a new store as a batch of this shape, row-major. */
   static of(values: readonly unknown[], sizes: readonly number[]): ValueWindow {
-    const strides = sizes.map((_, dim) => numelOf(sizes.slice(dim + 1)));
-    return new ValueWindow(new ValueStore(values), [...sizes], strides, 0);
+    return new ValueWindow(new ValueStore(values), [...sizes], contiguousStrides(sizes), 0);
   }
 
   /** What a change of shape made of the numbers of its positions, as a window; null for anything but a view of them. */
@@ -130,8 +129,7 @@ export class ValueWindow {
   /** Whether it is all of its store, in order. */
   private get isWhole(): boolean {
     const { sizes, strides, offset, store } = this;
-    if (offset !== 0 || this.count !== store.length) return false;
-    return sizes.every((n, dim) => n < 2 || strides[dim] === numelOf(sizes.slice(dim + 1)));
+    return offset === 0 && this.count === store.length && isContiguousGeometry(sizes, strides);
   }
 
   /** Its positions, row-major. */
