@@ -17,7 +17,7 @@ export interface Cell {
 
 /** What a program of a user's kind touches, found by running some (`profile.ts`). */
 export interface Profile {
-  /** Files that importing the library evaluates: these are no cells. */
+  /** Files that the smallest program evaluates: these are no cells. */
   eager: readonly string[];
   /** The functions of each file that were called. */
   called: Readonly<Record<string, readonly string[]>>;

@@ -32,7 +32,8 @@ function fileStarts(text: string): [at: number, file: string][] {
   return [...text.matchAll(FILE)].map((found) => [found.index, found[1] as string]);
 }
 
-function bindingNames(name: ts.BindingName): string[] {
+/** The names that a pattern declares. */
+export function bindingNames(name: ts.BindingName): string[] {
   if (ts.isIdentifier(name)) return [name.text];
   return name.elements.flatMap((one) => (ts.isOmittedExpression(one) ? [] : bindingNames(one.name)));
 }

@@ -65,6 +65,15 @@ export function writePlain(parts: Parts, file: string): void {
   writeFileSync(file, coreText(parts, '""'));
 }
 
+/** Writes the core for the project's own tests, which also look at what is no export; gives where each name is. */
+export function writeOpen({ flat, plan }: Parts, file: string): Record<string, string[]> {
+  const text = new Printer(flat, plan, { open: true }).text().replaceAll("import.meta.path", "$module.filename");
+  writeFileSync(file, text);
+  const names: Record<string, string[]> = {};
+  for (const one of flat.statements) (names[one.file] ??= []).push(...one.names);
+  return { ...names, "src/index.ts": [] };
+}
+
 /** What the core exports; asked of the compiled one. */
 export function readExports({ flat, plan }: Parts, core: string, library: string): Exported[] {
   const program = `

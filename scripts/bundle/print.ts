@@ -64,6 +64,13 @@ function namespaceOf(node: ts.Statement): { target: string; names: [name: string
   return { target: target.text, names };
 }
 
+export interface PrintOptions {
+  /** Notes each call of a top-level function and each file that is evaluated, in `globalThis.touched` and `evaluated`. */
+  noting?: boolean;
+  /** Also gives what is no export, by the name that it has in the flat file: `own(name)`. */
+  open?: boolean;
+}
+
 export class Printer {
   private readonly edits = new Map<Statement, Edit[]>();
   private readonly own: Set<string>;
@@ -71,8 +78,7 @@ export class Printer {
   constructor(
     private readonly flat: Flat,
     private readonly plan: Plan,
-    /** Notes each call of a top-level function and each file that is evaluated, in `globalThis.touched`. */
-    private readonly noting = false,
+    private readonly options: PrintOptions = {},
   ) {
     this.own = ownInstances(flat.statements);
     for (const reference of flat.references) this.guardReference(reference);
@@ -126,11 +132,18 @@ export class Printer {
   private namespaceText(statement: Statement, cell: Cell | undefined): string | undefined {
     const found = namespaceOf(statement.node);
     if (found === undefined) return undefined;
-    const cases = found.names.map(
-      ([name, value]) => `case ${JSON.stringify(name)}:return ${this.guarded(value, cell)};`,
-    );
     const names = JSON.stringify(found.names.map(([name]) => name));
-    return `$names(${found.target},${names},function(name){switch(name){${cases.join("\n")}}});`;
+    return `$names(${found.target},${names},${this.switchText(found.names, cell)});`;
+  }
+
+  /** A function that gives values by name. */
+  private switchText(names: readonly (readonly [name: string, own: string])[], from?: Cell): string {
+    const cases = names.map(([name, own]) => `case ${JSON.stringify(name)}:return ${this.guarded(own, from)};`);
+    return `function(name){switch(name){\n${cases.join("\n")}\n}}`;
+  }
+
+  private topNames(): string[] {
+    return this.flat.statements.flatMap((one) => (one.file === "" ? [] : one.names));
   }
 
   /** A statement as it stands, or where it fills variables that are declared elsewhere. */
@@ -140,7 +153,8 @@ export class Printer {
     if (namespace !== undefined) return namespace;
     const whole = (from = node.getStart()) => this.textOf(statement, from, node.end);
     if (ts.isFunctionDeclaration(node) && node.body !== undefined) {
-      if (this.noting) this.edit(statement, node.body.getStart() + 1, node.body.getStart() + 1, this.note(statement));
+      if (this.options.noting)
+        this.edit(statement, node.body.getStart() + 1, node.body.getStart() + 1, this.note(statement));
       if (cell === undefined) return whole();
       const { name } = node as { name: ts.Identifier };
       return `${name.text}=${this.textOf(statement, node.getStart(), name.getStart())}${whole(name.end)};`;
@@ -164,7 +178,7 @@ export class Printer {
     const { functions, statements, children, id } = cell;
     const file = (statements[0] ?? functions[0])?.file;
     const note =
-      this.noting && file !== undefined ? `(globalThis.evaluated??=new Set).add(${JSON.stringify(file)});` : "";
+      this.options.noting && file !== undefined ? `(globalThis.evaluated??=new Set).add(${JSON.stringify(file)});` : "";
     const parts = [
       ...functions.map((one) => this.statementText(one, cell)),
       ...children.map((one) => this.cellText(one)),
@@ -185,9 +199,6 @@ export class Printer {
   /** The whole file: CommonJS that exports one function, which gives the value of a public name. */
   text(): string {
     const { eager, roots, cells, cellOfName } = this.plan;
-    const cases = [...this.flat.exports].map(
-      ([name, own]) => `case ${JSON.stringify(name)}:return ${this.guarded(own, undefined)};`,
-    );
     const parts = [
       "(function(){",
       `var ${[...cellOfName.keys()].join()};`,
@@ -197,7 +208,8 @@ export class Printer {
       ...roots.map((one) => this.cellText(one)),
       ...eager.filter(({ names }) => names[0] !== "__require").map((one) => this.statementText(one, undefined)),
       ...cells.filter((one) => one.statements.some(({ file }) => INSTALL.test(file))).map((one) => `$$(${one.id});`),
-      `$module.exports=function(name){switch(name){\n${cases.join("\n")}\n}};`,
+      `$module.exports=${this.switchText([...this.flat.exports])};`,
+      this.options.open ? `$module.exports.own=${this.switchText(this.topNames().map((name) => [name, name]))};` : "",
       "})();",
     ];
     // A program may have variables that are called as a module's own.

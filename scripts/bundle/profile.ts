@@ -1,6 +1,6 @@
 /**
- * Finds what programs of a user's kind touch: the files that an import evaluates, and the functions that `programs.ts`
- * calls. It only decides what comes into being together, never what a program computes.
+ * Finds what programs of a user's kind touch: the files that the smallest one evaluates, and the functions that
+ * `programs.ts` calls. It only decides what comes into being together, never what a program computes.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,8 +13,9 @@ import { Printer } from "./print.ts";
 const program = (core: string, programs: string, out: string) => `
   const { programs } = await import(${JSON.stringify(programs)});
   const get = require(${JSON.stringify(core)});
-  const eager = [...globalThis.evaluated];
   const zensor = new Proxy({}, { get: (_, name) => get(name) });
+  programs.smallest(zensor);
+  const eager = [...globalThis.evaluated];
   for (const run of Object.values(programs)) run(zensor);
   const found = { eager, evaluated: [...evaluated], touched: [...touched] };
   await Bun.write(${JSON.stringify(out)}, JSON.stringify(found));`;
@@ -25,7 +26,10 @@ export function writeProfile(folder: string): void {
   const core = join(folder, "noting.js");
   const out = join(folder, "touched.json");
   const plan = planCells(flat, { eager: [], called: {} });
-  writeFileSync(core, new Printer(flat, plan, true).text().replaceAll("import.meta.path", "$module.filename"));
+  writeFileSync(
+    core,
+    new Printer(flat, plan, { noting: true }).text().replaceAll("import.meta.path", "$module.filename"),
+  );
   bun(["-e", program(core, join(import.meta.dir, "programs.ts"), out)], { ZENSOR_LIBRARY: libraryFile() });
   const { eager, evaluated, touched } = require(out) as Record<"eager" | "evaluated" | "touched", string[]>;
   const called: Record<string, string[]> = Object.fromEntries(evaluated.map((file) => [file, []]));

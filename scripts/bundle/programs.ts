@@ -7,6 +7,15 @@ import type * as zensor from "../../src/index.ts";
 
 type Zensor = typeof zensor;
 
+/** What nearly all programs do: the files that this evaluates are evaluated when the library is imported. */
+function smallest(z: Zensor): void {
+  const sum = z
+    .tensor([1, 2])
+    .add(z.ones([2]))
+    .add_(1);
+  sum.tolist();
+}
+
 function tensors(z: Zensor): void {
   const a = z.tensor([
     [1, 2, 3],
@@ -137,4 +146,10 @@ function dictionaries(z: Zensor): void {
   td.isEmpty();
 }
 
-export const programs: Readonly<Record<string, (z: Zensor) => void>> = { tensors, gradients, modules, dictionaries };
+export const programs: Readonly<Record<string, (z: Zensor) => void>> = {
+  smallest,
+  tensors,
+  gradients,
+  modules,
+  dictionaries,
+};
