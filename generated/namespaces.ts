@@ -42,6 +42,7 @@ import type {
   VectorNormArgs,
   WeightOptions,
 } from "./options.ts";
+import { lateNamespace } from "../src/tensor/late-members.ts";
 import * as A from "../src/dispatch/arguments.ts";
 import type { Either, IndexList, Layout, Some } from "../src/dispatch/arguments.ts";
 import type { Generator } from "../src/dispatch/generator.ts";
@@ -367,26 +368,51 @@ export function linalg_vectorNorm(...args: unknown[]): Tensor {
   return A.call<Tensor>("vectorNorm", $T("linalg_vectorNorm", [O.linalg_vector_norm]), args);
 }
 
+function nn_functional_member(name: string): unknown {
+  switch (name) {
+    case "dropout": return nn_functional_dropout;
+    case "huberLoss": return nn_functional_huberLoss;
+    case "l1Loss": return nn_functional_l1Loss;
+    case "layerNorm": return nn_functional_layerNorm;
+    case "linear": return nn_functional_linear;
+    case "logSoftmax": return nn_functional_logSoftmax;
+    case "mseLoss": return nn_functional_mseLoss;
+    case "relu": return nn_functional_relu;
+    case "relu_": return nn_functional_relu_;
+    case "smoothL1Loss": return nn_functional_smoothL1Loss;
+    case "softmax": return nn_functional_softmax;
+    case "softmin": return nn_functional_softmin;
+  }
+  return undefined;
+}
+
 /** The functions of torch.nn.functional. */
-export const namespace_nn_functional = {
-  dropout: nn_functional_dropout,
-  huberLoss: nn_functional_huberLoss,
-  l1Loss: nn_functional_l1Loss,
-  layerNorm: nn_functional_layerNorm,
-  linear: nn_functional_linear,
-  logSoftmax: nn_functional_logSoftmax,
-  mseLoss: nn_functional_mseLoss,
-  relu: nn_functional_relu,
-  relu_: nn_functional_relu_,
-  smoothL1Loss: nn_functional_smoothL1Loss,
-  softmax: nn_functional_softmax,
-  softmin: nn_functional_softmin,
-} as const;
+export const namespace_nn_functional: {
+  readonly dropout: typeof nn_functional_dropout;
+  readonly huberLoss: typeof nn_functional_huberLoss;
+  readonly l1Loss: typeof nn_functional_l1Loss;
+  readonly layerNorm: typeof nn_functional_layerNorm;
+  readonly linear: typeof nn_functional_linear;
+  readonly logSoftmax: typeof nn_functional_logSoftmax;
+  readonly mseLoss: typeof nn_functional_mseLoss;
+  readonly relu: typeof nn_functional_relu;
+  readonly relu_: typeof nn_functional_relu_;
+  readonly smoothL1Loss: typeof nn_functional_smoothL1Loss;
+  readonly softmax: typeof nn_functional_softmax;
+  readonly softmin: typeof nn_functional_softmin;
+} = lateNamespace("dropout huberLoss l1Loss layerNorm linear logSoftmax mseLoss relu relu_ smoothL1Loss softmax softmin", nn_functional_member);
+
+function linalg_member(name: string): unknown {
+  switch (name) {
+    case "vectorNorm": return linalg_vectorNorm;
+  }
+  return undefined;
+}
 
 /** The functions of torch.linalg. */
-export const namespace_linalg = {
-  vectorNorm: linalg_vectorNorm,
-} as const;
+export const namespace_linalg: {
+  readonly vectorNorm: typeof linalg_vectorNorm;
+} = lateNamespace("vectorNorm", linalg_member);
 
 const $T = A.overloadTable($T_lines);
 

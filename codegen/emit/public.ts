@@ -273,33 +273,41 @@ function isSameGroup(model: Model, g: Group, shown: readonly Op[]): boolean {
 export function emitNamespaces(model: Model): string {
   const out = [...HEAD];
   const rows: string[] = [];
-  const namespaces = new Map<string, string[]>();
+  const namespaces = new Map<string, [name: string, local: string][]>();
   for (const g of groupsOf(model, (op) => callable(op) || has(op, "inplace"))) {
     if (g.namespace === "") continue;
     const list = namespaces.get(g.namespace) ?? [];
     const shown = g.ops.filter(callable);
     if (shown.length > 0) {
       out.push(...emitFunction(optionTypesOf(model), { ...g, ops: shown }, false, true, rows));
-      list.push(`  ${g.name}: ${localName(g, false)},`);
+      list.push([g.name, localName(g, false)]);
     }
     const writing = g.ops.filter((op) => has(op, "inplace"));
     if (writing.length > 0) {
       out.push(...emitFunction(optionTypesOf(model), { ...g, ops: writing }, true, true, rows));
-      list.push(`  ${g.name}_: ${localName(g, true)},`);
+      list.push([`${g.name}_`, localName(g, true)]);
     }
     namespaces.set(g.namespace, list);
   }
   for (const [namespace, list] of namespaces) {
     const id = namespace.replace(/\W/g, "_");
     out.push(
+      `function ${id}_member(name: string): unknown {`,
+      "  switch (name) {",
+      ...list.map(([name, local]) => `    case "${name}": return ${local};`),
+      "  }",
+      "  return undefined;",
+      "}",
+      "",
       `/** The functions of torch.${namespace}. */`,
-      `export const namespace_${id} = {`,
-      ...list,
-      "} as const;",
+      `export const namespace_${id}: {`,
+      ...list.map(([name, local]) => `  readonly ${name}: typeof ${local};`),
+      `} = lateNamespace("${list.map(([name]) => name).join(" ")}", ${id}_member);`,
       "",
     );
   }
-  return withOptions(optionTypesOf(model), [...out, ...lateTable("$T", rows, "A.overloadTable")]);
+  const head = 'import { lateNamespace } from "../src/tensor/late-members.ts";';
+  return withOptions(optionTypesOf(model), [head, ...out, ...lateTable("$T", rows, "A.overloadTable")]);
 }
 
 export function emitMethods(model: Model): string {

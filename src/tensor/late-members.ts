@@ -105,3 +105,18 @@ export function addLateMembers(prototype: object, members: LateMembers): void {
 export function lastOfChain(prototype: object): object {
   return endOf(prototype).behind;
 }
+
+/** An object of functions of which each comes into being when it is first touched; its keys are all there. */
+export function lateNamespace<T extends object>(names: string, member: (name: string) => unknown): T {
+  const namespace = {} as T;
+  for (const name of names.split(" ")) {
+    // Called to read it, or with what is put in its place: it does so once, and is gone.
+    const access = (...given: [unknown?]): unknown => {
+      const value = given.length === 0 ? member(name) : given[0];
+      Object.defineProperty(namespace, name, { value, writable: true, enumerable: true, configurable: true });
+      return value;
+    };
+    Object.defineProperty(namespace, name, { get: access, set: access, enumerable: true, configurable: true });
+  }
+  return namespace;
+}
