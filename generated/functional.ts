@@ -362,8 +362,6 @@ import type { Td } from "../src/tensordict/core/state.ts";
 import { type BoolTensor, Tensor } from "../src/tensor/tensor.ts";
 import * as O from "./ops.ts";
 
-const REQUIRED = A.REQUIRED;
-
 /**
  * The absolute value of each element; the modulus of complex ones, which gives the real dtype.
  * @returns a tensor of the same shape, of the same dtype; complex dtypes give their real one
@@ -380,12 +378,12 @@ export function abs<C extends Td>(input: C | { input: C }): C;
 export function abs(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function abs(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("abs", $T().abs, [self, options]);
+    if (A.goesByTable(self)) return A.byName("abs", $T("abs", [O.abs]), [self, options]);
     A.bad("abs", "self", self);
   }
   if (options === undefined) return O.abs(self);
   if (!A.knowsAll("abs", options, ["out"])) {
-    return A.byName("abs", $T().abs, [self, options]);
+    return A.byName("abs", $T("abs", [O.abs]), [self, options]);
   }
   return O.abs(self, A.outOption("abs", options));
 }
@@ -405,12 +403,12 @@ export function acos(input: Tensor, options?: OutOptions): Tensor;
 export function acos(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function acos(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("acos", $T().acos, [self, options]);
+    if (A.goesByTable(self)) return A.byName("acos", $T("acos", [O.acos]), [self, options]);
     A.bad("acos", "self", self);
   }
   if (options === undefined) return O.acos(self);
   if (!A.knowsAll("acos", options, ["out"])) {
-    return A.byName("acos", $T().acos, [self, options]);
+    return A.byName("acos", $T("acos", [O.acos]), [self, options]);
   }
   return O.acos(self, A.outOption("acos", options));
 }
@@ -431,12 +429,12 @@ export function acosh(input: Tensor, options?: OutOptions): Tensor;
 export function acosh(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function acosh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("acosh", $T().acosh, [self, options]);
+    if (A.goesByTable(self)) return A.byName("acosh", $T("acosh", [O.acosh]), [self, options]);
     A.bad("acosh", "self", self);
   }
   if (options === undefined) return O.acosh(self);
   if (!A.knowsAll("acosh", options, ["out"])) {
-    return A.byName("acosh", $T().acosh, [self, options]);
+    return A.byName("acosh", $T("acosh", [O.acosh]), [self, options]);
   }
   return O.acosh(self, A.outOption("acosh", options));
 }
@@ -466,16 +464,16 @@ export function add<C extends Td>(options: { input: C; other: C | Tensor | Scala
 export function add(input: Tensor | Scalar, other: Tensor | Scalar | AddArgs): Tensor;
 export function add(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("add", $T().add, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("add", $T("add", [O.add]), [self, other, options]);
     A.operand("add", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("add", $T().add, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("add", $T("add", [O.add]), [self, other, options]);
     A.operand("add", "other", other);
   }
   if (options === undefined) return O.add(self, other, 1);
   if (!A.knowsAll("add", options, ["alpha","out"])) {
-    return A.byName("add", $T().add, [self, other, options]);
+    return A.byName("add", $T("add", [O.add]), [self, other, options]);
   }
   return O.add(self, other, A.option<Scalar>("add", options, "alpha", "Scalar", 1), A.outOption("add", options));
 }
@@ -498,20 +496,20 @@ export function addbmm(options: { input: Tensor } & AddbmmArgs): Tensor;
 export function addbmm(input: Tensor, batch1: Tensor, batch2: Tensor | BaddbmmBatch2Args): Tensor;
 export function addbmm(self: unknown, batch1?: unknown, batch2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("addbmm", $T().addbmm, [self, batch1, batch2, options]);
+    if (A.goesByTable(self)) return A.byName("addbmm", $T("addbmm", [O.addbmm]), [self, batch1, batch2, options]);
     A.bad("addbmm", "self", self);
   }
   if (!(batch1 instanceof Tensor)) {
-    if (A.goesByTable(batch1)) return A.byName("addbmm", $T().addbmm, [self, batch1, batch2, options]);
+    if (A.goesByTable(batch1)) return A.byName("addbmm", $T("addbmm", [O.addbmm]), [self, batch1, batch2, options]);
     A.bad("addbmm", "batch1", batch1);
   }
   if (!(batch2 instanceof Tensor)) {
-    if (A.goesByTable(batch2)) return A.byName("addbmm", $T().addbmm, [self, batch1, batch2, options]);
+    if (A.goesByTable(batch2)) return A.byName("addbmm", $T("addbmm", [O.addbmm]), [self, batch1, batch2, options]);
     A.bad("addbmm", "batch2", batch2);
   }
   if (options === undefined) return O.addbmm(self, batch1, batch2, 1, 1);
   if (!A.knowsAll("addbmm", options, ["beta","alpha","out"])) {
-    return A.byName("addbmm", $T().addbmm, [self, batch1, batch2, options]);
+    return A.byName("addbmm", $T("addbmm", [O.addbmm]), [self, batch1, batch2, options]);
   }
   return O.addbmm(self, batch1, batch2, A.option<Scalar>("addbmm", options, "beta", "Scalar", 1), A.option<Scalar>("addbmm", options, "alpha", "Scalar", 1), A.outOption("addbmm", options));
 }
@@ -543,20 +541,20 @@ export function addcdiv<C extends Td>(options: { input: C; other1: C | Tensor | 
 export function addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor | AddcmulTensor2Args): Tensor;
 export function addcdiv(self: unknown, tensor1?: unknown, tensor2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("addcdiv", $T().addcdiv, [self, tensor1, tensor2, options]);
+    if (A.goesByTable(self)) return A.byName("addcdiv", $T("addcdiv", [O.addcdiv]), [self, tensor1, tensor2, options]);
     A.bad("addcdiv", "self", self);
   }
   if (!(tensor1 instanceof Tensor)) {
-    if (A.goesByTable(tensor1)) return A.byName("addcdiv", $T().addcdiv, [self, tensor1, tensor2, options]);
+    if (A.goesByTable(tensor1)) return A.byName("addcdiv", $T("addcdiv", [O.addcdiv]), [self, tensor1, tensor2, options]);
     A.bad("addcdiv", "tensor1", tensor1);
   }
   if (!(tensor2 instanceof Tensor)) {
-    if (A.goesByTable(tensor2)) return A.byName("addcdiv", $T().addcdiv, [self, tensor1, tensor2, options]);
+    if (A.goesByTable(tensor2)) return A.byName("addcdiv", $T("addcdiv", [O.addcdiv]), [self, tensor1, tensor2, options]);
     A.bad("addcdiv", "tensor2", tensor2);
   }
   if (options === undefined) return O.addcdiv(self, tensor1, tensor2, 1);
   if (!A.knowsAll("addcdiv", options, ["value","out"])) {
-    return A.byName("addcdiv", $T().addcdiv, [self, tensor1, tensor2, options]);
+    return A.byName("addcdiv", $T("addcdiv", [O.addcdiv]), [self, tensor1, tensor2, options]);
   }
   return O.addcdiv(self, tensor1, tensor2, A.option<Scalar>("addcdiv", options, "value", "Scalar", 1), A.outOption("addcdiv", options));
 }
@@ -587,20 +585,20 @@ export function addcmul<C extends Td>(options: { input: C; other1: C | Tensor | 
 export function addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor | AddcmulTensor2Args): Tensor;
 export function addcmul(self: unknown, tensor1?: unknown, tensor2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("addcmul", $T().addcmul, [self, tensor1, tensor2, options]);
+    if (A.goesByTable(self)) return A.byName("addcmul", $T("addcmul", [O.addcmul]), [self, tensor1, tensor2, options]);
     A.bad("addcmul", "self", self);
   }
   if (!(tensor1 instanceof Tensor)) {
-    if (A.goesByTable(tensor1)) return A.byName("addcmul", $T().addcmul, [self, tensor1, tensor2, options]);
+    if (A.goesByTable(tensor1)) return A.byName("addcmul", $T("addcmul", [O.addcmul]), [self, tensor1, tensor2, options]);
     A.bad("addcmul", "tensor1", tensor1);
   }
   if (!(tensor2 instanceof Tensor)) {
-    if (A.goesByTable(tensor2)) return A.byName("addcmul", $T().addcmul, [self, tensor1, tensor2, options]);
+    if (A.goesByTable(tensor2)) return A.byName("addcmul", $T("addcmul", [O.addcmul]), [self, tensor1, tensor2, options]);
     A.bad("addcmul", "tensor2", tensor2);
   }
   if (options === undefined) return O.addcmul(self, tensor1, tensor2, 1);
   if (!A.knowsAll("addcmul", options, ["value","out"])) {
-    return A.byName("addcmul", $T().addcmul, [self, tensor1, tensor2, options]);
+    return A.byName("addcmul", $T("addcmul", [O.addcmul]), [self, tensor1, tensor2, options]);
   }
   return O.addcmul(self, tensor1, tensor2, A.option<Scalar>("addcmul", options, "value", "Scalar", 1), A.outOption("addcmul", options));
 }
@@ -624,20 +622,20 @@ export function addmm(options: { input: Tensor } & AddmmArgs): Tensor;
 export function addmm(input: Tensor, mat1: Tensor, mat2: Tensor | AddmmMat2Args): Tensor;
 export function addmm(self: unknown, mat1?: unknown, mat2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("addmm", $T().addmm, [self, mat1, mat2, options]);
+    if (A.goesByTable(self)) return A.byName("addmm", $T("addmm", [O.addmm]), [self, mat1, mat2, options]);
     A.bad("addmm", "self", self);
   }
   if (!(mat1 instanceof Tensor)) {
-    if (A.goesByTable(mat1)) return A.byName("addmm", $T().addmm, [self, mat1, mat2, options]);
+    if (A.goesByTable(mat1)) return A.byName("addmm", $T("addmm", [O.addmm]), [self, mat1, mat2, options]);
     A.bad("addmm", "mat1", mat1);
   }
   if (!(mat2 instanceof Tensor)) {
-    if (A.goesByTable(mat2)) return A.byName("addmm", $T().addmm, [self, mat1, mat2, options]);
+    if (A.goesByTable(mat2)) return A.byName("addmm", $T("addmm", [O.addmm]), [self, mat1, mat2, options]);
     A.bad("addmm", "mat2", mat2);
   }
   if (options === undefined) return O.addmm(self, mat1, mat2, 1, 1);
   if (!A.knowsAll("addmm", options, ["beta","alpha","out"])) {
-    return A.byName("addmm", $T().addmm, [self, mat1, mat2, options]);
+    return A.byName("addmm", $T("addmm", [O.addmm]), [self, mat1, mat2, options]);
   }
   return O.addmm(self, mat1, mat2, A.option<Scalar>("addmm", options, "beta", "Scalar", 1), A.option<Scalar>("addmm", options, "alpha", "Scalar", 1), A.outOption("addmm", options));
 }
@@ -660,20 +658,20 @@ export function addmv(options: { input: Tensor } & AddmvArgs): Tensor;
 export function addmv(input: Tensor, mat: Tensor, vec: Tensor | AddmvVecArgs): Tensor;
 export function addmv(self: unknown, mat?: unknown, vec?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("addmv", $T().addmv, [self, mat, vec, options]);
+    if (A.goesByTable(self)) return A.byName("addmv", $T("addmv", [O.addmv]), [self, mat, vec, options]);
     A.bad("addmv", "self", self);
   }
   if (!(mat instanceof Tensor)) {
-    if (A.goesByTable(mat)) return A.byName("addmv", $T().addmv, [self, mat, vec, options]);
+    if (A.goesByTable(mat)) return A.byName("addmv", $T("addmv", [O.addmv]), [self, mat, vec, options]);
     A.bad("addmv", "mat", mat);
   }
   if (!(vec instanceof Tensor)) {
-    if (A.goesByTable(vec)) return A.byName("addmv", $T().addmv, [self, mat, vec, options]);
+    if (A.goesByTable(vec)) return A.byName("addmv", $T("addmv", [O.addmv]), [self, mat, vec, options]);
     A.bad("addmv", "vec", vec);
   }
   if (options === undefined) return O.addmv(self, mat, vec, 1, 1);
   if (!A.knowsAll("addmv", options, ["beta","alpha","out"])) {
-    return A.byName("addmv", $T().addmv, [self, mat, vec, options]);
+    return A.byName("addmv", $T("addmv", [O.addmv]), [self, mat, vec, options]);
   }
   return O.addmv(self, mat, vec, A.option<Scalar>("addmv", options, "beta", "Scalar", 1), A.option<Scalar>("addmv", options, "alpha", "Scalar", 1), A.outOption("addmv", options));
 }
@@ -696,20 +694,20 @@ export function addr(options: { input: Tensor } & AddrArgs): Tensor;
 export function addr(input: Tensor, vec1: Tensor, vec2: Tensor | AddrVec2Args): Tensor;
 export function addr(self: unknown, vec1?: unknown, vec2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("addr", $T().addr, [self, vec1, vec2, options]);
+    if (A.goesByTable(self)) return A.byName("addr", $T("addr", [O.addr]), [self, vec1, vec2, options]);
     A.bad("addr", "self", self);
   }
   if (!(vec1 instanceof Tensor)) {
-    if (A.goesByTable(vec1)) return A.byName("addr", $T().addr, [self, vec1, vec2, options]);
+    if (A.goesByTable(vec1)) return A.byName("addr", $T("addr", [O.addr]), [self, vec1, vec2, options]);
     A.bad("addr", "vec1", vec1);
   }
   if (!(vec2 instanceof Tensor)) {
-    if (A.goesByTable(vec2)) return A.byName("addr", $T().addr, [self, vec1, vec2, options]);
+    if (A.goesByTable(vec2)) return A.byName("addr", $T("addr", [O.addr]), [self, vec1, vec2, options]);
     A.bad("addr", "vec2", vec2);
   }
   if (options === undefined) return O.addr(self, vec1, vec2, 1, 1);
   if (!A.knowsAll("addr", options, ["beta","alpha","out"])) {
-    return A.byName("addr", $T().addr, [self, vec1, vec2, options]);
+    return A.byName("addr", $T("addr", [O.addr]), [self, vec1, vec2, options]);
   }
   return O.addr(self, vec1, vec2, A.option<Scalar>("addr", options, "beta", "Scalar", 1), A.option<Scalar>("addr", options, "alpha", "Scalar", 1), A.outOption("addr", options));
 }
@@ -734,7 +732,7 @@ export function all(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.all(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.all_dims(args[0], args[1], false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.all_dims(args[0], args[1], args[2]);
-  return A.call<Tensor>("all", $T().all, args);
+  return A.call<Tensor>("all", $T("all", [O.all, O.all_dims]), args);
 }
 
 /**
@@ -757,7 +755,7 @@ export function allclose(options: { input: Tensor } & AllcloseArgs): boolean;
 export function allclose(input: Tensor, other: Tensor | AllcloseArgs): boolean;
 export function allclose(...args: unknown[]): boolean {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.allclose(args[0], args[1], 0.00001, 1e-8, false);
-  return A.call<boolean>("allclose", $T().allclose, args);
+  return A.call<boolean>("allclose", $T("allclose", [O.allclose]), args);
 }
 
 /**
@@ -780,7 +778,7 @@ export function amax(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.amax(args[0], null, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.amax(args[0], args[1], false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.amax(args[0], args[1], args[2]);
-  return A.call<Tensor>("amax", $T().amax, args);
+  return A.call<Tensor>("amax", $T("amax", [O.amax]), args);
 }
 
 /**
@@ -803,7 +801,7 @@ export function amin(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.amin(args[0], null, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.amin(args[0], args[1], false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.amin(args[0], args[1], args[2]);
-  return A.call<Tensor>("amin", $T().amin, args);
+  return A.call<Tensor>("amin", $T("amin", [O.amin]), args);
 }
 
 /**
@@ -826,7 +824,7 @@ export function any(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.any(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.any_dims(args[0], args[1], false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.any_dims(args[0], args[1], args[2]);
-  return A.call<Tensor>("any", $T().any, args);
+  return A.call<Tensor>("any", $T("any", [O.any, O.any_dims]), args);
 }
 
 /**
@@ -852,7 +850,7 @@ export function arange(start: Scalar, end: Scalar | ArangeEndArgs): Tensor;
 /** The numbers from 0 to `end`, which is left out, in steps of 1. @torch torch.arange */
 export function arange(end: Scalar | ArangeArgs): Tensor;
 export function arange(...args: unknown[]): Tensor {
-  return A.call<Tensor>("arange", $T().arange, args);
+  return A.call<Tensor>("arange", $T("arange", [O.arange, O.arange_start_step]), args);
 }
 
 /**
@@ -870,12 +868,12 @@ export function arccos(input: Tensor, options?: OutOptions): Tensor;
 export function arccos(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function arccos(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arccos", $T().arccos, [self, options]);
+    if (A.goesByTable(self)) return A.byName("arccos", $T("arccos", [O.acos]), [self, options]);
     A.bad("arccos", "self", self);
   }
   if (options === undefined) return O.acos(self);
   if (!A.knowsAll("arccos", options, ["out"])) {
-    return A.byName("arccos", $T().arccos, [self, options]);
+    return A.byName("arccos", $T("arccos", [O.acos]), [self, options]);
   }
   return O.acos(self, A.outOption("arccos", options));
 }
@@ -896,12 +894,12 @@ export function arccosh(input: Tensor, options?: OutOptions): Tensor;
 export function arccosh(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function arccosh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arccosh", $T().arccosh, [self, options]);
+    if (A.goesByTable(self)) return A.byName("arccosh", $T("arccosh", [O.acosh]), [self, options]);
     A.bad("arccosh", "self", self);
   }
   if (options === undefined) return O.acosh(self);
   if (!A.knowsAll("arccosh", options, ["out"])) {
-    return A.byName("arccosh", $T().arccosh, [self, options]);
+    return A.byName("arccosh", $T("arccosh", [O.acosh]), [self, options]);
   }
   return O.acosh(self, A.outOption("arccosh", options));
 }
@@ -921,12 +919,12 @@ export function arcsin(input: Tensor, options?: OutOptions): Tensor;
 export function arcsin(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function arcsin(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arcsin", $T().arcsin, [self, options]);
+    if (A.goesByTable(self)) return A.byName("arcsin", $T("arcsin", [O.asin]), [self, options]);
     A.bad("arcsin", "self", self);
   }
   if (options === undefined) return O.asin(self);
   if (!A.knowsAll("arcsin", options, ["out"])) {
-    return A.byName("arcsin", $T().arcsin, [self, options]);
+    return A.byName("arcsin", $T("arcsin", [O.asin]), [self, options]);
   }
   return O.asin(self, A.outOption("arcsin", options));
 }
@@ -946,12 +944,12 @@ export function arcsinh(input: Tensor, options?: OutOptions): Tensor;
 export function arcsinh(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function arcsinh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arcsinh", $T().arcsinh, [self, options]);
+    if (A.goesByTable(self)) return A.byName("arcsinh", $T("arcsinh", [O.asinh]), [self, options]);
     A.bad("arcsinh", "self", self);
   }
   if (options === undefined) return O.asinh(self);
   if (!A.knowsAll("arcsinh", options, ["out"])) {
-    return A.byName("arcsinh", $T().arcsinh, [self, options]);
+    return A.byName("arcsinh", $T("arcsinh", [O.asinh]), [self, options]);
   }
   return O.asinh(self, A.outOption("arcsinh", options));
 }
@@ -971,12 +969,12 @@ export function arctan(input: Tensor, options?: OutOptions): Tensor;
 export function arctan(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function arctan(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arctan", $T().arctan, [self, options]);
+    if (A.goesByTable(self)) return A.byName("arctan", $T("arctan", [O.atan]), [self, options]);
     A.bad("arctan", "self", self);
   }
   if (options === undefined) return O.atan(self);
   if (!A.knowsAll("arctan", options, ["out"])) {
-    return A.byName("arctan", $T().arctan, [self, options]);
+    return A.byName("arctan", $T("arctan", [O.atan]), [self, options]);
   }
   return O.atan(self, A.outOption("arctan", options));
 }
@@ -998,16 +996,16 @@ export function arctan2(options: { input: Tensor } & Atan2Args): Tensor;
 export function arctan2(input: Tensor, other: Tensor | Atan2Args): Tensor;
 export function arctan2(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arctan2", $T().arctan2, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("arctan2", $T("arctan2", [O.atan2]), [self, other, options]);
     A.bad("arctan2", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("arctan2", $T().arctan2, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("arctan2", $T("arctan2", [O.atan2]), [self, other, options]);
     A.bad("arctan2", "other", other);
   }
   if (options === undefined) return O.atan2(self, other);
   if (!A.knowsAll("arctan2", options, ["out"])) {
-    return A.byName("arctan2", $T().arctan2, [self, other, options]);
+    return A.byName("arctan2", $T("arctan2", [O.atan2]), [self, other, options]);
   }
   return O.atan2(self, other, A.outOption("arctan2", options));
 }
@@ -1028,12 +1026,12 @@ export function arctanh(input: Tensor, options?: OutOptions): Tensor;
 export function arctanh(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function arctanh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arctanh", $T().arctanh, [self, options]);
+    if (A.goesByTable(self)) return A.byName("arctanh", $T("arctanh", [O.atanh]), [self, options]);
     A.bad("arctanh", "self", self);
   }
   if (options === undefined) return O.atanh(self);
   if (!A.knowsAll("arctanh", options, ["out"])) {
-    return A.byName("arctanh", $T().arctanh, [self, options]);
+    return A.byName("arctanh", $T("arctanh", [O.atanh]), [self, options]);
   }
   return O.atanh(self, A.outOption("arctanh", options));
 }
@@ -1057,7 +1055,7 @@ export function argmax(input: Tensor, dim: number | null, keepdim: boolean, opti
 export function argmax(input: Tensor | { input: Tensor } & ArgmaxArgs): Tensor;
 export function argmax(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.argmax(args[0], null, false);
-  return A.call<Tensor>("argmax", $T().argmax, args);
+  return A.call<Tensor>("argmax", $T("argmax", [O.argmax]), args);
 }
 
 /**
@@ -1079,7 +1077,7 @@ export function argmin(input: Tensor, dim: number | null, keepdim: boolean, opti
 export function argmin(input: Tensor | { input: Tensor } & ArgminArgs): Tensor;
 export function argmin(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.argmin(args[0], null, false);
-  return A.call<Tensor>("argmin", $T().argmin, args);
+  return A.call<Tensor>("argmin", $T("argmin", [O.argmin]), args);
 }
 
 /**
@@ -1101,7 +1099,7 @@ export function argsort(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.argsort(args[0], -1, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.argsort(args[0], args[1], false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.argsort(args[0], args[1], args[2]);
-  return A.call<Tensor>("argsort", $T().argsort, args);
+  return A.call<Tensor>("argsort", $T("argsort", [O.argsort, O.argsort_stable]), args);
 }
 
 /**
@@ -1117,7 +1115,7 @@ export function argwhere(input: Tensor): Tensor;
 export function argwhere(input: Tensor | { input: Tensor }): Tensor;
 export function argwhere(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.argwhere(args[0]);
-  return A.call<Tensor>("argwhere", $T().argwhere, args);
+  return A.call<Tensor>("argwhere", $T("argwhere", [O.argwhere]), args);
 }
 
 /**
@@ -1139,7 +1137,7 @@ export function asStrided(options: { input: Tensor } & AsStridedArgs): Tensor;
 /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided */
 export function asStrided(input: Tensor, size: readonly number[], stride: readonly number[] | AsStridedStrideArgs): Tensor;
 export function asStrided(...args: unknown[]): Tensor {
-  return A.call<Tensor>("asStrided", $T().asStrided, args);
+  return A.call<Tensor>("asStrided", $T("asStrided", [O.as_strided]), args);
 }
 
 /**
@@ -1157,12 +1155,12 @@ export function asin(input: Tensor, options?: OutOptions): Tensor;
 export function asin(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function asin(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("asin", $T().asin, [self, options]);
+    if (A.goesByTable(self)) return A.byName("asin", $T("asin", [O.asin]), [self, options]);
     A.bad("asin", "self", self);
   }
   if (options === undefined) return O.asin(self);
   if (!A.knowsAll("asin", options, ["out"])) {
-    return A.byName("asin", $T().asin, [self, options]);
+    return A.byName("asin", $T("asin", [O.asin]), [self, options]);
   }
   return O.asin(self, A.outOption("asin", options));
 }
@@ -1182,12 +1180,12 @@ export function asinh(input: Tensor, options?: OutOptions): Tensor;
 export function asinh(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function asinh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("asinh", $T().asinh, [self, options]);
+    if (A.goesByTable(self)) return A.byName("asinh", $T("asinh", [O.asinh]), [self, options]);
     A.bad("asinh", "self", self);
   }
   if (options === undefined) return O.asinh(self);
   if (!A.knowsAll("asinh", options, ["out"])) {
-    return A.byName("asinh", $T().asinh, [self, options]);
+    return A.byName("asinh", $T("asinh", [O.asinh]), [self, options]);
   }
   return O.asinh(self, A.outOption("asinh", options));
 }
@@ -1207,12 +1205,12 @@ export function atan(input: Tensor, options?: OutOptions): Tensor;
 export function atan(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function atan(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("atan", $T().atan, [self, options]);
+    if (A.goesByTable(self)) return A.byName("atan", $T("atan", [O.atan]), [self, options]);
     A.bad("atan", "self", self);
   }
   if (options === undefined) return O.atan(self);
   if (!A.knowsAll("atan", options, ["out"])) {
-    return A.byName("atan", $T().atan, [self, options]);
+    return A.byName("atan", $T("atan", [O.atan]), [self, options]);
   }
   return O.atan(self, A.outOption("atan", options));
 }
@@ -1234,16 +1232,16 @@ export function atan2(options: { input: Tensor } & Atan2Args): Tensor;
 export function atan2(input: Tensor, other: Tensor | Atan2Args): Tensor;
 export function atan2(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("atan2", $T().atan2, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("atan2", $T("atan2", [O.atan2]), [self, other, options]);
     A.bad("atan2", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("atan2", $T().atan2, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("atan2", $T("atan2", [O.atan2]), [self, other, options]);
     A.bad("atan2", "other", other);
   }
   if (options === undefined) return O.atan2(self, other);
   if (!A.knowsAll("atan2", options, ["out"])) {
-    return A.byName("atan2", $T().atan2, [self, other, options]);
+    return A.byName("atan2", $T("atan2", [O.atan2]), [self, other, options]);
   }
   return O.atan2(self, other, A.outOption("atan2", options));
 }
@@ -1264,12 +1262,12 @@ export function atanh(input: Tensor, options?: OutOptions): Tensor;
 export function atanh(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function atanh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("atanh", $T().atanh, [self, options]);
+    if (A.goesByTable(self)) return A.byName("atanh", $T("atanh", [O.atanh]), [self, options]);
     A.bad("atanh", "self", self);
   }
   if (options === undefined) return O.atanh(self);
   if (!A.knowsAll("atanh", options, ["out"])) {
-    return A.byName("atanh", $T().atanh, [self, options]);
+    return A.byName("atanh", $T("atanh", [O.atanh]), [self, options]);
   }
   return O.atanh(self, A.outOption("atanh", options));
 }
@@ -1292,20 +1290,20 @@ export function baddbmm(options: { input: Tensor } & BaddbmmArgs): Tensor;
 export function baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor | BaddbmmBatch2Args): Tensor;
 export function baddbmm(self: unknown, batch1?: unknown, batch2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("baddbmm", $T().baddbmm, [self, batch1, batch2, options]);
+    if (A.goesByTable(self)) return A.byName("baddbmm", $T("baddbmm", [O.baddbmm]), [self, batch1, batch2, options]);
     A.bad("baddbmm", "self", self);
   }
   if (!(batch1 instanceof Tensor)) {
-    if (A.goesByTable(batch1)) return A.byName("baddbmm", $T().baddbmm, [self, batch1, batch2, options]);
+    if (A.goesByTable(batch1)) return A.byName("baddbmm", $T("baddbmm", [O.baddbmm]), [self, batch1, batch2, options]);
     A.bad("baddbmm", "batch1", batch1);
   }
   if (!(batch2 instanceof Tensor)) {
-    if (A.goesByTable(batch2)) return A.byName("baddbmm", $T().baddbmm, [self, batch1, batch2, options]);
+    if (A.goesByTable(batch2)) return A.byName("baddbmm", $T("baddbmm", [O.baddbmm]), [self, batch1, batch2, options]);
     A.bad("baddbmm", "batch2", batch2);
   }
   if (options === undefined) return O.baddbmm(self, batch1, batch2, 1, 1);
   if (!A.knowsAll("baddbmm", options, ["beta","alpha","out"])) {
-    return A.byName("baddbmm", $T().baddbmm, [self, batch1, batch2, options]);
+    return A.byName("baddbmm", $T("baddbmm", [O.baddbmm]), [self, batch1, batch2, options]);
   }
   return O.baddbmm(self, batch1, batch2, A.option<Scalar>("baddbmm", options, "beta", "Scalar", 1), A.option<Scalar>("baddbmm", options, "alpha", "Scalar", 1), A.outOption("baddbmm", options));
 }
@@ -1331,7 +1329,7 @@ export function bernoulli(input: Tensor, p: number | BernoulliPArgs): Tensor;
 export function bernoulli(input: Tensor | { input: Tensor } & GeneratorOutOptions): Tensor;
 export function bernoulli(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.bernoulli(args[0], null);
-  return A.call<Tensor>("bernoulli", $T().bernoulli, args);
+  return A.call<Tensor>("bernoulli", $T("bernoulli", [O.bernoulli, O.bernoulli_p]), args);
 }
 
 /**
@@ -1352,7 +1350,7 @@ export function bincount(input: Tensor, weights: Tensor | null, minlength: numbe
 export function bincount(input: Tensor | { input: Tensor } & BincountArgs): Tensor;
 export function bincount(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.bincount(args[0], null, 0);
-  return A.call<Tensor>("bincount", $T().bincount, args);
+  return A.call<Tensor>("bincount", $T("bincount", [O.bincount]), args);
 }
 
 /**
@@ -1381,17 +1379,17 @@ export function bitwiseAnd<C extends Td>(options: { input: C; other: C | Tensor 
 export function bitwiseAnd(input: Tensor | Scalar, other: Tensor | Scalar | BitwiseAndArgs): Tensor;
 export function bitwiseAnd(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("bitwiseAnd", $T().bitwiseAnd, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("bitwiseAnd", $T("bitwiseAnd", [O.bitwise_and]), [self, other, options]);
     A.operand("bitwiseAnd", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("bitwiseAnd", $T().bitwiseAnd, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("bitwiseAnd", $T("bitwiseAnd", [O.bitwise_and]), [self, other, options]);
     A.operand("bitwiseAnd", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("bitwiseAnd", "self", self);
   if (options === undefined) return O.bitwise_and(self, other);
   if (!A.knowsAll("bitwiseAnd", options, ["out"])) {
-    return A.byName("bitwiseAnd", $T().bitwiseAnd, [self, other, options]);
+    return A.byName("bitwiseAnd", $T("bitwiseAnd", [O.bitwise_and]), [self, other, options]);
   }
   return O.bitwise_and(self, other, A.outOption("bitwiseAnd", options));
 }
@@ -1411,12 +1409,12 @@ export function bitwiseNot(input: Tensor, options?: OutOptions): Tensor;
 export function bitwiseNot(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function bitwiseNot(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("bitwiseNot", $T().bitwiseNot, [self, options]);
+    if (A.goesByTable(self)) return A.byName("bitwiseNot", $T("bitwiseNot", [O.bitwise_not]), [self, options]);
     A.bad("bitwiseNot", "self", self);
   }
   if (options === undefined) return O.bitwise_not(self);
   if (!A.knowsAll("bitwiseNot", options, ["out"])) {
-    return A.byName("bitwiseNot", $T().bitwiseNot, [self, options]);
+    return A.byName("bitwiseNot", $T("bitwiseNot", [O.bitwise_not]), [self, options]);
   }
   return O.bitwise_not(self, A.outOption("bitwiseNot", options));
 }
@@ -1445,17 +1443,17 @@ export function bitwiseOr<C extends Td>(options: { input: C; other: C | Tensor |
 export function bitwiseOr(input: Tensor | Scalar, other: Tensor | Scalar | BitwiseOrArgs): Tensor;
 export function bitwiseOr(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("bitwiseOr", $T().bitwiseOr, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("bitwiseOr", $T("bitwiseOr", [O.bitwise_or]), [self, other, options]);
     A.operand("bitwiseOr", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("bitwiseOr", $T().bitwiseOr, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("bitwiseOr", $T("bitwiseOr", [O.bitwise_or]), [self, other, options]);
     A.operand("bitwiseOr", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("bitwiseOr", "self", self);
   if (options === undefined) return O.bitwise_or(self, other);
   if (!A.knowsAll("bitwiseOr", options, ["out"])) {
-    return A.byName("bitwiseOr", $T().bitwiseOr, [self, other, options]);
+    return A.byName("bitwiseOr", $T("bitwiseOr", [O.bitwise_or]), [self, other, options]);
   }
   return O.bitwise_or(self, other, A.outOption("bitwiseOr", options));
 }
@@ -1484,17 +1482,17 @@ export function bitwiseXor<C extends Td>(options: { input: C; other: C | Tensor 
 export function bitwiseXor(input: Tensor | Scalar, other: Tensor | Scalar | BitwiseXorArgs): Tensor;
 export function bitwiseXor(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("bitwiseXor", $T().bitwiseXor, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("bitwiseXor", $T("bitwiseXor", [O.bitwise_xor]), [self, other, options]);
     A.operand("bitwiseXor", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("bitwiseXor", $T().bitwiseXor, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("bitwiseXor", $T("bitwiseXor", [O.bitwise_xor]), [self, other, options]);
     A.operand("bitwiseXor", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("bitwiseXor", "self", self);
   if (options === undefined) return O.bitwise_xor(self, other);
   if (!A.knowsAll("bitwiseXor", options, ["out"])) {
-    return A.byName("bitwiseXor", $T().bitwiseXor, [self, other, options]);
+    return A.byName("bitwiseXor", $T("bitwiseXor", [O.bitwise_xor]), [self, other, options]);
   }
   return O.bitwise_xor(self, other, A.outOption("bitwiseXor", options));
 }
@@ -1515,16 +1513,16 @@ export function bmm(options: { input: Tensor } & BmmArgs): Tensor;
 export function bmm(input: Tensor, mat2: Tensor | BmmArgs): Tensor;
 export function bmm(self: unknown, mat2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("bmm", $T().bmm, [self, mat2, options]);
+    if (A.goesByTable(self)) return A.byName("bmm", $T("bmm", [O.bmm]), [self, mat2, options]);
     A.bad("bmm", "self", self);
   }
   if (!(mat2 instanceof Tensor)) {
-    if (A.goesByTable(mat2)) return A.byName("bmm", $T().bmm, [self, mat2, options]);
+    if (A.goesByTable(mat2)) return A.byName("bmm", $T("bmm", [O.bmm]), [self, mat2, options]);
     A.bad("bmm", "mat2", mat2);
   }
   if (options === undefined) return O.bmm(self, mat2);
   if (!A.knowsAll("bmm", options, ["out"])) {
-    return A.byName("bmm", $T().bmm, [self, mat2, options]);
+    return A.byName("bmm", $T("bmm", [O.bmm]), [self, mat2, options]);
   }
   return O.bmm(self, mat2, A.outOption("bmm", options));
 }
@@ -1550,7 +1548,7 @@ export function broadcastTo<C extends Td>(options: { input: C; size: readonly nu
 export function broadcastTo(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.broadcast_to(args[0], size);
-  return A.call<Tensor>("broadcastTo", $T().broadcastTo, args);
+  return A.call<Tensor>("broadcastTo", $T("broadcastTo", [O.broadcast_to]), args);
 }
 
 /**
@@ -1571,7 +1569,7 @@ export function bucketize(options: { input: Tensor } & BucketizeArgs | { input: 
 export function bucketize(input: Tensor | Scalar, boundaries: Tensor | BucketizeArgs): Tensor;
 export function bucketize(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.bucketize_Tensor(args[0], args[1], false, false);
-  return A.call<Tensor>("bucketize", $T().bucketize, args);
+  return A.call<Tensor>("bucketize", $T("bucketize", [O.bucketize_Tensor, O.bucketize_Scalar]), args);
 }
 
 /**
@@ -1591,7 +1589,7 @@ export function cat(tensors: readonly Tensor[], dim: number, options: OutOptions
 /** The tensors one after another along a dimension that they have. @torch torch.cat */
 export function cat(tensors: readonly Tensor[] | CatArgs): Tensor;
 export function cat(...args: unknown[]): Tensor {
-  return A.call<Tensor>("cat", $T().cat, args);
+  return A.call<Tensor>("cat", $T("cat", [O.cat]), args);
 }
 
 /**
@@ -1608,12 +1606,12 @@ export function ceil(input: Tensor, options?: OutOptions): Tensor;
 export function ceil(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function ceil(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("ceil", $T().ceil, [self, options]);
+    if (A.goesByTable(self)) return A.byName("ceil", $T("ceil", [O.ceil]), [self, options]);
     A.bad("ceil", "self", self);
   }
   if (options === undefined) return O.ceil(self);
   if (!A.knowsAll("ceil", options, ["out"])) {
-    return A.byName("ceil", $T().ceil, [self, options]);
+    return A.byName("ceil", $T("ceil", [O.ceil]), [self, options]);
   }
   return O.ceil(self, A.outOption("ceil", options));
 }
@@ -1641,7 +1639,7 @@ export function chunk(input: Tensor, chunks: number | ChunkArgs): Tensor[];
 export function chunk(...args: unknown[]): Tensor[] {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.chunk(args[0], args[1], 0);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.chunk(args[0], args[1], args[2]);
-  return A.call<Tensor[]>("chunk", $T().chunk, args);
+  return A.call<Tensor[]>("chunk", $T("chunk", [O.chunk]), args);
 }
 
 /**
@@ -1670,7 +1668,7 @@ export function clamp<C extends Td>(input: C, min: C | Tensor | Scalar | null, m
 export function clamp(input: Tensor | { input: Tensor } & ClampArgs | { input: Tensor } & ClampMinScalarArgs): Tensor;
 export function clamp(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.clamp_Tensor(args[0], null, null);
-  return A.call<Tensor>("clamp", $T().clamp, args);
+  return A.call<Tensor>("clamp", $T("clamp", [O.clamp_Tensor, O.clamp]), args);
 }
 
 /**
@@ -1697,7 +1695,7 @@ export function clampMax<C extends Td>(options: { input: C; other: C | Tensor | 
 /** Each element, or the number where it is greater than that. @torch torch.clamp_max */
 export function clampMax(input: Tensor, max: Scalar | Tensor | ClampMaxArgs | ClampMaxTensorArgs): Tensor;
 export function clampMax(...args: unknown[]): Tensor {
-  return A.call<Tensor>("clampMax", $T().clampMax, args);
+  return A.call<Tensor>("clampMax", $T("clampMax", [O.clamp_max, O.clamp_max_Tensor]), args);
 }
 
 /**
@@ -1724,7 +1722,7 @@ export function clampMin<C extends Td>(options: { input: C; other: C | Tensor | 
 /** Each element, or the number where it is less than that. @torch torch.clamp_min */
 export function clampMin(input: Tensor, min: Scalar | Tensor | ClampMinArgs | ClampMinTensorArgs): Tensor;
 export function clampMin(...args: unknown[]): Tensor {
-  return A.call<Tensor>("clampMin", $T().clampMin, args);
+  return A.call<Tensor>("clampMin", $T("clampMin", [O.clamp_min, O.clamp_min_Tensor]), args);
 }
 
 /**
@@ -1751,7 +1749,7 @@ export function clip(input: Tensor, min: Scalar | null, max: Scalar | null, opti
 export function clip(input: Tensor | { input: Tensor } & ClampArgs | { input: Tensor } & ClampMinScalarArgs): Tensor;
 export function clip(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.clamp_Tensor(args[0], null, null);
-  return A.call<Tensor>("clip", $T().clip, args);
+  return A.call<Tensor>("clip", $T("clip", [O.clamp_Tensor, O.clamp]), args);
 }
 
 /**
@@ -1770,12 +1768,12 @@ export function clone<C extends Td>(input: C | { input: C }): C;
 export function clone(input: Tensor | { input: Tensor } & CloneOptions): Tensor;
 export function clone(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("clone", $T().clone, [self, options]);
+    if (A.goesByTable(self)) return A.byName("clone", $T("clone", [O.clone]), [self, options]);
     A.bad("clone", "self", self);
   }
   if (options === undefined) return O.clone(self, null);
   if (!A.knowsAll("clone", options, ["memoryFormat"])) {
-    return A.byName("clone", $T().clone, [self, options]);
+    return A.byName("clone", $T("clone", [O.clone]), [self, options]);
   }
   return O.clone(self, A.option<MemoryFormat | null>("clone", options, "memoryFormat", "MemoryFormat?", null));
 }
@@ -1792,7 +1790,7 @@ export function columnStack(tensors: readonly Tensor[], options?: OutOptions): T
 /** Tensors side by side, vectors as columns. @torch torch.column_stack */
 export function columnStack(tensors: readonly Tensor[] | ColumnStackArgs): Tensor;
 export function columnStack(...args: unknown[]): Tensor {
-  return A.call<Tensor>("columnStack", $T().columnStack, args);
+  return A.call<Tensor>("columnStack", $T("columnStack", [O.column_stack]), args);
 }
 
 /**
@@ -1812,7 +1810,7 @@ export function concat(tensors: readonly Tensor[], dim: number, options: OutOpti
 /** The tensors one after another along a dimension that they have. @torch torch.cat */
 export function concat(tensors: readonly Tensor[] | CatArgs): Tensor;
 export function concat(...args: unknown[]): Tensor {
-  return A.call<Tensor>("concat", $T().concat, args);
+  return A.call<Tensor>("concat", $T("concat", [O.cat]), args);
 }
 
 /**
@@ -1832,7 +1830,7 @@ export function concatenate(tensors: readonly Tensor[], dim: number, options: Ou
 /** The tensors one after another along a dimension that they have. @torch torch.cat */
 export function concatenate(tensors: readonly Tensor[] | CatArgs): Tensor;
 export function concatenate(...args: unknown[]): Tensor {
-  return A.call<Tensor>("concatenate", $T().concatenate, args);
+  return A.call<Tensor>("concatenate", $T("concatenate", [O.cat]), args);
 }
 
 /**
@@ -1848,7 +1846,7 @@ export function conj(input: Tensor): Tensor;
 export function conj(input: Tensor | { input: Tensor }): Tensor;
 export function conj(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.conj(args[0]);
-  return A.call<Tensor>("conj", $T().conj, args);
+  return A.call<Tensor>("conj", $T("conj", [O.conj]), args);
 }
 
 /**
@@ -1868,16 +1866,16 @@ export function copysign(options: { input: Tensor } & CopysignArgs): Tensor;
 export function copysign(input: Tensor, other: Tensor | Scalar | CopysignArgs): Tensor;
 export function copysign(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("copysign", $T().copysign, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("copysign", $T("copysign", [O.copysign]), [self, other, options]);
     A.bad("copysign", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("copysign", $T().copysign, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("copysign", $T("copysign", [O.copysign]), [self, other, options]);
     A.operand("copysign", "other", other);
   }
   if (options === undefined) return O.copysign(self, other);
   if (!A.knowsAll("copysign", options, ["out"])) {
-    return A.byName("copysign", $T().copysign, [self, other, options]);
+    return A.byName("copysign", $T("copysign", [O.copysign]), [self, other, options]);
   }
   return O.copysign(self, other, A.outOption("copysign", options));
 }
@@ -1899,12 +1897,12 @@ export function cos<C extends Td>(input: C | { input: C }): C;
 export function cos(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function cos(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("cos", $T().cos, [self, options]);
+    if (A.goesByTable(self)) return A.byName("cos", $T("cos", [O.cos]), [self, options]);
     A.bad("cos", "self", self);
   }
   if (options === undefined) return O.cos(self);
   if (!A.knowsAll("cos", options, ["out"])) {
-    return A.byName("cos", $T().cos, [self, options]);
+    return A.byName("cos", $T("cos", [O.cos]), [self, options]);
   }
   return O.cos(self, A.outOption("cos", options));
 }
@@ -1924,12 +1922,12 @@ export function cosh(input: Tensor, options?: OutOptions): Tensor;
 export function cosh(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function cosh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("cosh", $T().cosh, [self, options]);
+    if (A.goesByTable(self)) return A.byName("cosh", $T("cosh", [O.cosh]), [self, options]);
     A.bad("cosh", "self", self);
   }
   if (options === undefined) return O.cosh(self);
   if (!A.knowsAll("cosh", options, ["out"])) {
-    return A.byName("cosh", $T().cosh, [self, options]);
+    return A.byName("cosh", $T("cosh", [O.cosh]), [self, options]);
   }
   return O.cosh(self, A.outOption("cosh", options));
 }
@@ -1952,7 +1950,7 @@ export function cummax(options: { input: Tensor } & CummaxArgs): Named<readonly 
 export function cummax(input: Tensor, dim: number | CummaxArgs): Named<readonly ["values","indices"]>;
 export function cummax(...args: unknown[]): Named<readonly ["values","indices"]> {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cummax(args[0], args[1]);
-  return A.call<Named<readonly ["values","indices"]>>("cummax", $T().cummax, args);
+  return A.call<Named<readonly ["values","indices"]>>("cummax", $T("cummax", [O.cummax]), args);
 }
 
 /**
@@ -1973,7 +1971,7 @@ export function cummin(options: { input: Tensor } & CumminArgs): Named<readonly 
 export function cummin(input: Tensor, dim: number | CumminArgs): Named<readonly ["values","indices"]>;
 export function cummin(...args: unknown[]): Named<readonly ["values","indices"]> {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cummin(args[0], args[1]);
-  return A.call<Named<readonly ["values","indices"]>>("cummin", $T().cummin, args);
+  return A.call<Named<readonly ["values","indices"]>>("cummin", $T("cummin", [O.cummin]), args);
 }
 
 /**
@@ -1991,7 +1989,7 @@ export function cumprod(options: { input: Tensor } & CumprodArgs): Tensor;
 export function cumprod(input: Tensor, dim: number | CumprodArgs): Tensor;
 export function cumprod(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cumprod(args[0], args[1], null);
-  return A.call<Tensor>("cumprod", $T().cumprod, args);
+  return A.call<Tensor>("cumprod", $T("cumprod", [O.cumprod]), args);
 }
 
 /**
@@ -2009,7 +2007,7 @@ export function cumsum(options: { input: Tensor } & CumsumArgs): Tensor;
 export function cumsum(input: Tensor, dim: number | CumsumArgs): Tensor;
 export function cumsum(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cumsum(args[0], args[1], null);
-  return A.call<Tensor>("cumsum", $T().cumsum, args);
+  return A.call<Tensor>("cumsum", $T("cumsum", [O.cumsum]), args);
 }
 
 /**
@@ -2028,12 +2026,12 @@ export function deg2rad(input: Tensor, options?: OutOptions): Tensor;
 export function deg2rad(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function deg2rad(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("deg2rad", $T().deg2rad, [self, options]);
+    if (A.goesByTable(self)) return A.byName("deg2rad", $T("deg2rad", [O.deg2rad]), [self, options]);
     A.bad("deg2rad", "self", self);
   }
   if (options === undefined) return O.deg2rad(self);
   if (!A.knowsAll("deg2rad", options, ["out"])) {
-    return A.byName("deg2rad", $T().deg2rad, [self, options]);
+    return A.byName("deg2rad", $T("deg2rad", [O.deg2rad]), [self, options]);
   }
   return O.deg2rad(self, A.outOption("deg2rad", options));
 }
@@ -2051,7 +2049,7 @@ export function detach(input: Tensor): Tensor;
 export function detach(input: Tensor | { input: Tensor }): Tensor;
 export function detach(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.detach(args[0]);
-  return A.call<Tensor>("detach", $T().detach, args);
+  return A.call<Tensor>("detach", $T("detach", [O.detach]), args);
 }
 
 /**
@@ -2075,7 +2073,7 @@ export function diagonal(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.diagonal(args[0], args[1], 0, 1);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.diagonal(args[0], args[1], args[2], 1);
   if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2]) && A.isInt(args[3])) return O.diagonal(args[0], args[1], args[2], args[3]);
-  return A.call<Tensor>("diagonal", $T().diagonal, args);
+  return A.call<Tensor>("diagonal", $T("diagonal", [O.diagonal]), args);
 }
 
 /**
@@ -2103,7 +2101,7 @@ export function diff(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.diff(args[0], 1, -1, null, null);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.diff(args[0], args[1], -1, null, null);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.diff(args[0], args[1], args[2], null, null);
-  return A.call<Tensor>("diff", $T().diff, args);
+  return A.call<Tensor>("diff", $T("diff", [O.diff]), args);
 }
 
 /**
@@ -2122,12 +2120,12 @@ export function digamma(input: Tensor, options?: OutOptions): Tensor;
 export function digamma(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function digamma(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("digamma", $T().digamma, [self, options]);
+    if (A.goesByTable(self)) return A.byName("digamma", $T("digamma", [O.digamma]), [self, options]);
     A.bad("digamma", "self", self);
   }
   if (options === undefined) return O.digamma(self);
   if (!A.knowsAll("digamma", options, ["out"])) {
-    return A.byName("digamma", $T().digamma, [self, options]);
+    return A.byName("digamma", $T("digamma", [O.digamma]), [self, options]);
   }
   return O.digamma(self, A.outOption("digamma", options));
 }
@@ -2160,16 +2158,16 @@ export function div<C extends Td>(options: { input: C; other: C | Tensor | Scala
 export function div(input: Tensor | Scalar, other: Tensor | Scalar | DivArgs): Tensor;
 export function div(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("div", $T().div, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("div", $T("div", [O.div]), [self, other, options]);
     A.operand("div", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("div", $T().div, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("div", $T("div", [O.div]), [self, other, options]);
     A.operand("div", "other", other);
   }
   if (options === undefined) return O.div(self, other, null);
   if (!A.knowsAll("div", options, ["roundingMode","out"])) {
-    return A.byName("div", $T().div, [self, other, options]);
+    return A.byName("div", $T("div", [O.div]), [self, other, options]);
   }
   return O.div(self, other, A.option<string | null>("div", options, "roundingMode", "String?", null), A.outOption("div", options));
 }
@@ -2194,16 +2192,16 @@ export function divide(options: { input: Tensor | Scalar } & DivArgs): Tensor;
 export function divide(input: Tensor | Scalar, other: Tensor | Scalar | DivArgs): Tensor;
 export function divide(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("divide", $T().divide, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("divide", $T("divide", [O.div]), [self, other, options]);
     A.operand("divide", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("divide", $T().divide, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("divide", $T("divide", [O.div]), [self, other, options]);
     A.operand("divide", "other", other);
   }
   if (options === undefined) return O.div(self, other, null);
   if (!A.knowsAll("divide", options, ["roundingMode","out"])) {
-    return A.byName("divide", $T().divide, [self, other, options]);
+    return A.byName("divide", $T("divide", [O.div]), [self, other, options]);
   }
   return O.div(self, other, A.option<string | null>("divide", options, "roundingMode", "String?", null), A.outOption("divide", options));
 }
@@ -2224,16 +2222,16 @@ export function dot(options: { input: Tensor } & DotArgs): Tensor;
 export function dot(input: Tensor, tensor: Tensor | DotArgs): Tensor;
 export function dot(self: unknown, tensor?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("dot", $T().dot, [self, tensor, options]);
+    if (A.goesByTable(self)) return A.byName("dot", $T("dot", [O.dot]), [self, tensor, options]);
     A.bad("dot", "self", self);
   }
   if (!(tensor instanceof Tensor)) {
-    if (A.goesByTable(tensor)) return A.byName("dot", $T().dot, [self, tensor, options]);
+    if (A.goesByTable(tensor)) return A.byName("dot", $T("dot", [O.dot]), [self, tensor, options]);
     A.bad("dot", "tensor", tensor);
   }
   if (options === undefined) return O.dot(self, tensor);
   if (!A.knowsAll("dot", options, ["out"])) {
-    return A.byName("dot", $T().dot, [self, tensor, options]);
+    return A.byName("dot", $T("dot", [O.dot]), [self, tensor, options]);
   }
   return O.dot(self, tensor, A.outOption("dot", options));
 }
@@ -2250,7 +2248,7 @@ export function dstack(tensors: readonly Tensor[], options?: OutOptions): Tensor
 /** Tensors behind each other: along the third dimension. @torch torch.dstack */
 export function dstack(tensors: readonly Tensor[] | DstackArgs): Tensor;
 export function dstack(...args: unknown[]): Tensor {
-  return A.call<Tensor>("dstack", $T().dstack, args);
+  return A.call<Tensor>("dstack", $T("dstack", [O.dstack]), args);
 }
 
 /**
@@ -2270,7 +2268,7 @@ export function empty(size: readonly number[], options: LikeFactoryOptions): Ten
 export function empty(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 0);
   if (size !== null) return O.empty(size, null, null, false, null);
-  return A.call<Tensor>("empty", $T().empty, args);
+  return A.call<Tensor>("empty", $T("empty", [O.empty]), args);
 }
 
 /**
@@ -2290,7 +2288,7 @@ export function emptyLike<C extends Td>(input: C, options: { dtype?: DTypeLike |
 export function emptyLike(input: Tensor | { input: Tensor } & EmptyLikeFactoryOptions): Tensor;
 export function emptyLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.empty_like(args[0], null, null, false, null);
-  return A.call<Tensor>("emptyLike", $T().emptyLike, args);
+  return A.call<Tensor>("emptyLike", $T("emptyLike", [O.empty_like]), args);
 }
 
 /**
@@ -2309,7 +2307,7 @@ export function emptyPermuted(options: EmptyPermutedArgs): Tensor;
 /** A dense tensor whose dimensions lie in memory in the given order, outermost first. @torch torch.empty_permuted */
 export function emptyPermuted(size: readonly number[], physicalLayout: readonly number[] | EmptyPermutedPhysicalLayoutArgs): Tensor;
 export function emptyPermuted(...args: unknown[]): Tensor {
-  return A.call<Tensor>("emptyPermuted", $T().emptyPermuted, args);
+  return A.call<Tensor>("emptyPermuted", $T("emptyPermuted", [O.empty_permuted]), args);
 }
 
 /**
@@ -2327,7 +2325,7 @@ export function emptyStrided(options: EmptyStridedArgs): Tensor;
 /** A tensor with the given sizes and strides whose elements are not set. @torch torch.empty_strided */
 export function emptyStrided(size: readonly number[], stride: readonly number[] | NewEmptyStridedStrideArgs): Tensor;
 export function emptyStrided(...args: unknown[]): Tensor {
-  return A.call<Tensor>("emptyStrided", $T().emptyStrided, args);
+  return A.call<Tensor>("emptyStrided", $T("emptyStrided", [O.empty_strided]), args);
 }
 
 /**
@@ -2346,17 +2344,17 @@ export function eq(options: { input: Tensor | Scalar } & EqArgs): BoolTensor;
 export function eq(input: Tensor | Scalar, other: Tensor | Scalar | EqArgs): BoolTensor;
 export function eq(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("eq", $T().eq, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("eq", $T("eq", [O.eq]), [self, other, options]);
     A.operand("eq", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("eq", $T().eq, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("eq", $T("eq", [O.eq]), [self, other, options]);
     A.operand("eq", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("eq", "self", self);
   if (options === undefined) return O.eq(self, other);
   if (!A.knowsAll("eq", options, ["out"])) {
-    return A.byName("eq", $T().eq, [self, other, options]);
+    return A.byName("eq", $T("eq", [O.eq]), [self, other, options]);
   }
   return O.eq(self, other, A.outOption("eq", options));
 }
@@ -2376,16 +2374,16 @@ export function equal(options: { input: Tensor } & EqualArgs): boolean;
 export function equal(input: Tensor, other: Tensor | EqualArgs): boolean;
 export function equal(self: unknown, other?: unknown, options?: unknown): boolean {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("equal", $T().equal, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("equal", $T("equal", [O.equal]), [self, other, options]);
     A.bad("equal", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("equal", $T().equal, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("equal", $T("equal", [O.equal]), [self, other, options]);
     A.bad("equal", "other", other);
   }
   if (options === undefined) return O.equal(self, other);
   if (!A.knowsAll("equal", options, [])) {
-    return A.byName("equal", $T().equal, [self, other, options]);
+    return A.byName("equal", $T("equal", [O.equal]), [self, other, options]);
   }
   return O.equal(self, other);
 }
@@ -2406,12 +2404,12 @@ export function erf(input: Tensor, options?: OutOptions): Tensor;
 export function erf(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function erf(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("erf", $T().erf, [self, options]);
+    if (A.goesByTable(self)) return A.byName("erf", $T("erf", [O.erf]), [self, options]);
     A.bad("erf", "self", self);
   }
   if (options === undefined) return O.erf(self);
   if (!A.knowsAll("erf", options, ["out"])) {
-    return A.byName("erf", $T().erf, [self, options]);
+    return A.byName("erf", $T("erf", [O.erf]), [self, options]);
   }
   return O.erf(self, A.outOption("erf", options));
 }
@@ -2432,12 +2430,12 @@ export function erfc(input: Tensor, options?: OutOptions): Tensor;
 export function erfc(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function erfc(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("erfc", $T().erfc, [self, options]);
+    if (A.goesByTable(self)) return A.byName("erfc", $T("erfc", [O.erfc]), [self, options]);
     A.bad("erfc", "self", self);
   }
   if (options === undefined) return O.erfc(self);
   if (!A.knowsAll("erfc", options, ["out"])) {
-    return A.byName("erfc", $T().erfc, [self, options]);
+    return A.byName("erfc", $T("erfc", [O.erfc]), [self, options]);
   }
   return O.erfc(self, A.outOption("erfc", options));
 }
@@ -2459,12 +2457,12 @@ export function erfinv(input: Tensor, options?: OutOptions): Tensor;
 export function erfinv(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function erfinv(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("erfinv", $T().erfinv, [self, options]);
+    if (A.goesByTable(self)) return A.byName("erfinv", $T("erfinv", [O.erfinv]), [self, options]);
     A.bad("erfinv", "self", self);
   }
   if (options === undefined) return O.erfinv(self);
   if (!A.knowsAll("erfinv", options, ["out"])) {
-    return A.byName("erfinv", $T().erfinv, [self, options]);
+    return A.byName("erfinv", $T("erfinv", [O.erfinv]), [self, options]);
   }
   return O.erfinv(self, A.outOption("erfinv", options));
 }
@@ -2486,12 +2484,12 @@ export function exp<C extends Td>(input: C | { input: C }): C;
 export function exp(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function exp(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("exp", $T().exp, [self, options]);
+    if (A.goesByTable(self)) return A.byName("exp", $T("exp", [O.exp]), [self, options]);
     A.bad("exp", "self", self);
   }
   if (options === undefined) return O.exp(self);
   if (!A.knowsAll("exp", options, ["out"])) {
-    return A.byName("exp", $T().exp, [self, options]);
+    return A.byName("exp", $T("exp", [O.exp]), [self, options]);
   }
   return O.exp(self, A.outOption("exp", options));
 }
@@ -2511,12 +2509,12 @@ export function exp2(input: Tensor, options?: OutOptions): Tensor;
 export function exp2(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function exp2(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("exp2", $T().exp2, [self, options]);
+    if (A.goesByTable(self)) return A.byName("exp2", $T("exp2", [O.exp2]), [self, options]);
     A.bad("exp2", "self", self);
   }
   if (options === undefined) return O.exp2(self);
   if (!A.knowsAll("exp2", options, ["out"])) {
-    return A.byName("exp2", $T().exp2, [self, options]);
+    return A.byName("exp2", $T("exp2", [O.exp2]), [self, options]);
   }
   return O.exp2(self, A.outOption("exp2", options));
 }
@@ -2537,12 +2535,12 @@ export function expm1(input: Tensor, options?: OutOptions): Tensor;
 export function expm1(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function expm1(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("expm1", $T().expm1, [self, options]);
+    if (A.goesByTable(self)) return A.byName("expm1", $T("expm1", [O.expm1]), [self, options]);
     A.bad("expm1", "self", self);
   }
   if (options === undefined) return O.expm1(self);
   if (!A.knowsAll("expm1", options, ["out"])) {
-    return A.byName("expm1", $T().expm1, [self, options]);
+    return A.byName("expm1", $T("expm1", [O.expm1]), [self, options]);
   }
   return O.expm1(self, A.outOption("expm1", options));
 }
@@ -2570,7 +2568,7 @@ export function eye(n: number | EyeArgs): Tensor;
 export function eye(...args: unknown[]): Tensor {
   if (args.length === 1 && A.isInt(args[0])) return O.eye(args[0], null, null, false);
   if (args.length === 2 && A.isInt(args[0]) && A.isInt(args[1])) return O.eye_m(args[0], args[1], null, null, false);
-  return A.call<Tensor>("eye", $T().eye, args);
+  return A.call<Tensor>("eye", $T("eye", [O.eye, O.eye_m]), args);
 }
 
 /**
@@ -2590,7 +2588,7 @@ export function fill(options: { input: Tensor } & FillArgs | { input: Tensor } &
 /** Every element set to a number. @torch torch.fill */
 export function fill(input: Tensor, value: Scalar | Tensor | FillArgs | FillTensorArgs): Tensor;
 export function fill(...args: unknown[]): Tensor {
-  return A.call<Tensor>("fill", $T().fill, args);
+  return A.call<Tensor>("fill", $T("fill", [O.fill, O.fill_Tensor]), args);
 }
 
 /**
@@ -2607,12 +2605,12 @@ export function fix(input: Tensor, options?: OutOptions): Tensor;
 export function fix(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function fix(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("fix", $T().fix, [self, options]);
+    if (A.goesByTable(self)) return A.byName("fix", $T("fix", [O.trunc]), [self, options]);
     A.bad("fix", "self", self);
   }
   if (options === undefined) return O.trunc(self);
   if (!A.knowsAll("fix", options, ["out"])) {
-    return A.byName("fix", $T().fix, [self, options]);
+    return A.byName("fix", $T("fix", [O.trunc]), [self, options]);
   }
   return O.trunc(self, A.outOption("fix", options));
 }
@@ -2642,7 +2640,7 @@ export function flatten(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.flatten(args[0], 0, -1);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.flatten(args[0], args[1], -1);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.flatten(args[0], args[1], args[2]);
-  return A.call<Tensor>("flatten", $T().flatten, args);
+  return A.call<Tensor>("flatten", $T("flatten", [O.flatten]), args);
 }
 
 /**
@@ -2667,7 +2665,7 @@ export function flip<C extends Td>(options: { input: C; dims: number | readonly 
 export function flip(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.flip(args[0], size);
-  return A.call<Tensor>("flip", $T().flip, args);
+  return A.call<Tensor>("flip", $T("flip", [O.flip]), args);
 }
 
 /**
@@ -2687,7 +2685,7 @@ export function fliplr<C extends Td>(input: C | { input: C }): C;
 export function fliplr(input: Tensor | { input: Tensor }): Tensor;
 export function fliplr(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.fliplr(args[0]);
-  return A.call<Tensor>("fliplr", $T().fliplr, args);
+  return A.call<Tensor>("fliplr", $T("fliplr", [O.fliplr]), args);
 }
 
 /**
@@ -2706,7 +2704,7 @@ export function flipud<C extends Td>(input: C | { input: C }): C;
 export function flipud(input: Tensor | { input: Tensor }): Tensor;
 export function flipud(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.flipud(args[0]);
-  return A.call<Tensor>("flipud", $T().flipud, args);
+  return A.call<Tensor>("flipud", $T("flipud", [O.flipud]), args);
 }
 
 /**
@@ -2723,12 +2721,12 @@ export function floor(input: Tensor, options?: OutOptions): Tensor;
 export function floor(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function floor(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("floor", $T().floor, [self, options]);
+    if (A.goesByTable(self)) return A.byName("floor", $T("floor", [O.floor]), [self, options]);
     A.bad("floor", "self", self);
   }
   if (options === undefined) return O.floor(self);
   if (!A.knowsAll("floor", options, ["out"])) {
-    return A.byName("floor", $T().floor, [self, options]);
+    return A.byName("floor", $T("floor", [O.floor]), [self, options]);
   }
   return O.floor(self, A.outOption("floor", options));
 }
@@ -2750,16 +2748,16 @@ export function floorDivide(options: { input: Tensor | Scalar } & FloorDivideArg
 export function floorDivide(input: Tensor | Scalar, other: Tensor | Scalar | FloorDivideArgs): Tensor;
 export function floorDivide(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("floorDivide", $T().floorDivide, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("floorDivide", $T("floorDivide", [O.floor_divide]), [self, other, options]);
     A.operand("floorDivide", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("floorDivide", $T().floorDivide, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("floorDivide", $T("floorDivide", [O.floor_divide]), [self, other, options]);
     A.operand("floorDivide", "other", other);
   }
   if (options === undefined) return O.floor_divide(self, other);
   if (!A.knowsAll("floorDivide", options, ["out"])) {
-    return A.byName("floorDivide", $T().floorDivide, [self, other, options]);
+    return A.byName("floorDivide", $T("floorDivide", [O.floor_divide]), [self, other, options]);
   }
   return O.floor_divide(self, other, A.outOption("floorDivide", options));
 }
@@ -2781,16 +2779,16 @@ export function fmax(options: { input: Tensor } & FmaxArgs): Tensor;
 export function fmax(input: Tensor, other: Tensor | FmaxArgs): Tensor;
 export function fmax(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("fmax", $T().fmax, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("fmax", $T("fmax", [O.fmax]), [self, other, options]);
     A.bad("fmax", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("fmax", $T().fmax, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("fmax", $T("fmax", [O.fmax]), [self, other, options]);
     A.bad("fmax", "other", other);
   }
   if (options === undefined) return O.fmax(self, other);
   if (!A.knowsAll("fmax", options, ["out"])) {
-    return A.byName("fmax", $T().fmax, [self, other, options]);
+    return A.byName("fmax", $T("fmax", [O.fmax]), [self, other, options]);
   }
   return O.fmax(self, other, A.outOption("fmax", options));
 }
@@ -2812,16 +2810,16 @@ export function fmin(options: { input: Tensor } & FminArgs): Tensor;
 export function fmin(input: Tensor, other: Tensor | FminArgs): Tensor;
 export function fmin(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("fmin", $T().fmin, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("fmin", $T("fmin", [O.fmin]), [self, other, options]);
     A.bad("fmin", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("fmin", $T().fmin, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("fmin", $T("fmin", [O.fmin]), [self, other, options]);
     A.bad("fmin", "other", other);
   }
   if (options === undefined) return O.fmin(self, other);
   if (!A.knowsAll("fmin", options, ["out"])) {
-    return A.byName("fmin", $T().fmin, [self, other, options]);
+    return A.byName("fmin", $T("fmin", [O.fmin]), [self, other, options]);
   }
   return O.fmin(self, other, A.outOption("fmin", options));
 }
@@ -2843,16 +2841,16 @@ export function fmod(options: { input: Tensor } & FmodArgs): Tensor;
 export function fmod(input: Tensor, other: Tensor | Scalar | FmodArgs): Tensor;
 export function fmod(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("fmod", $T().fmod, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("fmod", $T("fmod", [O.fmod]), [self, other, options]);
     A.bad("fmod", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("fmod", $T().fmod, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("fmod", $T("fmod", [O.fmod]), [self, other, options]);
     A.operand("fmod", "other", other);
   }
   if (options === undefined) return O.fmod(self, other);
   if (!A.knowsAll("fmod", options, ["out"])) {
-    return A.byName("fmod", $T().fmod, [self, other, options]);
+    return A.byName("fmod", $T("fmod", [O.fmod]), [self, other, options]);
   }
   return O.fmod(self, other, A.outOption("fmod", options));
 }
@@ -2872,12 +2870,12 @@ export function frac(input: Tensor, options?: OutOptions): Tensor;
 export function frac(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function frac(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("frac", $T().frac, [self, options]);
+    if (A.goesByTable(self)) return A.byName("frac", $T("frac", [O.frac]), [self, options]);
     A.bad("frac", "self", self);
   }
   if (options === undefined) return O.frac(self);
   if (!A.knowsAll("frac", options, ["out"])) {
-    return A.byName("frac", $T().frac, [self, options]);
+    return A.byName("frac", $T("frac", [O.frac]), [self, options]);
   }
   return O.frac(self, A.outOption("frac", options));
 }
@@ -2898,7 +2896,7 @@ export function full(options: FullArgs): Tensor;
 /** A tensor filled with one number. @torch torch.full */
 export function full(size: readonly number[], fillValue: Scalar | FullFillValueArgs): Tensor;
 export function full(...args: unknown[]): Tensor {
-  return A.call<Tensor>("full", $T().full, args);
+  return A.call<Tensor>("full", $T("full", [O.full]), args);
 }
 
 /**
@@ -2922,7 +2920,7 @@ export function fullLike<C extends Td>(options: { input: C; fillValue: Scalar; d
 /** A tensor filled with one number, with the shape, dtype and layout of another. @torch torch.full_like */
 export function fullLike(input: Tensor, fillValue: Scalar | FullLikeArgs): Tensor;
 export function fullLike(...args: unknown[]): Tensor {
-  return A.call<Tensor>("fullLike", $T().fullLike, args);
+  return A.call<Tensor>("fullLike", $T("fullLike", [O.full_like]), args);
 }
 
 /**
@@ -2950,7 +2948,7 @@ export function gather<C extends Td>(options: { input: C; dim: number; index: Te
 /** For each element of `index`, the element of self at that place along `dim` and at the same place along the other dimensions. @torch torch.gather */
 export function gather(input: Tensor, dim: number, index: Tensor | IndexList | GatherIndexArgs): Tensor;
 export function gather(...args: unknown[]): Tensor {
-  return A.call<Tensor>("gather", $T().gather, args);
+  return A.call<Tensor>("gather", $T("gather", [O.gather]), args);
 }
 
 /**
@@ -2970,16 +2968,16 @@ export function gcd(options: { input: Tensor } & GcdArgs): Tensor;
 export function gcd(input: Tensor, other: Tensor | GcdArgs): Tensor;
 export function gcd(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("gcd", $T().gcd, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("gcd", $T("gcd", [O.gcd]), [self, other, options]);
     A.bad("gcd", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("gcd", $T().gcd, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("gcd", $T("gcd", [O.gcd]), [self, other, options]);
     A.bad("gcd", "other", other);
   }
   if (options === undefined) return O.gcd(self, other);
   if (!A.knowsAll("gcd", options, ["out"])) {
-    return A.byName("gcd", $T().gcd, [self, other, options]);
+    return A.byName("gcd", $T("gcd", [O.gcd]), [self, other, options]);
   }
   return O.gcd(self, other, A.outOption("gcd", options));
 }
@@ -3001,17 +2999,17 @@ export function ge(options: { input: Tensor | Scalar } & GeArgs): BoolTensor;
 export function ge(input: Tensor | Scalar, other: Tensor | Scalar | GeArgs): BoolTensor;
 export function ge(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("ge", $T().ge, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("ge", $T("ge", [O.ge]), [self, other, options]);
     A.operand("ge", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("ge", $T().ge, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("ge", $T("ge", [O.ge]), [self, other, options]);
     A.operand("ge", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("ge", "self", self);
   if (options === undefined) return O.ge(self, other);
   if (!A.knowsAll("ge", options, ["out"])) {
-    return A.byName("ge", $T().ge, [self, other, options]);
+    return A.byName("ge", $T("ge", [O.ge]), [self, other, options]);
   }
   return O.ge(self, other, A.outOption("ge", options));
 }
@@ -3033,7 +3031,7 @@ export function ger(options: { input: Tensor } & OuterArgs): Tensor;
 export function ger(input: Tensor, vec2: Tensor | OuterArgs): Tensor;
 export function ger(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.outer(args[0], args[1]);
-  return A.call<Tensor>("ger", $T().ger, args);
+  return A.call<Tensor>("ger", $T("ger", [O.outer]), args);
 }
 
 /**
@@ -3053,17 +3051,17 @@ export function greater(options: { input: Tensor | Scalar } & GtArgs): BoolTenso
 export function greater(input: Tensor | Scalar, other: Tensor | Scalar | GtArgs): BoolTensor;
 export function greater(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("greater", $T().greater, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("greater", $T("greater", [O.gt]), [self, other, options]);
     A.operand("greater", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("greater", $T().greater, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("greater", $T("greater", [O.gt]), [self, other, options]);
     A.operand("greater", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("greater", "self", self);
   if (options === undefined) return O.gt(self, other);
   if (!A.knowsAll("greater", options, ["out"])) {
-    return A.byName("greater", $T().greater, [self, other, options]);
+    return A.byName("greater", $T("greater", [O.gt]), [self, other, options]);
   }
   return O.gt(self, other, A.outOption("greater", options));
 }
@@ -3085,17 +3083,17 @@ export function greaterEqual(options: { input: Tensor | Scalar } & GeArgs): Bool
 export function greaterEqual(input: Tensor | Scalar, other: Tensor | Scalar | GeArgs): BoolTensor;
 export function greaterEqual(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("greaterEqual", $T().greaterEqual, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("greaterEqual", $T("greaterEqual", [O.ge]), [self, other, options]);
     A.operand("greaterEqual", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("greaterEqual", $T().greaterEqual, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("greaterEqual", $T("greaterEqual", [O.ge]), [self, other, options]);
     A.operand("greaterEqual", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("greaterEqual", "self", self);
   if (options === undefined) return O.ge(self, other);
   if (!A.knowsAll("greaterEqual", options, ["out"])) {
-    return A.byName("greaterEqual", $T().greaterEqual, [self, other, options]);
+    return A.byName("greaterEqual", $T("greaterEqual", [O.ge]), [self, other, options]);
   }
   return O.ge(self, other, A.outOption("greaterEqual", options));
 }
@@ -3117,17 +3115,17 @@ export function gt(options: { input: Tensor | Scalar } & GtArgs): BoolTensor;
 export function gt(input: Tensor | Scalar, other: Tensor | Scalar | GtArgs): BoolTensor;
 export function gt(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("gt", $T().gt, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("gt", $T("gt", [O.gt]), [self, other, options]);
     A.operand("gt", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("gt", $T().gt, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("gt", $T("gt", [O.gt]), [self, other, options]);
     A.operand("gt", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("gt", "self", self);
   if (options === undefined) return O.gt(self, other);
   if (!A.knowsAll("gt", options, ["out"])) {
-    return A.byName("gt", $T().gt, [self, other, options]);
+    return A.byName("gt", $T("gt", [O.gt]), [self, other, options]);
   }
   return O.gt(self, other, A.outOption("gt", options));
 }
@@ -3150,16 +3148,16 @@ export function heaviside(options: { input: Tensor } & HeavisideArgs): Tensor;
 export function heaviside(input: Tensor, values: Tensor | HeavisideArgs): Tensor;
 export function heaviside(self: unknown, values?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("heaviside", $T().heaviside, [self, values, options]);
+    if (A.goesByTable(self)) return A.byName("heaviside", $T("heaviside", [O.heaviside]), [self, values, options]);
     A.bad("heaviside", "self", self);
   }
   if (!(values instanceof Tensor)) {
-    if (A.goesByTable(values)) return A.byName("heaviside", $T().heaviside, [self, values, options]);
+    if (A.goesByTable(values)) return A.byName("heaviside", $T("heaviside", [O.heaviside]), [self, values, options]);
     A.bad("heaviside", "values", values);
   }
   if (options === undefined) return O.heaviside(self, values);
   if (!A.knowsAll("heaviside", options, ["out"])) {
-    return A.byName("heaviside", $T().heaviside, [self, values, options]);
+    return A.byName("heaviside", $T("heaviside", [O.heaviside]), [self, values, options]);
   }
   return O.heaviside(self, values, A.outOption("heaviside", options));
 }
@@ -3176,7 +3174,7 @@ export function hstack(tensors: readonly Tensor[], options?: OutOptions): Tensor
 /** Tensors side by side: along the second dimension, vectors along their own. @torch torch.hstack */
 export function hstack(tensors: readonly Tensor[] | HstackArgs): Tensor;
 export function hstack(...args: unknown[]): Tensor {
-  return A.call<Tensor>("hstack", $T().hstack, args);
+  return A.call<Tensor>("hstack", $T("hstack", [O.hstack]), args);
 }
 
 /**
@@ -3196,16 +3194,16 @@ export function hypot(options: { input: Tensor } & HypotArgs): Tensor;
 export function hypot(input: Tensor, other: Tensor | HypotArgs): Tensor;
 export function hypot(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("hypot", $T().hypot, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("hypot", $T("hypot", [O.hypot]), [self, other, options]);
     A.bad("hypot", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("hypot", $T().hypot, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("hypot", $T("hypot", [O.hypot]), [self, other, options]);
     A.bad("hypot", "other", other);
   }
   if (options === undefined) return O.hypot(self, other);
   if (!A.knowsAll("hypot", options, ["out"])) {
-    return A.byName("hypot", $T().hypot, [self, other, options]);
+    return A.byName("hypot", $T("hypot", [O.hypot]), [self, other, options]);
   }
   return O.hypot(self, other, A.outOption("hypot", options));
 }
@@ -3224,7 +3222,7 @@ export function imag(input: Tensor): Tensor;
 export function imag(input: Tensor | { input: Tensor }): Tensor;
 export function imag(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.imag(args[0]);
-  return A.call<Tensor>("imag", $T().imag, args);
+  return A.call<Tensor>("imag", $T("imag", [O.imag]), args);
 }
 
 /**
@@ -3247,7 +3245,7 @@ export function indexAdd(options: { input: Tensor } & IndexAddArgs): Tensor;
 /** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add */
 export function indexAdd(input: Tensor, dim: number, index: Tensor | IndexList, source: Tensor | IndexAddSourceArgs): Tensor;
 export function indexAdd(...args: unknown[]): Tensor {
-  return A.call<Tensor>("indexAdd", $T().indexAdd, args);
+  return A.call<Tensor>("indexAdd", $T("indexAdd", [O.index_add]), args);
 }
 
 /**
@@ -3271,7 +3269,7 @@ export function indexCopy(options: { input: Tensor } & IndexCopyArgs): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy */
 export function indexCopy(input: Tensor, dim: number, index: Tensor | IndexList, source: Tensor | IndexCopySourceArgs): Tensor;
 export function indexCopy(...args: unknown[]): Tensor {
-  return A.call<Tensor>("indexCopy", $T().indexCopy, args);
+  return A.call<Tensor>("indexCopy", $T("indexCopy", [O.index_copy]), args);
 }
 
 /**
@@ -3295,7 +3293,7 @@ export function indexFill(options: { input: Tensor } & IndexFillArgs | { input: 
 /** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill */
 export function indexFill(input: Tensor, dim: number, index: Tensor | IndexList, value: Tensor | Scalar | IndexFillValueArgs | IndexFillValueScalarArgs): Tensor;
 export function indexFill(...args: unknown[]): Tensor {
-  return A.call<Tensor>("indexFill", $T().indexFill, args);
+  return A.call<Tensor>("indexFill", $T("indexFill", [O.index_fill_int_Tensor, O.index_fill]), args);
 }
 
 /**
@@ -3317,7 +3315,7 @@ export function indexPut(options: { input: Tensor } & IndexPutArgs): Tensor;
 /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put */
 export function indexPut(input: Tensor, indices: readonly (Tensor | IndexList | null)[], values: Tensor | IndexPutValuesArgs): Tensor;
 export function indexPut(...args: unknown[]): Tensor {
-  return A.call<Tensor>("indexPut", $T().indexPut, args);
+  return A.call<Tensor>("indexPut", $T("indexPut", [O.index_put]), args);
 }
 
 /**
@@ -3337,7 +3335,7 @@ export function indexSelect(options: { input: Tensor } & IndexSelectArgs): Tenso
 /** The parts along a dimension that a vector of positions names, in its order. @torch torch.index_select */
 export function indexSelect(input: Tensor, dim: number, index: Tensor | IndexList | IndexSelectIndexArgs): Tensor;
 export function indexSelect(...args: unknown[]): Tensor {
-  return A.call<Tensor>("indexSelect", $T().indexSelect, args);
+  return A.call<Tensor>("indexSelect", $T("indexSelect", [O.index_select]), args);
 }
 
 /**
@@ -3356,7 +3354,7 @@ export function inner(options: { input: Tensor } & InnerArgs): Tensor;
 export function inner(input: Tensor, other: Tensor | InnerArgs): Tensor;
 export function inner(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.inner(args[0], args[1]);
-  return A.call<Tensor>("inner", $T().inner, args);
+  return A.call<Tensor>("inner", $T("inner", [O.inner]), args);
 }
 
 /**
@@ -3380,7 +3378,7 @@ export function isclose(options: { input: Tensor } & IscloseArgs): BoolTensor;
 export function isclose(input: Tensor, other: Tensor | IscloseArgs): BoolTensor;
 export function isclose(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.isclose(args[0], args[1], 0.00001, 1e-8, false);
-  return A.call<Tensor>("isclose", $T().isclose, args);
+  return A.call<Tensor>("isclose", $T("isclose", [O.isclose]), args);
 }
 
 /**
@@ -3399,12 +3397,12 @@ export function isfinite<C extends Td>(input: C | { input: C }): C;
 export function isfinite(input: Tensor | { input: Tensor }): BoolTensor;
 export function isfinite(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("isfinite", $T().isfinite, [self, options]);
+    if (A.goesByTable(self)) return A.byName("isfinite", $T("isfinite", [O.isfinite]), [self, options]);
     A.bad("isfinite", "self", self);
   }
   if (options === undefined) return O.isfinite(self);
   if (!A.knowsAll("isfinite", options, [])) {
-    return A.byName("isfinite", $T().isfinite, [self, options]);
+    return A.byName("isfinite", $T("isfinite", [O.isfinite]), [self, options]);
   }
   return O.isfinite(self);
 }
@@ -3440,7 +3438,7 @@ export function isin(elements: Tensor, testElement: Scalar | IsinTestElementArgs
 export function isin(elements: Tensor, testElements: Tensor | IsinTestElementsArgs): BoolTensor;
 export function isin(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.isin_Tensor_Tensor(args[0], args[1], false, false);
-  return A.call<Tensor>("isin", $T().isin, args);
+  return A.call<Tensor>("isin", $T("isin", [O.isin_Tensor_Tensor, O.isin_Tensor_Scalar, O.isin_Scalar_Tensor]), args);
 }
 
 /**
@@ -3457,12 +3455,12 @@ export function isinf(input: Tensor): BoolTensor;
 export function isinf(input: Tensor | { input: Tensor }): BoolTensor;
 export function isinf(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("isinf", $T().isinf, [self, options]);
+    if (A.goesByTable(self)) return A.byName("isinf", $T("isinf", [O.isinf]), [self, options]);
     A.bad("isinf", "self", self);
   }
   if (options === undefined) return O.isinf(self);
   if (!A.knowsAll("isinf", options, [])) {
-    return A.byName("isinf", $T().isinf, [self, options]);
+    return A.byName("isinf", $T("isinf", [O.isinf]), [self, options]);
   }
   return O.isinf(self);
 }
@@ -3483,12 +3481,12 @@ export function isnan<C extends Td>(input: C | { input: C }): C;
 export function isnan(input: Tensor | { input: Tensor }): BoolTensor;
 export function isnan(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("isnan", $T().isnan, [self, options]);
+    if (A.goesByTable(self)) return A.byName("isnan", $T("isnan", [O.isnan]), [self, options]);
     A.bad("isnan", "self", self);
   }
   if (options === undefined) return O.isnan(self);
   if (!A.knowsAll("isnan", options, [])) {
-    return A.byName("isnan", $T().isnan, [self, options]);
+    return A.byName("isnan", $T("isnan", [O.isnan]), [self, options]);
   }
   return O.isnan(self);
 }
@@ -3511,12 +3509,12 @@ export function isneginf<C extends Td>(input: C | { input: C }): C;
 export function isneginf(input: Tensor | { input: Tensor } & OutOptions): BoolTensor;
 export function isneginf(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("isneginf", $T().isneginf, [self, options]);
+    if (A.goesByTable(self)) return A.byName("isneginf", $T("isneginf", [O.isneginf]), [self, options]);
     A.bad("isneginf", "self", self);
   }
   if (options === undefined) return O.isneginf(self);
   if (!A.knowsAll("isneginf", options, ["out"])) {
-    return A.byName("isneginf", $T().isneginf, [self, options]);
+    return A.byName("isneginf", $T("isneginf", [O.isneginf]), [self, options]);
   }
   return O.isneginf(self, A.outOption("isneginf", options));
 }
@@ -3539,12 +3537,12 @@ export function isposinf<C extends Td>(input: C | { input: C }): C;
 export function isposinf(input: Tensor | { input: Tensor } & OutOptions): BoolTensor;
 export function isposinf(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("isposinf", $T().isposinf, [self, options]);
+    if (A.goesByTable(self)) return A.byName("isposinf", $T("isposinf", [O.isposinf]), [self, options]);
     A.bad("isposinf", "self", self);
   }
   if (options === undefined) return O.isposinf(self);
   if (!A.knowsAll("isposinf", options, ["out"])) {
-    return A.byName("isposinf", $T().isposinf, [self, options]);
+    return A.byName("isposinf", $T("isposinf", [O.isposinf]), [self, options]);
   }
   return O.isposinf(self, A.outOption("isposinf", options));
 }
@@ -3564,7 +3562,7 @@ export function isreal<C extends Td>(input: C | { input: C }): C;
 export function isreal(input: Tensor | { input: Tensor }): Tensor;
 export function isreal(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.isreal(args[0]);
-  return A.call<Tensor>("isreal", $T().isreal, args);
+  return A.call<Tensor>("isreal", $T("isreal", [O.isreal]), args);
 }
 
 /**
@@ -3590,7 +3588,7 @@ export function kthvalue(...args: unknown[]): Named<readonly ["values","indices"
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.kthvalue(args[0], args[1], -1, false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.kthvalue(args[0], args[1], args[2], false);
   if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2]) && typeof args[3] === "boolean") return O.kthvalue(args[0], args[1], args[2], args[3]);
-  return A.call<Named<readonly ["values","indices"]>>("kthvalue", $T().kthvalue, args);
+  return A.call<Named<readonly ["values","indices"]>>("kthvalue", $T("kthvalue", [O.kthvalue]), args);
 }
 
 /**
@@ -3610,16 +3608,16 @@ export function lcm(options: { input: Tensor } & LcmArgs): Tensor;
 export function lcm(input: Tensor, other: Tensor | LcmArgs): Tensor;
 export function lcm(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("lcm", $T().lcm, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("lcm", $T("lcm", [O.lcm]), [self, other, options]);
     A.bad("lcm", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("lcm", $T().lcm, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("lcm", $T("lcm", [O.lcm]), [self, other, options]);
     A.bad("lcm", "other", other);
   }
   if (options === undefined) return O.lcm(self, other);
   if (!A.knowsAll("lcm", options, ["out"])) {
-    return A.byName("lcm", $T().lcm, [self, other, options]);
+    return A.byName("lcm", $T("lcm", [O.lcm]), [self, other, options]);
   }
   return O.lcm(self, other, A.outOption("lcm", options));
 }
@@ -3641,16 +3639,16 @@ export function ldexp(options: { input: Tensor } & LdexpArgs): Tensor;
 export function ldexp(input: Tensor, other: Tensor | LdexpArgs): Tensor;
 export function ldexp(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("ldexp", $T().ldexp, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("ldexp", $T("ldexp", [O.ldexp]), [self, other, options]);
     A.bad("ldexp", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("ldexp", $T().ldexp, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("ldexp", $T("ldexp", [O.ldexp]), [self, other, options]);
     A.bad("ldexp", "other", other);
   }
   if (options === undefined) return O.ldexp(self, other);
   if (!A.knowsAll("ldexp", options, ["out"])) {
-    return A.byName("ldexp", $T().ldexp, [self, other, options]);
+    return A.byName("ldexp", $T("ldexp", [O.ldexp]), [self, other, options]);
   }
   return O.ldexp(self, other, A.outOption("ldexp", options));
 }
@@ -3672,17 +3670,17 @@ export function le(options: { input: Tensor | Scalar } & LeArgs): BoolTensor;
 export function le(input: Tensor | Scalar, other: Tensor | Scalar | LeArgs): BoolTensor;
 export function le(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("le", $T().le, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("le", $T("le", [O.le]), [self, other, options]);
     A.operand("le", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("le", $T().le, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("le", $T("le", [O.le]), [self, other, options]);
     A.operand("le", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("le", "self", self);
   if (options === undefined) return O.le(self, other);
   if (!A.knowsAll("le", options, ["out"])) {
-    return A.byName("le", $T().le, [self, other, options]);
+    return A.byName("le", $T("le", [O.le]), [self, other, options]);
   }
   return O.le(self, other, A.outOption("le", options));
 }
@@ -3712,20 +3710,20 @@ export function lerp<C extends Td>(options: { input: C; end: C | Tensor | Scalar
 export function lerp(input: Tensor, end: Tensor, weight: Tensor | Scalar | LerpWeightArgs): Tensor;
 export function lerp(self: unknown, end?: unknown, weight?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("lerp", $T().lerp, [self, end, weight, options]);
+    if (A.goesByTable(self)) return A.byName("lerp", $T("lerp", [O.lerp]), [self, end, weight, options]);
     A.bad("lerp", "self", self);
   }
   if (!(end instanceof Tensor)) {
-    if (A.goesByTable(end)) return A.byName("lerp", $T().lerp, [self, end, weight, options]);
+    if (A.goesByTable(end)) return A.byName("lerp", $T("lerp", [O.lerp]), [self, end, weight, options]);
     A.bad("lerp", "end", end);
   }
   if (!(weight instanceof Tensor)) {
-    if (A.goesByTable(weight)) return A.byName("lerp", $T().lerp, [self, end, weight, options]);
+    if (A.goesByTable(weight)) return A.byName("lerp", $T("lerp", [O.lerp]), [self, end, weight, options]);
     A.operand("lerp", "weight", weight);
   }
   if (options === undefined) return O.lerp(self, end, weight);
   if (!A.knowsAll("lerp", options, ["out"])) {
-    return A.byName("lerp", $T().lerp, [self, end, weight, options]);
+    return A.byName("lerp", $T("lerp", [O.lerp]), [self, end, weight, options]);
   }
   return O.lerp(self, end, weight, A.outOption("lerp", options));
 }
@@ -3747,17 +3745,17 @@ export function less(options: { input: Tensor | Scalar } & LtArgs): BoolTensor;
 export function less(input: Tensor | Scalar, other: Tensor | Scalar | LtArgs): BoolTensor;
 export function less(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("less", $T().less, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("less", $T("less", [O.lt]), [self, other, options]);
     A.operand("less", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("less", $T().less, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("less", $T("less", [O.lt]), [self, other, options]);
     A.operand("less", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("less", "self", self);
   if (options === undefined) return O.lt(self, other);
   if (!A.knowsAll("less", options, ["out"])) {
-    return A.byName("less", $T().less, [self, other, options]);
+    return A.byName("less", $T("less", [O.lt]), [self, other, options]);
   }
   return O.lt(self, other, A.outOption("less", options));
 }
@@ -3779,17 +3777,17 @@ export function lessEqual(options: { input: Tensor | Scalar } & LeArgs): BoolTen
 export function lessEqual(input: Tensor | Scalar, other: Tensor | Scalar | LeArgs): BoolTensor;
 export function lessEqual(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("lessEqual", $T().lessEqual, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("lessEqual", $T("lessEqual", [O.le]), [self, other, options]);
     A.operand("lessEqual", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("lessEqual", $T().lessEqual, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("lessEqual", $T("lessEqual", [O.le]), [self, other, options]);
     A.operand("lessEqual", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("lessEqual", "self", self);
   if (options === undefined) return O.le(self, other);
   if (!A.knowsAll("lessEqual", options, ["out"])) {
-    return A.byName("lessEqual", $T().lessEqual, [self, other, options]);
+    return A.byName("lessEqual", $T("lessEqual", [O.le]), [self, other, options]);
   }
   return O.le(self, other, A.outOption("lessEqual", options));
 }
@@ -3810,12 +3808,12 @@ export function lgamma(input: Tensor, options?: OutOptions): Tensor;
 export function lgamma(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function lgamma(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("lgamma", $T().lgamma, [self, options]);
+    if (A.goesByTable(self)) return A.byName("lgamma", $T("lgamma", [O.lgamma]), [self, options]);
     A.bad("lgamma", "self", self);
   }
   if (options === undefined) return O.lgamma(self);
   if (!A.knowsAll("lgamma", options, ["out"])) {
-    return A.byName("lgamma", $T().lgamma, [self, options]);
+    return A.byName("lgamma", $T("lgamma", [O.lgamma]), [self, options]);
   }
   return O.lgamma(self, A.outOption("lgamma", options));
 }
@@ -3837,7 +3835,7 @@ export function linspace(options: LinspaceArgs): Tensor;
 /** So many evenly spaced numbers from `start` to `end`, both included. @torch torch.linspace */
 export function linspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number | LinspaceStepsArgs): Tensor;
 export function linspace(...args: unknown[]): Tensor {
-  return A.call<Tensor>("linspace", $T().linspace, args);
+  return A.call<Tensor>("linspace", $T("linspace", [O.linspace]), args);
 }
 
 /**
@@ -3857,12 +3855,12 @@ export function log<C extends Td>(input: C | { input: C }): C;
 export function log(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function log(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("log", $T().log, [self, options]);
+    if (A.goesByTable(self)) return A.byName("log", $T("log", [O.log]), [self, options]);
     A.bad("log", "self", self);
   }
   if (options === undefined) return O.log(self);
   if (!A.knowsAll("log", options, ["out"])) {
-    return A.byName("log", $T().log, [self, options]);
+    return A.byName("log", $T("log", [O.log]), [self, options]);
   }
   return O.log(self, A.outOption("log", options));
 }
@@ -3882,12 +3880,12 @@ export function log10(input: Tensor, options?: OutOptions): Tensor;
 export function log10(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function log10(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("log10", $T().log10, [self, options]);
+    if (A.goesByTable(self)) return A.byName("log10", $T("log10", [O.log10]), [self, options]);
     A.bad("log10", "self", self);
   }
   if (options === undefined) return O.log10(self);
   if (!A.knowsAll("log10", options, ["out"])) {
-    return A.byName("log10", $T().log10, [self, options]);
+    return A.byName("log10", $T("log10", [O.log10]), [self, options]);
   }
   return O.log10(self, A.outOption("log10", options));
 }
@@ -3910,12 +3908,12 @@ export function log1p<C extends Td>(input: C | { input: C }): C;
 export function log1p(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function log1p(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("log1p", $T().log1p, [self, options]);
+    if (A.goesByTable(self)) return A.byName("log1p", $T("log1p", [O.log1p]), [self, options]);
     A.bad("log1p", "self", self);
   }
   if (options === undefined) return O.log1p(self);
   if (!A.knowsAll("log1p", options, ["out"])) {
-    return A.byName("log1p", $T().log1p, [self, options]);
+    return A.byName("log1p", $T("log1p", [O.log1p]), [self, options]);
   }
   return O.log1p(self, A.outOption("log1p", options));
 }
@@ -3935,12 +3933,12 @@ export function log2(input: Tensor, options?: OutOptions): Tensor;
 export function log2(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function log2(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("log2", $T().log2, [self, options]);
+    if (A.goesByTable(self)) return A.byName("log2", $T("log2", [O.log2]), [self, options]);
     A.bad("log2", "self", self);
   }
   if (options === undefined) return O.log2(self);
   if (!A.knowsAll("log2", options, ["out"])) {
-    return A.byName("log2", $T().log2, [self, options]);
+    return A.byName("log2", $T("log2", [O.log2]), [self, options]);
   }
   return O.log2(self, A.outOption("log2", options));
 }
@@ -3963,7 +3961,7 @@ export function logSoftmax(options: { input: Tensor } & LogSoftmaxArgs): Tensor;
 export function logSoftmax(input: Tensor, dim: number | LogSoftmaxArgs): Tensor;
 export function logSoftmax(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.log_softmax(args[0], args[1], null);
-  return A.call<Tensor>("logSoftmax", $T().logSoftmax, args);
+  return A.call<Tensor>("logSoftmax", $T("logSoftmax", [O.log_softmax]), args);
 }
 
 /**
@@ -3983,16 +3981,16 @@ export function logaddexp(options: { input: Tensor } & LogaddexpArgs): Tensor;
 export function logaddexp(input: Tensor, other: Tensor | LogaddexpArgs): Tensor;
 export function logaddexp(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("logaddexp", $T().logaddexp, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("logaddexp", $T("logaddexp", [O.logaddexp]), [self, other, options]);
     A.bad("logaddexp", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("logaddexp", $T().logaddexp, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("logaddexp", $T("logaddexp", [O.logaddexp]), [self, other, options]);
     A.bad("logaddexp", "other", other);
   }
   if (options === undefined) return O.logaddexp(self, other);
   if (!A.knowsAll("logaddexp", options, ["out"])) {
-    return A.byName("logaddexp", $T().logaddexp, [self, other, options]);
+    return A.byName("logaddexp", $T("logaddexp", [O.logaddexp]), [self, other, options]);
   }
   return O.logaddexp(self, other, A.outOption("logaddexp", options));
 }
@@ -4014,16 +4012,16 @@ export function logaddexp2(options: { input: Tensor } & Logaddexp2Args): Tensor;
 export function logaddexp2(input: Tensor, other: Tensor | Logaddexp2Args): Tensor;
 export function logaddexp2(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("logaddexp2", $T().logaddexp2, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("logaddexp2", $T("logaddexp2", [O.logaddexp2]), [self, other, options]);
     A.bad("logaddexp2", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("logaddexp2", $T().logaddexp2, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("logaddexp2", $T("logaddexp2", [O.logaddexp2]), [self, other, options]);
     A.bad("logaddexp2", "other", other);
   }
   if (options === undefined) return O.logaddexp2(self, other);
   if (!A.knowsAll("logaddexp2", options, ["out"])) {
-    return A.byName("logaddexp2", $T().logaddexp2, [self, other, options]);
+    return A.byName("logaddexp2", $T("logaddexp2", [O.logaddexp2]), [self, other, options]);
   }
   return O.logaddexp2(self, other, A.outOption("logaddexp2", options));
 }
@@ -4045,7 +4043,7 @@ export function logcumsumexp(options: { input: Tensor } & LogcumsumexpArgs): Ten
 export function logcumsumexp(input: Tensor, dim: number | LogcumsumexpArgs): Tensor;
 export function logcumsumexp(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.logcumsumexp(args[0], args[1]);
-  return A.call<Tensor>("logcumsumexp", $T().logcumsumexp, args);
+  return A.call<Tensor>("logcumsumexp", $T("logcumsumexp", [O.logcumsumexp]), args);
 }
 
 /**
@@ -4070,16 +4068,16 @@ export function logicalAnd<C extends Td>(options: { input: C; other: C | Tensor 
 export function logicalAnd(input: Tensor, other: Tensor | LogicalAndArgs): BoolTensor;
 export function logicalAnd(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("logicalAnd", $T().logicalAnd, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("logicalAnd", $T("logicalAnd", [O.logical_and]), [self, other, options]);
     A.bad("logicalAnd", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("logicalAnd", $T().logicalAnd, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("logicalAnd", $T("logicalAnd", [O.logical_and]), [self, other, options]);
     A.bad("logicalAnd", "other", other);
   }
   if (options === undefined) return O.logical_and(self, other);
   if (!A.knowsAll("logicalAnd", options, ["out"])) {
-    return A.byName("logicalAnd", $T().logicalAnd, [self, other, options]);
+    return A.byName("logicalAnd", $T("logicalAnd", [O.logical_and]), [self, other, options]);
   }
   return O.logical_and(self, other, A.outOption("logicalAnd", options));
 }
@@ -4098,12 +4096,12 @@ export function logicalNot(input: Tensor, options?: OutOptions): BoolTensor;
 export function logicalNot(input: Tensor | { input: Tensor } & OutOptions): BoolTensor;
 export function logicalNot(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("logicalNot", $T().logicalNot, [self, options]);
+    if (A.goesByTable(self)) return A.byName("logicalNot", $T("logicalNot", [O.logical_not]), [self, options]);
     A.bad("logicalNot", "self", self);
   }
   if (options === undefined) return O.logical_not(self);
   if (!A.knowsAll("logicalNot", options, ["out"])) {
-    return A.byName("logicalNot", $T().logicalNot, [self, options]);
+    return A.byName("logicalNot", $T("logicalNot", [O.logical_not]), [self, options]);
   }
   return O.logical_not(self, A.outOption("logicalNot", options));
 }
@@ -4124,16 +4122,16 @@ export function logicalOr(options: { input: Tensor } & LogicalOrArgs): BoolTenso
 export function logicalOr(input: Tensor, other: Tensor | LogicalOrArgs): BoolTensor;
 export function logicalOr(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("logicalOr", $T().logicalOr, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("logicalOr", $T("logicalOr", [O.logical_or]), [self, other, options]);
     A.bad("logicalOr", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("logicalOr", $T().logicalOr, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("logicalOr", $T("logicalOr", [O.logical_or]), [self, other, options]);
     A.bad("logicalOr", "other", other);
   }
   if (options === undefined) return O.logical_or(self, other);
   if (!A.knowsAll("logicalOr", options, ["out"])) {
-    return A.byName("logicalOr", $T().logicalOr, [self, other, options]);
+    return A.byName("logicalOr", $T("logicalOr", [O.logical_or]), [self, other, options]);
   }
   return O.logical_or(self, other, A.outOption("logicalOr", options));
 }
@@ -4154,16 +4152,16 @@ export function logicalXor(options: { input: Tensor } & LogicalXorArgs): BoolTen
 export function logicalXor(input: Tensor, other: Tensor | LogicalXorArgs): BoolTensor;
 export function logicalXor(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("logicalXor", $T().logicalXor, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("logicalXor", $T("logicalXor", [O.logical_xor]), [self, other, options]);
     A.bad("logicalXor", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("logicalXor", $T().logicalXor, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("logicalXor", $T("logicalXor", [O.logical_xor]), [self, other, options]);
     A.bad("logicalXor", "other", other);
   }
   if (options === undefined) return O.logical_xor(self, other);
   if (!A.knowsAll("logicalXor", options, ["out"])) {
-    return A.byName("logicalXor", $T().logicalXor, [self, other, options]);
+    return A.byName("logicalXor", $T("logicalXor", [O.logical_xor]), [self, other, options]);
   }
   return O.logical_xor(self, other, A.outOption("logicalXor", options));
 }
@@ -4187,7 +4185,7 @@ export function logit(input: Tensor, eps: number | null, options: OutOptions): T
 export function logit(input: Tensor | { input: Tensor } & LogitArgs): Tensor;
 export function logit(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.logit(args[0], null);
-  return A.call<Tensor>("logit", $T().logit, args);
+  return A.call<Tensor>("logit", $T("logit", [O.logit]), args);
 }
 
 /**
@@ -4209,7 +4207,7 @@ export function logspace(options: LogspaceArgs): Tensor;
 /** `base` to the power of evenly spaced numbers from `start` to `end`, both included. @torch torch.logspace */
 export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number | LogspaceStepsArgs): Tensor;
 export function logspace(...args: unknown[]): Tensor {
-  return A.call<Tensor>("logspace", $T().logspace, args);
+  return A.call<Tensor>("logspace", $T("logspace", [O.logspace]), args);
 }
 
 /**
@@ -4239,7 +4237,7 @@ export function logsumexp(input: Tensor, dim: number | readonly number[] | Logsu
 export function logsumexp(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.logsumexp(args[0], args[1], false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.logsumexp(args[0], args[1], args[2]);
-  return A.call<Tensor>("logsumexp", $T().logsumexp, args);
+  return A.call<Tensor>("logsumexp", $T("logsumexp", [O.logsumexp]), args);
 }
 
 /**
@@ -4259,17 +4257,17 @@ export function lt(options: { input: Tensor | Scalar } & LtArgs): BoolTensor;
 export function lt(input: Tensor | Scalar, other: Tensor | Scalar | LtArgs): BoolTensor;
 export function lt(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("lt", $T().lt, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("lt", $T("lt", [O.lt]), [self, other, options]);
     A.operand("lt", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("lt", $T().lt, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("lt", $T("lt", [O.lt]), [self, other, options]);
     A.operand("lt", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("lt", "self", self);
   if (options === undefined) return O.lt(self, other);
   if (!A.knowsAll("lt", options, ["out"])) {
-    return A.byName("lt", $T().lt, [self, other, options]);
+    return A.byName("lt", $T("lt", [O.lt]), [self, other, options]);
   }
   return O.lt(self, other, A.outOption("lt", options));
 }
@@ -4293,7 +4291,7 @@ export function maskedFill(options: { input: Tensor } & MaskedFillArgs | { input
 export function maskedFill(input: Tensor, mask: Tensor, value: Tensor | Scalar | IndexFillValueArgs | IndexFillValueScalarArgs): Tensor;
 export function maskedFill(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && args[2] instanceof Tensor) return O.masked_fill_Tensor(args[0], args[1], args[2]);
-  return A.call<Tensor>("maskedFill", $T().maskedFill, args);
+  return A.call<Tensor>("maskedFill", $T("maskedFill", [O.masked_fill_Tensor, O.masked_fill]), args);
 }
 
 /**
@@ -4314,20 +4312,20 @@ export function maskedScatter(options: { input: Tensor } & MaskedScatterArgs): T
 export function maskedScatter(input: Tensor, mask: Tensor, source: Tensor | MaskedScatterSourceArgs): Tensor;
 export function maskedScatter(self: unknown, mask?: unknown, source?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("maskedScatter", $T().maskedScatter, [self, mask, source, options]);
+    if (A.goesByTable(self)) return A.byName("maskedScatter", $T("maskedScatter", [O.masked_scatter]), [self, mask, source, options]);
     A.bad("maskedScatter", "self", self);
   }
   if (!(mask instanceof Tensor)) {
-    if (A.goesByTable(mask)) return A.byName("maskedScatter", $T().maskedScatter, [self, mask, source, options]);
+    if (A.goesByTable(mask)) return A.byName("maskedScatter", $T("maskedScatter", [O.masked_scatter]), [self, mask, source, options]);
     A.bad("maskedScatter", "mask", mask);
   }
   if (!(source instanceof Tensor)) {
-    if (A.goesByTable(source)) return A.byName("maskedScatter", $T().maskedScatter, [self, mask, source, options]);
+    if (A.goesByTable(source)) return A.byName("maskedScatter", $T("maskedScatter", [O.masked_scatter]), [self, mask, source, options]);
     A.bad("maskedScatter", "source", source);
   }
   if (options === undefined) return O.masked_scatter(self, mask, source);
   if (!A.knowsAll("maskedScatter", options, [])) {
-    return A.byName("maskedScatter", $T().maskedScatter, [self, mask, source, options]);
+    return A.byName("maskedScatter", $T("maskedScatter", [O.masked_scatter]), [self, mask, source, options]);
   }
   return O.masked_scatter(self, mask, source);
 }
@@ -4352,16 +4350,16 @@ export function maskedSelect<C extends Td>(options: { input: C; mask: Tensor }):
 export function maskedSelect(input: Tensor, mask: Tensor | MaskedSelectArgs): Tensor;
 export function maskedSelect(self: unknown, mask?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("maskedSelect", $T().maskedSelect, [self, mask, options]);
+    if (A.goesByTable(self)) return A.byName("maskedSelect", $T("maskedSelect", [O.masked_select]), [self, mask, options]);
     A.bad("maskedSelect", "self", self);
   }
   if (!(mask instanceof Tensor)) {
-    if (A.goesByTable(mask)) return A.byName("maskedSelect", $T().maskedSelect, [self, mask, options]);
+    if (A.goesByTable(mask)) return A.byName("maskedSelect", $T("maskedSelect", [O.masked_select]), [self, mask, options]);
     A.bad("maskedSelect", "mask", mask);
   }
   if (options === undefined) return O.masked_select(self, mask);
   if (!A.knowsAll("maskedSelect", options, ["out"])) {
-    return A.byName("maskedSelect", $T().maskedSelect, [self, mask, options]);
+    return A.byName("maskedSelect", $T("maskedSelect", [O.masked_select]), [self, mask, options]);
   }
   return O.masked_select(self, mask, A.outOption("maskedSelect", options));
 }
@@ -4383,7 +4381,7 @@ export function matmul(options: { input: Tensor } & MatmulArgs): Tensor;
 export function matmul(input: Tensor, other: Tensor | MatmulArgs): Tensor;
 export function matmul(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.matmul(args[0], args[1]);
-  return A.call<Tensor>("matmul", $T().matmul, args);
+  return A.call<Tensor>("matmul", $T("matmul", [O.matmul]), args);
 }
 
 /**
@@ -4419,7 +4417,7 @@ export function max(...args: unknown[]): Tensor | Named<readonly ["values","indi
   if (args.length === 1 && args[0] instanceof Tensor) return O.max(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.max_other(args[0], args[1]);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.max_dim(args[0], args[1], args[2]);
-  return A.call<Tensor | Named<readonly ["values","indices"]>>("max", $T().max, args);
+  return A.call<Tensor | Named<readonly ["values","indices"]>>("max", $T("max", [O.max, O.max_other, O.max_dim]), args);
 }
 
 /**
@@ -4447,16 +4445,16 @@ export function maximum<C extends Td>(options: { input: C; other: C | Tensor | S
 export function maximum(input: Tensor, other: Tensor | MaximumArgs): Tensor;
 export function maximum(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("maximum", $T().maximum, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("maximum", $T("maximum", [O.maximum]), [self, other, options]);
     A.bad("maximum", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("maximum", $T().maximum, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("maximum", $T("maximum", [O.maximum]), [self, other, options]);
     A.bad("maximum", "other", other);
   }
   if (options === undefined) return O.maximum(self, other);
   if (!A.knowsAll("maximum", options, ["out"])) {
-    return A.byName("maximum", $T().maximum, [self, other, options]);
+    return A.byName("maximum", $T("maximum", [O.maximum]), [self, other, options]);
   }
   return O.maximum(self, other, A.outOption("maximum", options));
 }
@@ -4488,7 +4486,7 @@ export function mean(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.mean(args[0], null);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.mean_dim(args[0], args[1], false, null);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.mean_dim(args[0], args[1], args[2], null);
-  return A.call<Tensor>("mean", $T().mean, args);
+  return A.call<Tensor>("mean", $T("mean", [O.mean, O.mean_dim]), args);
 }
 
 /**
@@ -4517,7 +4515,7 @@ export function median(...args: unknown[]): Tensor | Named<readonly ["values","i
   if (args.length === 1 && args[0] instanceof Tensor) return O.median(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.median_dim(args[0], args[1], false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.median_dim(args[0], args[1], args[2]);
-  return A.call<Tensor | Named<readonly ["values","indices"]>>("median", $T().median, args);
+  return A.call<Tensor | Named<readonly ["values","indices"]>>("median", $T("median", [O.median, O.median_dim]), args);
 }
 
 /**
@@ -4553,7 +4551,7 @@ export function min(...args: unknown[]): Tensor | Named<readonly ["values","indi
   if (args.length === 1 && args[0] instanceof Tensor) return O.min(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.min_other(args[0], args[1]);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.min_dim(args[0], args[1], args[2]);
-  return A.call<Tensor | Named<readonly ["values","indices"]>>("min", $T().min, args);
+  return A.call<Tensor | Named<readonly ["values","indices"]>>("min", $T("min", [O.min, O.min_other, O.min_dim]), args);
 }
 
 /**
@@ -4581,16 +4579,16 @@ export function minimum<C extends Td>(options: { input: C; other: C | Tensor | S
 export function minimum(input: Tensor, other: Tensor | MinimumArgs): Tensor;
 export function minimum(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("minimum", $T().minimum, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("minimum", $T("minimum", [O.minimum]), [self, other, options]);
     A.bad("minimum", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("minimum", $T().minimum, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("minimum", $T("minimum", [O.minimum]), [self, other, options]);
     A.bad("minimum", "other", other);
   }
   if (options === undefined) return O.minimum(self, other);
   if (!A.knowsAll("minimum", options, ["out"])) {
-    return A.byName("minimum", $T().minimum, [self, other, options]);
+    return A.byName("minimum", $T("minimum", [O.minimum]), [self, other, options]);
   }
   return O.minimum(self, other, A.outOption("minimum", options));
 }
@@ -4611,16 +4609,16 @@ export function mm(options: { input: Tensor } & MmArgs): Tensor;
 export function mm(input: Tensor, mat2: Tensor | MmArgs): Tensor;
 export function mm(self: unknown, mat2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("mm", $T().mm, [self, mat2, options]);
+    if (A.goesByTable(self)) return A.byName("mm", $T("mm", [O.mm]), [self, mat2, options]);
     A.bad("mm", "self", self);
   }
   if (!(mat2 instanceof Tensor)) {
-    if (A.goesByTable(mat2)) return A.byName("mm", $T().mm, [self, mat2, options]);
+    if (A.goesByTable(mat2)) return A.byName("mm", $T("mm", [O.mm]), [self, mat2, options]);
     A.bad("mm", "mat2", mat2);
   }
   if (options === undefined) return O.mm(self, mat2);
   if (!A.knowsAll("mm", options, ["out"])) {
-    return A.byName("mm", $T().mm, [self, mat2, options]);
+    return A.byName("mm", $T("mm", [O.mm]), [self, mat2, options]);
   }
   return O.mm(self, mat2, A.outOption("mm", options));
 }
@@ -4645,7 +4643,7 @@ export function mode(...args: unknown[]): Named<readonly ["values","indices"]> {
   if (args.length === 1 && args[0] instanceof Tensor) return O.mode(args[0], -1, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.mode(args[0], args[1], false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.mode(args[0], args[1], args[2]);
-  return A.call<Named<readonly ["values","indices"]>>("mode", $T().mode, args);
+  return A.call<Named<readonly ["values","indices"]>>("mode", $T("mode", [O.mode]), args);
 }
 
 /**
@@ -4671,7 +4669,7 @@ export function moveaxis<C extends Td>(options: { input: C; source: number | rea
 export function moveaxis(input: Tensor, source: number | readonly number[], destination: number | readonly number[] | MovedimDestinationArgs): Tensor;
 export function moveaxis(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.movedim(args[0], args[1], args[2]);
-  return A.call<Tensor>("moveaxis", $T().moveaxis, args);
+  return A.call<Tensor>("moveaxis", $T("moveaxis", [O.movedim]), args);
 }
 
 /**
@@ -4697,7 +4695,7 @@ export function movedim<C extends Td>(options: { input: C; source: number | read
 export function movedim(input: Tensor, source: number | readonly number[], destination: number | readonly number[] | MovedimDestinationArgs): Tensor;
 export function movedim(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.movedim(args[0], args[1], args[2]);
-  return A.call<Tensor>("movedim", $T().movedim, args);
+  return A.call<Tensor>("movedim", $T("movedim", [O.movedim]), args);
 }
 
 /**
@@ -4725,16 +4723,16 @@ export function mul<C extends Td>(options: { input: C; other: C | Tensor | Scala
 export function mul(input: Tensor | Scalar, other: Tensor | Scalar | MulArgs): Tensor;
 export function mul(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("mul", $T().mul, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("mul", $T("mul", [O.mul]), [self, other, options]);
     A.operand("mul", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("mul", $T().mul, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("mul", $T("mul", [O.mul]), [self, other, options]);
     A.operand("mul", "other", other);
   }
   if (options === undefined) return O.mul(self, other);
   if (!A.knowsAll("mul", options, ["out"])) {
-    return A.byName("mul", $T().mul, [self, other, options]);
+    return A.byName("mul", $T("mul", [O.mul]), [self, other, options]);
   }
   return O.mul(self, other, A.outOption("mul", options));
 }
@@ -4758,7 +4756,7 @@ export function multinomial(input: Tensor, numSamples: number | MultinomialArgs)
 export function multinomial(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.multinomial(args[0], args[1], false, null);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.multinomial(args[0], args[1], args[2], null);
-  return A.call<Tensor>("multinomial", $T().multinomial, args);
+  return A.call<Tensor>("multinomial", $T("multinomial", [O.multinomial]), args);
 }
 
 /**
@@ -4778,16 +4776,16 @@ export function multiply(options: { input: Tensor | Scalar } & MulArgs): Tensor;
 export function multiply(input: Tensor | Scalar, other: Tensor | Scalar | MulArgs): Tensor;
 export function multiply(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("multiply", $T().multiply, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("multiply", $T("multiply", [O.mul]), [self, other, options]);
     A.operand("multiply", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("multiply", $T().multiply, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("multiply", $T("multiply", [O.mul]), [self, other, options]);
     A.operand("multiply", "other", other);
   }
   if (options === undefined) return O.mul(self, other);
   if (!A.knowsAll("multiply", options, ["out"])) {
-    return A.byName("multiply", $T().multiply, [self, other, options]);
+    return A.byName("multiply", $T("multiply", [O.mul]), [self, other, options]);
   }
   return O.mul(self, other, A.outOption("multiply", options));
 }
@@ -4808,16 +4806,16 @@ export function mv(options: { input: Tensor } & MvArgs): Tensor;
 export function mv(input: Tensor, vec: Tensor | MvArgs): Tensor;
 export function mv(self: unknown, vec?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("mv", $T().mv, [self, vec, options]);
+    if (A.goesByTable(self)) return A.byName("mv", $T("mv", [O.mv]), [self, vec, options]);
     A.bad("mv", "self", self);
   }
   if (!(vec instanceof Tensor)) {
-    if (A.goesByTable(vec)) return A.byName("mv", $T().mv, [self, vec, options]);
+    if (A.goesByTable(vec)) return A.byName("mv", $T("mv", [O.mv]), [self, vec, options]);
     A.bad("mv", "vec", vec);
   }
   if (options === undefined) return O.mv(self, vec);
   if (!A.knowsAll("mv", options, ["out"])) {
-    return A.byName("mv", $T().mv, [self, vec, options]);
+    return A.byName("mv", $T("mv", [O.mv]), [self, vec, options]);
   }
   return O.mv(self, vec, A.outOption("mv", options));
 }
@@ -4844,7 +4842,7 @@ export function nanToNum(input: Tensor, nan: number | null, posinf: number | nul
 export function nanToNum(input: Tensor | { input: Tensor } & NanToNumArgs): Tensor;
 export function nanToNum(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nan_to_num(args[0], null, null, null);
-  return A.call<Tensor>("nanToNum", $T().nanToNum, args);
+  return A.call<Tensor>("nanToNum", $T("nanToNum", [O.nan_to_num]), args);
 }
 
 /**
@@ -4867,7 +4865,7 @@ export function nanmean(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nanmean(args[0], null, false, null);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.nanmean(args[0], args[1], false, null);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.nanmean(args[0], args[1], args[2], null);
-  return A.call<Tensor>("nanmean", $T().nanmean, args);
+  return A.call<Tensor>("nanmean", $T("nanmean", [O.nanmean]), args);
 }
 
 /**
@@ -4895,7 +4893,7 @@ export function nanmedian(...args: unknown[]): Tensor | Named<readonly ["values"
   if (args.length === 1 && args[0] instanceof Tensor) return O.nanmedian(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.nanmedian_dim(args[0], args[1], false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.nanmedian_dim(args[0], args[1], args[2]);
-  return A.call<Tensor | Named<readonly ["values","indices"]>>("nanmedian", $T().nanmedian, args);
+  return A.call<Tensor | Named<readonly ["values","indices"]>>("nanmedian", $T("nanmedian", [O.nanmedian, O.nanmedian_dim]), args);
 }
 
 /**
@@ -4920,7 +4918,7 @@ export function nanquantile(options: { input: Tensor } & NanquantileArgs | { inp
 export function nanquantile(input: Tensor, q: Tensor | number | NanquantileArgs | NanquantileScalarArgs): Tensor;
 export function nanquantile(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nanquantile(args[0], args[1], null, false, "linear");
-  return A.call<Tensor>("nanquantile", $T().nanquantile, args);
+  return A.call<Tensor>("nanquantile", $T("nanquantile", [O.nanquantile, O.nanquantile_scalar]), args);
 }
 
 /**
@@ -4944,7 +4942,7 @@ export function nansum(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nansum(args[0], null, false, null);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.nansum(args[0], args[1], false, null);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.nansum(args[0], args[1], args[2], null);
-  return A.call<Tensor>("nansum", $T().nansum, args);
+  return A.call<Tensor>("nansum", $T("nansum", [O.nansum]), args);
 }
 
 /**
@@ -4975,7 +4973,7 @@ export function narrow<C extends Td>(options: { input: C; dim: number; start: nu
 export function narrow(input: Tensor, dim: number, start: number | Tensor, length: number | NarrowLengthArgs): Tensor;
 export function narrow(...args: unknown[]): Tensor {
   if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2]) && A.isInt(args[3])) return O.narrow(args[0], args[1], args[2], args[3]);
-  return A.call<Tensor>("narrow", $T().narrow, args);
+  return A.call<Tensor>("narrow", $T("narrow", [O.narrow, O.narrow_Tensor]), args);
 }
 
 /**
@@ -4994,17 +4992,17 @@ export function ne(options: { input: Tensor | Scalar } & NeArgs): BoolTensor;
 export function ne(input: Tensor | Scalar, other: Tensor | Scalar | NeArgs): BoolTensor;
 export function ne(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("ne", $T().ne, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("ne", $T("ne", [O.ne]), [self, other, options]);
     A.operand("ne", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("ne", $T().ne, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("ne", $T("ne", [O.ne]), [self, other, options]);
     A.operand("ne", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("ne", "self", self);
   if (options === undefined) return O.ne(self, other);
   if (!A.knowsAll("ne", options, ["out"])) {
-    return A.byName("ne", $T().ne, [self, other, options]);
+    return A.byName("ne", $T("ne", [O.ne]), [self, other, options]);
   }
   return O.ne(self, other, A.outOption("ne", options));
 }
@@ -5026,12 +5024,12 @@ export function neg<C extends Td>(input: C | { input: C }): C;
 export function neg(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function neg(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("neg", $T().neg, [self, options]);
+    if (A.goesByTable(self)) return A.byName("neg", $T("neg", [O.neg]), [self, options]);
     A.bad("neg", "self", self);
   }
   if (options === undefined) return O.neg(self);
   if (!A.knowsAll("neg", options, ["out"])) {
-    return A.byName("neg", $T().neg, [self, options]);
+    return A.byName("neg", $T("neg", [O.neg]), [self, options]);
   }
   return O.neg(self, A.outOption("neg", options));
 }
@@ -5051,12 +5049,12 @@ export function negative(input: Tensor, options?: OutOptions): Tensor;
 export function negative(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function negative(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("negative", $T().negative, [self, options]);
+    if (A.goesByTable(self)) return A.byName("negative", $T("negative", [O.neg]), [self, options]);
     A.bad("negative", "self", self);
   }
   if (options === undefined) return O.neg(self);
   if (!A.knowsAll("negative", options, ["out"])) {
-    return A.byName("negative", $T().negative, [self, options]);
+    return A.byName("negative", $T("negative", [O.neg]), [self, options]);
   }
   return O.neg(self, A.outOption("negative", options));
 }
@@ -5078,16 +5076,16 @@ export function nextafter(options: { input: Tensor } & NextafterArgs): Tensor;
 export function nextafter(input: Tensor, other: Tensor | NextafterArgs): Tensor;
 export function nextafter(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("nextafter", $T().nextafter, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("nextafter", $T("nextafter", [O.nextafter]), [self, other, options]);
     A.bad("nextafter", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("nextafter", $T().nextafter, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("nextafter", $T("nextafter", [O.nextafter]), [self, other, options]);
     A.bad("nextafter", "other", other);
   }
   if (options === undefined) return O.nextafter(self, other);
   if (!A.knowsAll("nextafter", options, ["out"])) {
-    return A.byName("nextafter", $T().nextafter, [self, other, options]);
+    return A.byName("nextafter", $T("nextafter", [O.nextafter]), [self, other, options]);
   }
   return O.nextafter(self, other, A.outOption("nextafter", options));
 }
@@ -5111,7 +5109,7 @@ export function nonzero(input: Tensor | { input: Tensor } & NonzeroOptions): Ten
 export function nonzero(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function nonzero(...args: unknown[]): Tensor | Tensor[] {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nonzero(args[0]);
-  return A.call<Tensor | Tensor[]>("nonzero", $T().nonzero, args);
+  return A.call<Tensor | Tensor[]>("nonzero", $T("nonzero", [O.nonzero, O.nonzero_as_tuple]), args);
 }
 
 /**
@@ -5144,7 +5142,7 @@ export function norm(input: Tensor, p: string | NormStringArgs): Tensor;
 export function norm(input: Tensor | { input: Tensor } & NormArgs): Tensor;
 export function norm(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.norm(args[0], 2, null, false, null);
-  return A.call<Tensor>("norm", $T().norm, args);
+  return A.call<Tensor>("norm", $T("norm", [O.norm, O.norm_String]), args);
 }
 
 /**
@@ -5181,7 +5179,7 @@ export function normal(mean: Tensor | number, std: Tensor | NormalStdArgs): Tens
 export function normal(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.normal(args[0], args[1], null);
   if (args.length === 1 && args[0] instanceof Tensor) return O.normal_Tensor_float(args[0], 1, null);
-  return A.call<Tensor>("normal", $T().normal, args);
+  return A.call<Tensor>("normal", $T("normal", [O.normal, O.normal_Tensor_float, O.normal_float_Tensor, O.normal_float_float]), args);
 }
 
 /**
@@ -5200,17 +5198,17 @@ export function notEqual(options: { input: Tensor | Scalar } & NeArgs): BoolTens
 export function notEqual(input: Tensor | Scalar, other: Tensor | Scalar | NeArgs): BoolTensor;
 export function notEqual(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("notEqual", $T().notEqual, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("notEqual", $T("notEqual", [O.ne]), [self, other, options]);
     A.operand("notEqual", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("notEqual", $T().notEqual, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("notEqual", $T("notEqual", [O.ne]), [self, other, options]);
     A.operand("notEqual", "other", other);
   }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("notEqual", "self", self);
   if (options === undefined) return O.ne(self, other);
   if (!A.knowsAll("notEqual", options, ["out"])) {
-    return A.byName("notEqual", $T().notEqual, [self, other, options]);
+    return A.byName("notEqual", $T("notEqual", [O.ne]), [self, other, options]);
   }
   return O.ne(self, other, A.outOption("notEqual", options));
 }
@@ -5232,7 +5230,7 @@ export function ones(size: readonly number[], options: FactoryOptions): Tensor;
 export function ones(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 0);
   if (size !== null) return O.ones(size, null, null, false);
-  return A.call<Tensor>("ones", $T().ones, args);
+  return A.call<Tensor>("ones", $T("ones", [O.ones]), args);
 }
 
 /**
@@ -5252,7 +5250,7 @@ export function onesLike<C extends Td>(input: C, options: { dtype?: DTypeLike | 
 export function onesLike(input: Tensor | { input: Tensor } & EmptyLikeFactoryOptions): Tensor;
 export function onesLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.ones_like(args[0], null, null, false, null);
-  return A.call<Tensor>("onesLike", $T().onesLike, args);
+  return A.call<Tensor>("onesLike", $T("onesLike", [O.ones_like]), args);
 }
 
 /**
@@ -5272,7 +5270,7 @@ export function outer(options: { input: Tensor } & OuterArgs): Tensor;
 export function outer(input: Tensor, vec2: Tensor | OuterArgs): Tensor;
 export function outer(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.outer(args[0], args[1]);
-  return A.call<Tensor>("outer", $T().outer, args);
+  return A.call<Tensor>("outer", $T("outer", [O.outer]), args);
 }
 
 /**
@@ -5296,7 +5294,7 @@ export function permute<C extends Td>(options: { input: C; dims: readonly number
 export function permute(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.permute(args[0], size);
-  return A.call<Tensor>("permute", $T().permute, args);
+  return A.call<Tensor>("permute", $T("permute", [O.permute]), args);
 }
 
 /**
@@ -5316,7 +5314,7 @@ export function polygamma(options: PolygammaNArgs): Tensor;
 export function polygamma(n: number, input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function polygamma(...args: unknown[]): Tensor {
   if (args.length === 2 && A.isInt(args[0]) && args[1] instanceof Tensor) return O.polygamma(args[0], args[1]);
-  return A.call<Tensor>("polygamma", $T().polygamma, args);
+  return A.call<Tensor>("polygamma", $T("polygamma", [O.polygamma]), args);
 }
 
 /**
@@ -5350,7 +5348,7 @@ export function pow(input: Scalar, exponent: Tensor | PowArgs): Tensor;
 export function pow(input: Tensor, exponent: Tensor | Scalar | PowArgs | PowExponentArgs): Tensor;
 export function pow(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.pow_Tensor(args[0], args[1]);
-  return A.call<Tensor>("pow", $T().pow, args);
+  return A.call<Tensor>("pow", $T("pow", [O.pow_Tensor, O.pow, O.pow_Scalar]), args);
 }
 
 /**
@@ -5377,7 +5375,7 @@ export function prod(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.prod(args[0], null);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.prod_dim_int(args[0], args[1], false, null);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.prod_dim_int(args[0], args[1], args[2], null);
-  return A.call<Tensor>("prod", $T().prod, args);
+  return A.call<Tensor>("prod", $T("prod", [O.prod, O.prod_dim_int]), args);
 }
 
 /**
@@ -5398,7 +5396,7 @@ export function put(options: { input: Tensor } & PutArgs): Tensor;
 /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put */
 export function put(input: Tensor, index: Tensor | IndexList, source: Tensor | PutSourceArgs): Tensor;
 export function put(...args: unknown[]): Tensor {
-  return A.call<Tensor>("put", $T().put, args);
+  return A.call<Tensor>("put", $T("put", [O.put]), args);
 }
 
 /**
@@ -5423,7 +5421,7 @@ export function quantile(options: { input: Tensor } & QuantileArgs | { input: Te
 export function quantile(input: Tensor, q: Tensor | number | QuantileArgs | QuantileScalarArgs): Tensor;
 export function quantile(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.quantile(args[0], args[1], null, false, "linear");
-  return A.call<Tensor>("quantile", $T().quantile, args);
+  return A.call<Tensor>("quantile", $T("quantile", [O.quantile, O.quantile_scalar]), args);
 }
 
 /**
@@ -5442,12 +5440,12 @@ export function rad2deg(input: Tensor, options?: OutOptions): Tensor;
 export function rad2deg(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function rad2deg(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("rad2deg", $T().rad2deg, [self, options]);
+    if (A.goesByTable(self)) return A.byName("rad2deg", $T("rad2deg", [O.rad2deg]), [self, options]);
     A.bad("rad2deg", "self", self);
   }
   if (options === undefined) return O.rad2deg(self);
   if (!A.knowsAll("rad2deg", options, ["out"])) {
-    return A.byName("rad2deg", $T().rad2deg, [self, options]);
+    return A.byName("rad2deg", $T("rad2deg", [O.rad2deg]), [self, options]);
   }
   return O.rad2deg(self, A.outOption("rad2deg", options));
 }
@@ -5469,7 +5467,7 @@ export function rand(size: readonly number[], options: RandomFactoryOptions): Te
 export function rand(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 0);
   if (size !== null) return O.rand(size, null, null, null, false);
-  return A.call<Tensor>("rand", $T().rand, args);
+  return A.call<Tensor>("rand", $T("rand", [O.rand]), args);
 }
 
 /**
@@ -5489,7 +5487,7 @@ export function randLike<C extends Td>(input: C, options: { dtype?: DTypeLike | 
 export function randLike(input: Tensor | { input: Tensor } & RandomLikeFactoryOptions): Tensor;
 export function randLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.rand_like(args[0], null, null, null, false, null);
-  return A.call<Tensor>("randLike", $T().randLike, args);
+  return A.call<Tensor>("randLike", $T("randLike", [O.rand_like]), args);
 }
 
 /**
@@ -5518,7 +5516,7 @@ export function randint(options: RandintArgs | RandintLowArgs): Tensor;
 /** Random integers from `low` to `high`, which is left out. @torch torch.randint */
 export function randint(low: Scalar, options: RandintHighArgs): Tensor;
 export function randint(...args: unknown[]): Tensor {
-  return A.call<Tensor>("randint", $T().randint, args);
+  return A.call<Tensor>("randint", $T("randint", [O.randint, O.randint_low]), args);
 }
 
 /**
@@ -5544,7 +5542,7 @@ export function randintLike(input: Tensor, low: Scalar, high: Scalar | RandintLi
 /** Random integers from 0 to `high`, which is left out, with the shape, dtype and layout of another tensor. @torch torch.randint_like */
 export function randintLike(input: Tensor, high: Scalar | RandintLikeArgs): Tensor;
 export function randintLike(...args: unknown[]): Tensor {
-  return A.call<Tensor>("randintLike", $T().randintLike, args);
+  return A.call<Tensor>("randintLike", $T("randintLike", [O.randint_like, O.randint_like_low]), args);
 }
 
 /**
@@ -5564,7 +5562,7 @@ export function randn(size: readonly number[], options: RandomFactoryOptions): T
 export function randn(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 0);
   if (size !== null) return O.randn(size, null, null, null, false);
-  return A.call<Tensor>("randn", $T().randn, args);
+  return A.call<Tensor>("randn", $T("randn", [O.randn]), args);
 }
 
 /**
@@ -5584,7 +5582,7 @@ export function randnLike<C extends Td>(input: C, options: { dtype?: DTypeLike |
 export function randnLike(input: Tensor | { input: Tensor } & RandomLikeFactoryOptions): Tensor;
 export function randnLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.randn_like(args[0], null, null, null, false, null);
-  return A.call<Tensor>("randnLike", $T().randnLike, args);
+  return A.call<Tensor>("randnLike", $T("randnLike", [O.randn_like]), args);
 }
 
 /**
@@ -5601,7 +5599,7 @@ export function randperm(n: number, options?: RandomFactoryOptions): Tensor;
 export function randperm(n: number | RandpermArgs): Tensor;
 export function randperm(...args: unknown[]): Tensor {
   if (args.length === 1 && A.isInt(args[0])) return O.randperm(args[0], null, null, null, false);
-  return A.call<Tensor>("randperm", $T().randperm, args);
+  return A.call<Tensor>("randperm", $T("randperm", [O.randperm]), args);
 }
 
 /**
@@ -5618,7 +5616,7 @@ export function ravel(input: Tensor): Tensor;
 export function ravel(input: Tensor | { input: Tensor }): Tensor;
 export function ravel(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.ravel(args[0]);
-  return A.call<Tensor>("ravel", $T().ravel, args);
+  return A.call<Tensor>("ravel", $T("ravel", [O.ravel]), args);
 }
 
 /**
@@ -5634,7 +5632,7 @@ export function real(input: Tensor): Tensor;
 export function real(input: Tensor | { input: Tensor }): Tensor;
 export function real(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.real(args[0]);
-  return A.call<Tensor>("real", $T().real, args);
+  return A.call<Tensor>("real", $T("real", [O.real]), args);
 }
 
 /**
@@ -5652,12 +5650,12 @@ export function reciprocal(input: Tensor, options?: OutOptions): Tensor;
 export function reciprocal(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function reciprocal(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("reciprocal", $T().reciprocal, [self, options]);
+    if (A.goesByTable(self)) return A.byName("reciprocal", $T("reciprocal", [O.reciprocal]), [self, options]);
     A.bad("reciprocal", "self", self);
   }
   if (options === undefined) return O.reciprocal(self);
   if (!A.knowsAll("reciprocal", options, ["out"])) {
-    return A.byName("reciprocal", $T().reciprocal, [self, options]);
+    return A.byName("reciprocal", $T("reciprocal", [O.reciprocal]), [self, options]);
   }
   return O.reciprocal(self, A.outOption("reciprocal", options));
 }
@@ -5677,12 +5675,12 @@ export function relu(input: Tensor, options?: OutOptions): Tensor;
 export function relu(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function relu(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("relu", $T().relu, [self, options]);
+    if (A.goesByTable(self)) return A.byName("relu", $T("relu", [O.relu]), [self, options]);
     A.bad("relu", "self", self);
   }
   if (options === undefined) return O.relu(self);
   if (!A.knowsAll("relu", options, ["out"])) {
-    return A.byName("relu", $T().relu, [self, options]);
+    return A.byName("relu", $T("relu", [O.relu]), [self, options]);
   }
   return O.relu(self, A.outOption("relu", options));
 }
@@ -5708,7 +5706,7 @@ export function remainder(input: Scalar, other: Tensor | RemainderScalarTensorAr
 /** The remainder of the division, with the sign of the divisor (Python's %). @torch torch.remainder */
 export function remainder(input: Tensor, other: Tensor | Scalar | RemainderArgs): Tensor;
 export function remainder(...args: unknown[]): Tensor {
-  return A.call<Tensor>("remainder", $T().remainder, args);
+  return A.call<Tensor>("remainder", $T("remainder", [O.remainder, O.remainder_Scalar_Tensor]), args);
 }
 
 /**
@@ -5743,7 +5741,7 @@ export function repeatInterleave(input: Tensor, repeats: number | Tensor | Index
 export function repeatInterleave(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.repeat_interleave_self_int(args[0], args[1], null, null);
   if (args.length === 1 && args[0] instanceof Tensor) return O.repeat_interleave_Tensor(args[0], null);
-  return A.call<Tensor>("repeatInterleave", $T().repeatInterleave, args);
+  return A.call<Tensor>("repeatInterleave", $T("repeatInterleave", [O.repeat_interleave_self_int, O.repeat_interleave_self_Tensor, O.repeat_interleave_Tensor]), args);
 }
 
 /**
@@ -5768,7 +5766,7 @@ export function reshape<C extends Td>(options: { input: C; shape: readonly numbe
 export function reshape(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.reshape(args[0], size);
-  return A.call<Tensor>("reshape", $T().reshape, args);
+  return A.call<Tensor>("reshape", $T("reshape", [O.reshape]), args);
 }
 
 /**
@@ -5784,7 +5782,7 @@ export function resolveConj(input: Tensor): Tensor;
 export function resolveConj(input: Tensor | { input: Tensor }): Tensor;
 export function resolveConj(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.resolve_conj(args[0]);
-  return A.call<Tensor>("resolveConj", $T().resolveConj, args);
+  return A.call<Tensor>("resolveConj", $T("resolveConj", [O.resolve_conj]), args);
 }
 
 /**
@@ -5800,7 +5798,7 @@ export function resolveNeg(input: Tensor): Tensor;
 export function resolveNeg(input: Tensor | { input: Tensor }): Tensor;
 export function resolveNeg(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.resolve_neg(args[0]);
-  return A.call<Tensor>("resolveNeg", $T().resolveNeg, args);
+  return A.call<Tensor>("resolveNeg", $T("resolveNeg", [O.resolve_neg]), args);
 }
 
 /**
@@ -5826,7 +5824,7 @@ export function roll<C extends Td>(options: { input: C; shifts: number | readonl
 /** The elements moved on by `shifts` places along the dimensions, those beyond the end to the beginning. @torch torch.roll */
 export function roll(input: Tensor, shifts: number | readonly number[] | RollArgs): Tensor;
 export function roll(...args: unknown[]): Tensor {
-  return A.call<Tensor>("roll", $T().roll, args);
+  return A.call<Tensor>("roll", $T("roll", [O.roll]), args);
 }
 
 /**
@@ -5856,7 +5854,7 @@ export function rot90(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.rot90(args[0], 1, null);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.rot90(args[0], args[1], null);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.rot90(args[0], args[1], args[2]);
-  return A.call<Tensor>("rot90", $T().rot90, args);
+  return A.call<Tensor>("rot90", $T("rot90", [O.rot90]), args);
 }
 
 /**
@@ -5875,7 +5873,7 @@ export function round(input: Tensor, options?: OutOptions | RoundOptions): Tenso
 export function round(input: Tensor | { input: Tensor } & OutOptions | { input: Tensor } & RoundOptions): Tensor;
 export function round(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.round(args[0]);
-  return A.call<Tensor>("round", $T().round, args);
+  return A.call<Tensor>("round", $T("round", [O.round, O.round_decimals]), args);
 }
 
 /**
@@ -5891,7 +5889,7 @@ export function rowStack(tensors: readonly Tensor[], options?: OutOptions): Tens
 /** Tensors on top of each other: along the first dimension, vectors as rows. @torch torch.vstack */
 export function rowStack(tensors: readonly Tensor[] | VstackArgs): Tensor;
 export function rowStack(...args: unknown[]): Tensor {
-  return A.call<Tensor>("rowStack", $T().rowStack, args);
+  return A.call<Tensor>("rowStack", $T("rowStack", [O.vstack]), args);
 }
 
 /**
@@ -5909,12 +5907,12 @@ export function rsqrt(input: Tensor, options?: OutOptions): Tensor;
 export function rsqrt(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function rsqrt(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("rsqrt", $T().rsqrt, [self, options]);
+    if (A.goesByTable(self)) return A.byName("rsqrt", $T("rsqrt", [O.rsqrt]), [self, options]);
     A.bad("rsqrt", "self", self);
   }
   if (options === undefined) return O.rsqrt(self);
   if (!A.knowsAll("rsqrt", options, ["out"])) {
-    return A.byName("rsqrt", $T().rsqrt, [self, options]);
+    return A.byName("rsqrt", $T("rsqrt", [O.rsqrt]), [self, options]);
   }
   return O.rsqrt(self, A.outOption("rsqrt", options));
 }
@@ -5935,16 +5933,16 @@ export function rsub(options: { input: Tensor } & RsubArgs): Tensor;
 export function rsub(input: Tensor, other: Tensor | Scalar | RsubArgs): Tensor;
 export function rsub(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("rsub", $T().rsub, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("rsub", $T("rsub", [O.rsub]), [self, other, options]);
     A.bad("rsub", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("rsub", $T().rsub, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("rsub", $T("rsub", [O.rsub]), [self, other, options]);
     A.operand("rsub", "other", other);
   }
   if (options === undefined) return O.rsub(self, other, 1);
   if (!A.knowsAll("rsub", options, ["alpha"])) {
-    return A.byName("rsub", $T().rsub, [self, other, options]);
+    return A.byName("rsub", $T("rsub", [O.rsub]), [self, other, options]);
   }
   return O.rsub(self, other, A.option<Scalar>("rsub", options, "alpha", "Scalar", 1));
 }
@@ -5961,7 +5959,7 @@ export function scalarTensor(s: Scalar, options?: NewFactoryOptions): Tensor;
 /** A 0-dim tensor of the default dtype unless one is given. @torch torch.scalar_tensor */
 export function scalarTensor(s: Scalar | ScalarTensorArgs): Tensor;
 export function scalarTensor(...args: unknown[]): Tensor {
-  return A.call<Tensor>("scalarTensor", $T().scalarTensor, args);
+  return A.call<Tensor>("scalarTensor", $T("scalarTensor", [O.scalar_tensor]), args);
 }
 
 /**
@@ -5992,7 +5990,7 @@ export function scatter(input: Tensor, dim: number, index: Tensor | IndexList, v
 /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter */
 export function scatter(input: Tensor, dim: number, index: Tensor | IndexList, src: Tensor | ScatterSrcArgs | ScatterSrcTensorArgs): Tensor;
 export function scatter(...args: unknown[]): Tensor {
-  return A.call<Tensor>("scatter", $T().scatter, args);
+  return A.call<Tensor>("scatter", $T("scatter", [O.scatter, O.scatter_value, O.scatter_reduce, O.scatter_value_reduce]), args);
 }
 
 /**
@@ -6014,7 +6012,7 @@ export function scatterAdd(options: { input: Tensor } & ScatterAddArgs): Tensor;
 /** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add */
 export function scatterAdd(input: Tensor, dim: number, index: Tensor | IndexList, src: Tensor | ScatterSrcArgs): Tensor;
 export function scatterAdd(...args: unknown[]): Tensor {
-  return A.call<Tensor>("scatterAdd", $T().scatterAdd, args);
+  return A.call<Tensor>("scatterAdd", $T("scatterAdd", [O.scatter_add]), args);
 }
 
 /**
@@ -6037,7 +6035,7 @@ export function searchsorted(options: SearchsortedArgs | SearchsortedScalarArgs)
 export function searchsorted(sortedSequence: Tensor, input: Tensor | Scalar | { input: Tensor } & SearchsortedOptions | { input: Scalar } & SearchsortedOptions): Tensor;
 export function searchsorted(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.searchsorted_Tensor(args[0], args[1], false, false, null, null);
-  return A.call<Tensor>("searchsorted", $T().searchsorted, args);
+  return A.call<Tensor>("searchsorted", $T("searchsorted", [O.searchsorted_Tensor, O.searchsorted_Scalar]), args);
 }
 
 /**
@@ -6059,7 +6057,7 @@ export function select(options: { input: Tensor } & SelectArgs): Tensor;
 export function select(input: Tensor, dim: number, index: number | SelectIndexArgs): Tensor;
 export function select(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.select(args[0], args[1], args[2]);
-  return A.call<Tensor>("select", $T().select, args);
+  return A.call<Tensor>("select", $T("select", [O.select]), args);
 }
 
 /**
@@ -6076,12 +6074,12 @@ export function sgn(input: Tensor, options?: OutOptions): Tensor;
 export function sgn(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function sgn(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sgn", $T().sgn, [self, options]);
+    if (A.goesByTable(self)) return A.byName("sgn", $T("sgn", [O.sgn]), [self, options]);
     A.bad("sgn", "self", self);
   }
   if (options === undefined) return O.sgn(self);
   if (!A.knowsAll("sgn", options, ["out"])) {
-    return A.byName("sgn", $T().sgn, [self, options]);
+    return A.byName("sgn", $T("sgn", [O.sgn]), [self, options]);
   }
   return O.sgn(self, A.outOption("sgn", options));
 }
@@ -6103,12 +6101,12 @@ export function sigmoid<C extends Td>(input: C | { input: C }): C;
 export function sigmoid(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function sigmoid(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sigmoid", $T().sigmoid, [self, options]);
+    if (A.goesByTable(self)) return A.byName("sigmoid", $T("sigmoid", [O.sigmoid]), [self, options]);
     A.bad("sigmoid", "self", self);
   }
   if (options === undefined) return O.sigmoid(self);
   if (!A.knowsAll("sigmoid", options, ["out"])) {
-    return A.byName("sigmoid", $T().sigmoid, [self, options]);
+    return A.byName("sigmoid", $T("sigmoid", [O.sigmoid]), [self, options]);
   }
   return O.sigmoid(self, A.outOption("sigmoid", options));
 }
@@ -6128,12 +6126,12 @@ export function sign(input: Tensor, options?: OutOptions): Tensor;
 export function sign(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function sign(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sign", $T().sign, [self, options]);
+    if (A.goesByTable(self)) return A.byName("sign", $T("sign", [O.sign]), [self, options]);
     A.bad("sign", "self", self);
   }
   if (options === undefined) return O.sign(self);
   if (!A.knowsAll("sign", options, ["out"])) {
-    return A.byName("sign", $T().sign, [self, options]);
+    return A.byName("sign", $T("sign", [O.sign]), [self, options]);
   }
   return O.sign(self, A.outOption("sign", options));
 }
@@ -6154,12 +6152,12 @@ export function signbit(input: Tensor, options?: OutOptions): BoolTensor;
 export function signbit(input: Tensor | { input: Tensor } & OutOptions): BoolTensor;
 export function signbit(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("signbit", $T().signbit, [self, options]);
+    if (A.goesByTable(self)) return A.byName("signbit", $T("signbit", [O.signbit]), [self, options]);
     A.bad("signbit", "self", self);
   }
   if (options === undefined) return O.signbit(self);
   if (!A.knowsAll("signbit", options, ["out"])) {
-    return A.byName("signbit", $T().signbit, [self, options]);
+    return A.byName("signbit", $T("signbit", [O.signbit]), [self, options]);
   }
   return O.signbit(self, A.outOption("signbit", options));
 }
@@ -6181,12 +6179,12 @@ export function sin<C extends Td>(input: C | { input: C }): C;
 export function sin(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function sin(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sin", $T().sin, [self, options]);
+    if (A.goesByTable(self)) return A.byName("sin", $T("sin", [O.sin]), [self, options]);
     A.bad("sin", "self", self);
   }
   if (options === undefined) return O.sin(self);
   if (!A.knowsAll("sin", options, ["out"])) {
-    return A.byName("sin", $T().sin, [self, options]);
+    return A.byName("sin", $T("sin", [O.sin]), [self, options]);
   }
   return O.sin(self, A.outOption("sin", options));
 }
@@ -6206,12 +6204,12 @@ export function sinc(input: Tensor, options?: OutOptions): Tensor;
 export function sinc(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function sinc(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sinc", $T().sinc, [self, options]);
+    if (A.goesByTable(self)) return A.byName("sinc", $T("sinc", [O.sinc]), [self, options]);
     A.bad("sinc", "self", self);
   }
   if (options === undefined) return O.sinc(self);
   if (!A.knowsAll("sinc", options, ["out"])) {
-    return A.byName("sinc", $T().sinc, [self, options]);
+    return A.byName("sinc", $T("sinc", [O.sinc]), [self, options]);
   }
   return O.sinc(self, A.outOption("sinc", options));
 }
@@ -6231,12 +6229,12 @@ export function sinh(input: Tensor, options?: OutOptions): Tensor;
 export function sinh(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function sinh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sinh", $T().sinh, [self, options]);
+    if (A.goesByTable(self)) return A.byName("sinh", $T("sinh", [O.sinh]), [self, options]);
     A.bad("sinh", "self", self);
   }
   if (options === undefined) return O.sinh(self);
   if (!A.knowsAll("sinh", options, ["out"])) {
-    return A.byName("sinh", $T().sinh, [self, options]);
+    return A.byName("sinh", $T("sinh", [O.sinh]), [self, options]);
   }
   return O.sinh(self, A.outOption("sinh", options));
 }
@@ -6265,7 +6263,7 @@ export function softmax<C extends Td>(options: { input: C; dim: number; dtype?: 
 export function softmax(input: Tensor, dim: number | SoftmaxArgs): Tensor;
 export function softmax(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.softmax(args[0], args[1], null);
-  return A.call<Tensor>("softmax", $T().softmax, args);
+  return A.call<Tensor>("softmax", $T("softmax", [O.softmax]), args);
 }
 
 /**
@@ -6290,7 +6288,7 @@ export function sort(...args: unknown[]): Named<readonly ["values","indices"]> {
   if (args.length === 1 && args[0] instanceof Tensor) return O.sort(args[0], -1, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.sort(args[0], args[1], false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.sort(args[0], args[1], args[2]);
-  return A.call<Named<readonly ["values","indices"]>>("sort", $T().sort, args);
+  return A.call<Named<readonly ["values","indices"]>>("sort", $T("sort", [O.sort, O.sort_stable]), args);
 }
 
 /**
@@ -6317,7 +6315,7 @@ export function split(input: Tensor, splitSize: number | readonly number[] | Spl
 export function split(...args: unknown[]): Tensor[] {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.split(args[0], args[1], 0);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.split(args[0], args[1], args[2]);
-  return A.call<Tensor[]>("split", $T().split, args);
+  return A.call<Tensor[]>("split", $T("split", [O.split, O.split_sizes]), args);
 }
 
 /**
@@ -6336,7 +6334,7 @@ export function splitWithSizes(options: { input: Tensor } & SplitWithSizesArgs):
 /** Consecutive parts of the given sizes. @torch torch.split_with_sizes */
 export function splitWithSizes(input: Tensor, splitSizes: readonly number[] | SplitWithSizesArgs): Tensor[];
 export function splitWithSizes(...args: unknown[]): Tensor[] {
-  return A.call<Tensor[]>("splitWithSizes", $T().splitWithSizes, args);
+  return A.call<Tensor[]>("splitWithSizes", $T("splitWithSizes", [O.split_with_sizes]), args);
 }
 
 /**
@@ -6356,12 +6354,12 @@ export function sqrt<C extends Td>(input: C | { input: C }): C;
 export function sqrt(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function sqrt(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sqrt", $T().sqrt, [self, options]);
+    if (A.goesByTable(self)) return A.byName("sqrt", $T("sqrt", [O.sqrt]), [self, options]);
     A.bad("sqrt", "self", self);
   }
   if (options === undefined) return O.sqrt(self);
   if (!A.knowsAll("sqrt", options, ["out"])) {
-    return A.byName("sqrt", $T().sqrt, [self, options]);
+    return A.byName("sqrt", $T("sqrt", [O.sqrt]), [self, options]);
   }
   return O.sqrt(self, A.outOption("sqrt", options));
 }
@@ -6381,7 +6379,7 @@ export function square<C extends Td>(input: C | { input: C }): C;
 export function square(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function square(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.square(args[0]);
-  return A.call<Tensor>("square", $T().square, args);
+  return A.call<Tensor>("square", $T("square", [O.square]), args);
 }
 
 /**
@@ -6411,7 +6409,7 @@ export function squeeze(input: Tensor | { input: Tensor }): Tensor;
 export function squeeze(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.squeeze(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.squeeze_dim(args[0], args[1]);
-  return A.call<Tensor>("squeeze", $T().squeeze, args);
+  return A.call<Tensor>("squeeze", $T("squeeze", [O.squeeze, O.squeeze_dim, O.squeeze_dims]), args);
 }
 
 /**
@@ -6430,7 +6428,7 @@ export function stack(tensors: readonly Tensor[], dim: number, options: OutOptio
 /** Tensors of one shape one after another along a new dimension. @torch torch.stack */
 export function stack(tensors: readonly Tensor[] | StackArgs): Tensor;
 export function stack(...args: unknown[]): Tensor {
-  return A.call<Tensor>("stack", $T().stack, args);
+  return A.call<Tensor>("stack", $T("stack", [O.stack]), args);
 }
 
 /**
@@ -6468,7 +6466,7 @@ export function std(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.std_dim(args[0], args[1], true, false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.std_dim(args[0], args[1], args[2], false);
   if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.std_dim(args[0], args[1], args[2], args[3]);
-  return A.call<Tensor>("std", $T().std, args);
+  return A.call<Tensor>("std", $T("std", [O.std_dim, O.std_correction, O.std_unbiased]), args);
 }
 
 /**
@@ -6495,7 +6493,7 @@ export function stdMean(...args: unknown[]): Named<readonly ["std","mean"]> {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.std_mean_dim(args[0], args[1], true, false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.std_mean_dim(args[0], args[1], args[2], false);
   if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.std_mean_dim(args[0], args[1], args[2], args[3]);
-  return A.call<Named<readonly ["std","mean"]>>("stdMean", $T().stdMean, args);
+  return A.call<Named<readonly ["std","mean"]>>("stdMean", $T("stdMean", [O.std_mean_dim, O.std_mean_correction, O.std_mean_unbiased]), args);
 }
 
 /**
@@ -6523,16 +6521,16 @@ export function sub<C extends Td>(options: { input: C; other: C | Tensor | Scala
 export function sub(input: Tensor | Scalar, other: Tensor | Scalar | SubArgs): Tensor;
 export function sub(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sub", $T().sub, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("sub", $T("sub", [O.sub]), [self, other, options]);
     A.operand("sub", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("sub", $T().sub, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("sub", $T("sub", [O.sub]), [self, other, options]);
     A.operand("sub", "other", other);
   }
   if (options === undefined) return O.sub(self, other, 1);
   if (!A.knowsAll("sub", options, ["alpha","out"])) {
-    return A.byName("sub", $T().sub, [self, other, options]);
+    return A.byName("sub", $T("sub", [O.sub]), [self, other, options]);
   }
   return O.sub(self, other, A.option<Scalar>("sub", options, "alpha", "Scalar", 1), A.outOption("sub", options));
 }
@@ -6554,16 +6552,16 @@ export function subtract(options: { input: Tensor | Scalar } & SubArgs): Tensor;
 export function subtract(input: Tensor | Scalar, other: Tensor | Scalar | SubArgs): Tensor;
 export function subtract(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("subtract", $T().subtract, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("subtract", $T("subtract", [O.sub]), [self, other, options]);
     A.operand("subtract", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("subtract", $T().subtract, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("subtract", $T("subtract", [O.sub]), [self, other, options]);
     A.operand("subtract", "other", other);
   }
   if (options === undefined) return O.sub(self, other, 1);
   if (!A.knowsAll("subtract", options, ["alpha","out"])) {
-    return A.byName("subtract", $T().subtract, [self, other, options]);
+    return A.byName("subtract", $T("subtract", [O.sub]), [self, other, options]);
   }
   return O.sub(self, other, A.option<Scalar>("subtract", options, "alpha", "Scalar", 1), A.outOption("subtract", options));
 }
@@ -6596,7 +6594,7 @@ export function sum(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.sum(args[0], null);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.sum_dim_IntList(args[0], args[1], false, null);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.sum_dim_IntList(args[0], args[1], args[2], null);
-  return A.call<Tensor>("sum", $T().sum, args);
+  return A.call<Tensor>("sum", $T("sum", [O.sum, O.sum_dim_IntList]), args);
 }
 
 /**
@@ -6623,7 +6621,7 @@ export function swapaxes<C extends Td>(options: { input: C; axis0: number; axis1
 export function swapaxes(input: Tensor, dim0: number, dim1: number | TransposeDim1Args): Tensor;
 export function swapaxes(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose(args[0], args[1], args[2]);
-  return A.call<Tensor>("swapaxes", $T().swapaxes, args);
+  return A.call<Tensor>("swapaxes", $T("swapaxes", [O.transpose]), args);
 }
 
 /**
@@ -6650,7 +6648,7 @@ export function swapdims<C extends Td>(options: { input: C; dim0: number; dim1: 
 export function swapdims(input: Tensor, dim0: number, dim1: number | TransposeDim1Args): Tensor;
 export function swapdims(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose(args[0], args[1], args[2]);
-  return A.call<Tensor>("swapdims", $T().swapdims, args);
+  return A.call<Tensor>("swapdims", $T("swapdims", [O.transpose]), args);
 }
 
 /**
@@ -6668,12 +6666,12 @@ export function t(input: Tensor): Tensor;
 export function t(input: Tensor | { input: Tensor }): Tensor;
 export function t(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("t", $T().t, [self, options]);
+    if (A.goesByTable(self)) return A.byName("t", $T("t", [O.t]), [self, options]);
     A.bad("t", "self", self);
   }
   if (options === undefined) return O.t(self);
   if (!A.knowsAll("t", options, [])) {
-    return A.byName("t", $T().t, [self, options]);
+    return A.byName("t", $T("t", [O.t]), [self, options]);
   }
   return O.t(self);
 }
@@ -6693,7 +6691,7 @@ export function take(options: { input: Tensor } & TakeArgs): Tensor;
 /** The elements at positions of the tensor read row by row. @torch torch.take */
 export function take(input: Tensor, index: Tensor | IndexList | TakeArgs): Tensor;
 export function take(...args: unknown[]): Tensor {
-  return A.call<Tensor>("take", $T().take, args);
+  return A.call<Tensor>("take", $T("take", [O.take]), args);
 }
 
 /**
@@ -6714,7 +6712,7 @@ export function takeAlongDim(options: { input: Tensor } & TakeAlongDimArgs): Ten
 /** The elements at the places that `indices` names along a dimension, the other dimensions broadcasting. @torch torch.take_along_dim */
 export function takeAlongDim(input: Tensor, indices: Tensor | IndexList | TakeAlongDimArgs): Tensor;
 export function takeAlongDim(...args: unknown[]): Tensor {
-  return A.call<Tensor>("takeAlongDim", $T().takeAlongDim, args);
+  return A.call<Tensor>("takeAlongDim", $T("takeAlongDim", [O.take_along_dim]), args);
 }
 
 /**
@@ -6732,12 +6730,12 @@ export function tan(input: Tensor, options?: OutOptions): Tensor;
 export function tan(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function tan(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("tan", $T().tan, [self, options]);
+    if (A.goesByTable(self)) return A.byName("tan", $T("tan", [O.tan]), [self, options]);
     A.bad("tan", "self", self);
   }
   if (options === undefined) return O.tan(self);
   if (!A.knowsAll("tan", options, ["out"])) {
-    return A.byName("tan", $T().tan, [self, options]);
+    return A.byName("tan", $T("tan", [O.tan]), [self, options]);
   }
   return O.tan(self, A.outOption("tan", options));
 }
@@ -6759,12 +6757,12 @@ export function tanh<C extends Td>(input: C | { input: C }): C;
 export function tanh(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function tanh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("tanh", $T().tanh, [self, options]);
+    if (A.goesByTable(self)) return A.byName("tanh", $T("tanh", [O.tanh]), [self, options]);
     A.bad("tanh", "self", self);
   }
   if (options === undefined) return O.tanh(self);
   if (!A.knowsAll("tanh", options, ["out"])) {
-    return A.byName("tanh", $T().tanh, [self, options]);
+    return A.byName("tanh", $T("tanh", [O.tanh]), [self, options]);
   }
   return O.tanh(self, A.outOption("tanh", options));
 }
@@ -6801,7 +6799,7 @@ export function tensorSplit(input: Tensor, sections: number | TensorSplitArgs): 
 export function tensorSplit(...args: unknown[]): Tensor[] {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.tensor_split(args[0], args[1], 0);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.tensor_split(args[0], args[1], args[2]);
-  return A.call<Tensor[]>("tensorSplit", $T().tensorSplit, args);
+  return A.call<Tensor[]>("tensorSplit", $T("tensorSplit", [O.tensor_split, O.tensor_split_indices, O.tensor_split_tensor]), args);
 }
 
 /**
@@ -6824,7 +6822,7 @@ export function tile<C extends Td>(options: { input: C; dims: number | readonly 
 export function tile(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.tile(args[0], size);
-  return A.call<Tensor>("tile", $T().tile, args);
+  return A.call<Tensor>("tile", $T("tile", [O.tile]), args);
 }
 
 /**
@@ -6854,7 +6852,7 @@ export function topk(...args: unknown[]): Named<readonly ["values","indices"]> {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.topk(args[0], args[1], args[2], true, true);
   if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2]) && typeof args[3] === "boolean") return O.topk(args[0], args[1], args[2], args[3], true);
   if (args.length === 5 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2]) && typeof args[3] === "boolean" && typeof args[4] === "boolean") return O.topk(args[0], args[1], args[2], args[3], args[4]);
-  return A.call<Named<readonly ["values","indices"]>>("topk", $T().topk, args);
+  return A.call<Named<readonly ["values","indices"]>>("topk", $T("topk", [O.topk]), args);
 }
 
 /**
@@ -6881,7 +6879,7 @@ export function transpose<C extends Td>(options: { input: C; dim0: number; dim1:
 export function transpose(input: Tensor, dim0: number, dim1: number | TransposeDim1Args): Tensor;
 export function transpose(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose(args[0], args[1], args[2]);
-  return A.call<Tensor>("transpose", $T().transpose, args);
+  return A.call<Tensor>("transpose", $T("transpose", [O.transpose]), args);
 }
 
 /**
@@ -6905,7 +6903,7 @@ export function trilIndices(row: number, col: number | TrilIndicesColArgs): Tens
 export function trilIndices(...args: unknown[]): Tensor {
   if (args.length === 2 && A.isInt(args[0]) && A.isInt(args[1])) return O.tril_indices(args[0], args[1], 0, null, null, false);
   if (args.length === 3 && A.isInt(args[0]) && A.isInt(args[1]) && A.isInt(args[2])) return O.tril_indices(args[0], args[1], args[2], null, null, false);
-  return A.call<Tensor>("trilIndices", $T().trilIndices, args);
+  return A.call<Tensor>("trilIndices", $T("trilIndices", [O.tril_indices]), args);
 }
 
 /**
@@ -6929,7 +6927,7 @@ export function triuIndices(row: number, col: number | TrilIndicesColArgs): Tens
 export function triuIndices(...args: unknown[]): Tensor {
   if (args.length === 2 && A.isInt(args[0]) && A.isInt(args[1])) return O.triu_indices(args[0], args[1], 0, null, null, false);
   if (args.length === 3 && A.isInt(args[0]) && A.isInt(args[1]) && A.isInt(args[2])) return O.triu_indices(args[0], args[1], args[2], null, null, false);
-  return A.call<Tensor>("triuIndices", $T().triuIndices, args);
+  return A.call<Tensor>("triuIndices", $T("triuIndices", [O.triu_indices]), args);
 }
 
 /**
@@ -6949,16 +6947,16 @@ export function trueDivide(options: { input: Tensor | Scalar } & TrueDivideArgs)
 export function trueDivide(input: Tensor | Scalar, other: Tensor | Scalar | TrueDivideArgs): Tensor;
 export function trueDivide(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("trueDivide", $T().trueDivide, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("trueDivide", $T("trueDivide", [O.true_divide]), [self, other, options]);
     A.operand("trueDivide", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("trueDivide", $T().trueDivide, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("trueDivide", $T("trueDivide", [O.true_divide]), [self, other, options]);
     A.operand("trueDivide", "other", other);
   }
   if (options === undefined) return O.true_divide(self, other);
   if (!A.knowsAll("trueDivide", options, ["out"])) {
-    return A.byName("trueDivide", $T().trueDivide, [self, other, options]);
+    return A.byName("trueDivide", $T("trueDivide", [O.true_divide]), [self, other, options]);
   }
   return O.true_divide(self, other, A.outOption("trueDivide", options));
 }
@@ -6977,12 +6975,12 @@ export function trunc(input: Tensor, options?: OutOptions): Tensor;
 export function trunc(input: Tensor | { input: Tensor } & OutOptions): Tensor;
 export function trunc(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("trunc", $T().trunc, [self, options]);
+    if (A.goesByTable(self)) return A.byName("trunc", $T("trunc", [O.trunc]), [self, options]);
     A.bad("trunc", "self", self);
   }
   if (options === undefined) return O.trunc(self);
   if (!A.knowsAll("trunc", options, ["out"])) {
-    return A.byName("trunc", $T().trunc, [self, options]);
+    return A.byName("trunc", $T("trunc", [O.trunc]), [self, options]);
   }
   return O.trunc(self, A.outOption("trunc", options));
 }
@@ -7006,7 +7004,7 @@ export function unbind(input: Tensor | { input: Tensor } & UnbindArgs): Tensor[]
 export function unbind(...args: unknown[]): Tensor[] {
   if (args.length === 1 && args[0] instanceof Tensor) return O.unbind(args[0], 0);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.unbind(args[0], args[1]);
-  return A.call<Tensor[]>("unbind", $T().unbind, args);
+  return A.call<Tensor[]>("unbind", $T("unbind", [O.unbind]), args);
 }
 
 /**
@@ -7033,7 +7031,7 @@ export function unflatten<C extends Td>(options: { input: C; dim: number; unflat
 export function unflatten(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 2);
   if (size !== null && args[0] instanceof Tensor && A.isInt(args[1])) return O.unflatten(args[0], args[1], size);
-  return A.call<Tensor>("unflatten", $T().unflatten, args);
+  return A.call<Tensor>("unflatten", $T("unflatten", [O.unflatten]), args);
 }
 
 /**
@@ -7077,7 +7075,7 @@ export function unique(...args: unknown[]): Tensor | Tensor[] {
   if (args.length === 2 && args[0] instanceof Tensor && typeof args[1] === "boolean") return O.unique(args[0], args[1], null);
   if (args.length === 3 && args[0] instanceof Tensor && typeof args[1] === "boolean" && typeof args[2] === "boolean") return O.unique_inverse(args[0], args[1], args[2], false, null);
   if (args.length === 4 && args[0] instanceof Tensor && typeof args[1] === "boolean" && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.unique_inverse(args[0], args[1], args[2], args[3], null);
-  return A.call<Tensor | Tensor[]>("unique", $T().unique, args);
+  return A.call<Tensor | Tensor[]>("unique", $T("unique", [O.unique, O.unique_inverse, O.unique_counts]), args);
 }
 
 /**
@@ -7114,7 +7112,7 @@ export function uniqueConsecutive(...args: unknown[]): Tensor | Tensor[] {
   if (args.length === 1 && args[0] instanceof Tensor) return O.unique_consecutive(args[0], null);
   if (args.length === 2 && args[0] instanceof Tensor && typeof args[1] === "boolean") return O.unique_consecutive_inverse(args[0], args[1], false, null);
   if (args.length === 3 && args[0] instanceof Tensor && typeof args[1] === "boolean" && typeof args[2] === "boolean") return O.unique_consecutive_inverse(args[0], args[1], args[2], null);
-  return A.call<Tensor | Tensor[]>("uniqueConsecutive", $T().uniqueConsecutive, args);
+  return A.call<Tensor | Tensor[]>("uniqueConsecutive", $T("uniqueConsecutive", [O.unique_consecutive, O.unique_consecutive_inverse, O.unique_consecutive_counts]), args);
 }
 
 /**
@@ -7137,7 +7135,7 @@ export function unsqueeze<C extends Td>(options: { input: C; dim: number }): C;
 export function unsqueeze(input: Tensor, dim: number | UnsqueezeArgs): Tensor;
 export function unsqueeze(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.unsqueeze(args[0], args[1]);
-  return A.call<Tensor>("unsqueeze", $T().unsqueeze, args);
+  return A.call<Tensor>("unsqueeze", $T("unsqueeze", [O.unsqueeze]), args);
 }
 
 /**
@@ -7175,7 +7173,7 @@ function var_of(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.var_dim(args[0], args[1], true, false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.var_dim(args[0], args[1], args[2], false);
   if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.var_dim(args[0], args[1], args[2], args[3]);
-  return A.call<Tensor>("var", $T().var_of, args);
+  return A.call<Tensor>("var", $T("var_of", [O.var_dim, O.var_correction, O.var_unbiased]), args);
 }
 
 export { var_of as var };
@@ -7204,7 +7202,7 @@ export function varMean(...args: unknown[]): Named<readonly ["var","mean"]> {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.var_mean_dim(args[0], args[1], true, false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.var_mean_dim(args[0], args[1], args[2], false);
   if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.var_mean_dim(args[0], args[1], args[2], args[3]);
-  return A.call<Named<readonly ["var","mean"]>>("varMean", $T().varMean, args);
+  return A.call<Named<readonly ["var","mean"]>>("varMean", $T("varMean", [O.var_mean_dim, O.var_mean_correction, O.var_mean_unbiased]), args);
 }
 
 /**
@@ -7236,7 +7234,7 @@ export function variance(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.var_dim(args[0], args[1], true, false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.var_dim(args[0], args[1], args[2], false);
   if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.var_dim(args[0], args[1], args[2], args[3]);
-  return A.call<Tensor>("variance", $T().variance, args);
+  return A.call<Tensor>("variance", $T("variance", [O.var_dim, O.var_correction, O.var_unbiased]), args);
 }
 
 /**
@@ -7255,16 +7253,16 @@ export function vdot(options: { input: Tensor } & VdotArgs): Tensor;
 export function vdot(input: Tensor, other: Tensor | VdotArgs): Tensor;
 export function vdot(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("vdot", $T().vdot, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("vdot", $T("vdot", [O.vdot]), [self, other, options]);
     A.bad("vdot", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("vdot", $T().vdot, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("vdot", $T("vdot", [O.vdot]), [self, other, options]);
     A.bad("vdot", "other", other);
   }
   if (options === undefined) return O.vdot(self, other);
   if (!A.knowsAll("vdot", options, ["out"])) {
-    return A.byName("vdot", $T().vdot, [self, other, options]);
+    return A.byName("vdot", $T("vdot", [O.vdot]), [self, other, options]);
   }
   return O.vdot(self, other, A.outOption("vdot", options));
 }
@@ -7283,12 +7281,12 @@ export function viewAsComplex(input: Tensor): Tensor;
 export function viewAsComplex(input: Tensor | { input: Tensor }): Tensor;
 export function viewAsComplex(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("viewAsComplex", $T().viewAsComplex, [self, options]);
+    if (A.goesByTable(self)) return A.byName("viewAsComplex", $T("viewAsComplex", [O.view_as_complex]), [self, options]);
     A.bad("viewAsComplex", "self", self);
   }
   if (options === undefined) return O.view_as_complex(self);
   if (!A.knowsAll("viewAsComplex", options, [])) {
-    return A.byName("viewAsComplex", $T().viewAsComplex, [self, options]);
+    return A.byName("viewAsComplex", $T("viewAsComplex", [O.view_as_complex]), [self, options]);
   }
   return O.view_as_complex(self);
 }
@@ -7308,12 +7306,12 @@ export function viewAsReal(input: Tensor): Tensor;
 export function viewAsReal(input: Tensor | { input: Tensor }): Tensor;
 export function viewAsReal(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("viewAsReal", $T().viewAsReal, [self, options]);
+    if (A.goesByTable(self)) return A.byName("viewAsReal", $T("viewAsReal", [O.view_as_real]), [self, options]);
     A.bad("viewAsReal", "self", self);
   }
   if (options === undefined) return O.view_as_real(self);
   if (!A.knowsAll("viewAsReal", options, [])) {
-    return A.byName("viewAsReal", $T().viewAsReal, [self, options]);
+    return A.byName("viewAsReal", $T("viewAsReal", [O.view_as_real]), [self, options]);
   }
   return O.view_as_real(self);
 }
@@ -7331,7 +7329,7 @@ export function vstack(tensors: readonly Tensor[], options?: OutOptions): Tensor
 /** Tensors on top of each other: along the first dimension, vectors as rows. @torch torch.vstack */
 export function vstack(tensors: readonly Tensor[] | VstackArgs): Tensor;
 export function vstack(...args: unknown[]): Tensor {
-  return A.call<Tensor>("vstack", $T().vstack, args);
+  return A.call<Tensor>("vstack", $T("vstack", [O.vstack]), args);
 }
 
 /**
@@ -7361,7 +7359,7 @@ export function where(condition: Tensor | WhereArgs): Tensor[];
 export function where(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar | WhereOtherTensorScalarArgs): Tensor;
 export function where(...args: unknown[]): Tensor[] | Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.where_condition(args[0]);
-  return A.call<Tensor[] | Tensor>("where", $T().where, args);
+  return A.call<Tensor[] | Tensor>("where", $T("where", [O.where_condition, O.where]), args);
 }
 
 /**
@@ -7388,7 +7386,7 @@ export function xlogy(input: Tensor, other: Scalar | XlogyScalarOtherArgs): Tens
 export function xlogy(input: Tensor | Scalar, other: Tensor | XlogyArgs): Tensor;
 export function xlogy(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.xlogy_Tensor(args[0], args[1]);
-  return A.call<Tensor>("xlogy", $T().xlogy, args);
+  return A.call<Tensor>("xlogy", $T("xlogy", [O.xlogy_Tensor, O.xlogy_Scalar_Self, O.xlogy_Scalar_Other]), args);
 }
 
 /**
@@ -7409,7 +7407,7 @@ export function zeros(size: readonly number[], options: FactoryOptions): Tensor;
 export function zeros(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 0);
   if (size !== null) return O.zeros(size, null, null, false);
-  return A.call<Tensor>("zeros", $T().zeros, args);
+  return A.call<Tensor>("zeros", $T("zeros", [O.zeros]), args);
 }
 
 /**
@@ -7429,889 +7427,281 @@ export function zerosLike<C extends Td>(input: C, options: { dtype?: DTypeLike |
 export function zerosLike(input: Tensor | { input: Tensor } & EmptyLikeFactoryOptions): Tensor;
 export function zerosLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.zeros_like(args[0], null, null, false, null);
-  return A.call<Tensor>("zerosLike", $T().zerosLike, args);
+  return A.call<Tensor>("zerosLike", $T("zerosLike", [O.zeros_like]), args);
 }
 
-function $T_make() {
-  return {
-    abs: [
-      { fn: O.abs, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    acos: [
-      { fn: O.acos, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    acosh: [
-      { fn: O.acosh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    add: [
-      { fn: O.add, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 1 },
-    ],
-    addbmm: [
-      { fn: O.addbmm, args: [["self","Tensor",REQUIRED], ["batch1","Tensor",REQUIRED], ["batch2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 1 },
-    ],
-    addcdiv: [
-      { fn: O.addcdiv, args: [["self","Tensor",REQUIRED], ["tensor1","Tensor",REQUIRED], ["tensor2","Tensor",REQUIRED], ["value","Scalar",1]], positional: 3, out: 1 },
-    ],
-    addcmul: [
-      { fn: O.addcmul, args: [["self","Tensor",REQUIRED], ["tensor1","Tensor",REQUIRED], ["tensor2","Tensor",REQUIRED], ["value","Scalar",1]], positional: 3, out: 1 },
-    ],
-    addmm: [
-      { fn: O.addmm, args: [["self","Tensor",REQUIRED], ["mat1","Tensor",REQUIRED], ["mat2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 1 },
-    ],
-    addmv: [
-      { fn: O.addmv, args: [["self","Tensor",REQUIRED], ["mat","Tensor",REQUIRED], ["vec","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 1 },
-    ],
-    addr: [
-      { fn: O.addr, args: [["self","Tensor",REQUIRED], ["vec1","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 1 },
-    ],
-    all: [
-      { fn: O.all, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-      { fn: O.all_dims, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false]], positional: 3, out: 1 },
-    ],
-    allclose: [
-      { fn: O.allclose, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED], ["rtol","Float",0.00001], ["atol","Float",1e-8], ["equalNan","Bool",false]], positional: 5, out: 0 },
-    ],
-    amax: [
-      { fn: O.amax, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false]], positional: 3, out: 1 },
-    ],
-    amin: [
-      { fn: O.amin, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false]], positional: 3, out: 1 },
-    ],
-    any: [
-      { fn: O.any, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-      { fn: O.any_dims, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false]], positional: 3, out: 1 },
-    ],
-    arange: [
-      { fn: O.arange, args: [["end","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1, layout: true },
-      { fn: O.arange_start_step, args: [["start","Scalar",REQUIRED], ["end","Scalar",REQUIRED], ["step","Scalar",1], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 1, layout: true },
-    ],
-    arccos: [
-      { fn: O.acos, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    arccosh: [
-      { fn: O.acosh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    arcsin: [
-      { fn: O.asin, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    arcsinh: [
-      { fn: O.asinh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    arctan: [
-      { fn: O.atan, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    arctan2: [
-      { fn: O.atan2, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    arctanh: [
-      { fn: O.atanh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    argmax: [
-      { fn: O.argmax, args: [["self","Tensor",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false]], positional: 3, out: 1 },
-    ],
-    argmin: [
-      { fn: O.argmin, args: [["self","Tensor",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false]], positional: 3, out: 1 },
-    ],
-    argsort: [
-      { fn: O.argsort, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["descending","Bool",false]], positional: 3, out: 0 },
-      { fn: O.argsort_stable, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["descending","Bool",false], ["stable","Bool",false]], positional: 1, out: 0 },
-    ],
-    argwhere: [
-      { fn: O.argwhere, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    asStrided: [
-      { fn: O.as_strided, args: [["self","Tensor",REQUIRED], ["size","Sizes",REQUIRED], ["stride","Sizes",REQUIRED], ["storageOffset","Int?",null]], positional: 4, out: 0 },
-    ],
-    asin: [
-      { fn: O.asin, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    asinh: [
-      { fn: O.asinh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    atan: [
-      { fn: O.atan, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    atan2: [
-      { fn: O.atan2, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    atanh: [
-      { fn: O.atanh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    baddbmm: [
-      { fn: O.baddbmm, args: [["self","Tensor",REQUIRED], ["batch1","Tensor",REQUIRED], ["batch2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 1 },
-    ],
-    bernoulli: [
-      { fn: O.bernoulli, args: [["self","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 1, out: 1 },
-      { fn: O.bernoulli_p, args: [["self","Tensor",REQUIRED], ["p","Float",REQUIRED], ["generator","Generator?",null]], positional: 2, out: 0 },
-    ],
-    bincount: [
-      { fn: O.bincount, args: [["self","Tensor",REQUIRED], ["weights","Tensor?",null], ["minlength","Int",0]], positional: 3, out: 0 },
-    ],
-    bitwiseAnd: [
-      { fn: O.bitwise_and, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-    ],
-    bitwiseNot: [
-      { fn: O.bitwise_not, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    bitwiseOr: [
-      { fn: O.bitwise_or, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-    ],
-    bitwiseXor: [
-      { fn: O.bitwise_xor, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-    ],
-    bmm: [
-      { fn: O.bmm, args: [["self","Tensor",REQUIRED], ["mat2","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    broadcastTo: [
-      { fn: O.broadcast_to, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED]], positional: 2, out: 0 },
-    ],
-    bucketize: [
-      { fn: O.bucketize_Tensor, args: [["self","Tensor",REQUIRED], ["boundaries","Tensor",REQUIRED], ["outInt32","Bool",false], ["right","Bool",false]], positional: 2, out: 1 },
-      { fn: O.bucketize_Scalar, args: [["self","Scalar",REQUIRED], ["boundaries","Tensor",REQUIRED], ["outInt32","Bool",false], ["right","Bool",false]], positional: 2, out: 1 },
-    ],
-    cat: [
-      { fn: O.cat, args: [["tensors","TensorList",REQUIRED], ["dim","Dim",0]], positional: 2, out: 1 },
-    ],
-    ceil: [
-      { fn: O.ceil, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    chunk: [
-      { fn: O.chunk, args: [["self","Tensor",REQUIRED], ["chunks","Int",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
-    ],
-    clamp: [
-      { fn: O.clamp_Tensor, args: [["self","Tensor",REQUIRED], ["min","Tensor?",null], ["max","Tensor?",null]], positional: 3, out: 1 },
-      { fn: O.clamp, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: 1 },
-    ],
-    clampMax: [
-      { fn: O.clamp_max, args: [["self","Tensor",REQUIRED], ["max","Scalar",REQUIRED]], positional: 2, out: 1 },
-      { fn: O.clamp_max_Tensor, args: [["self","Tensor",REQUIRED], ["max","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    clampMin: [
-      { fn: O.clamp_min, args: [["self","Tensor",REQUIRED], ["min","Scalar",REQUIRED]], positional: 2, out: 1 },
-      { fn: O.clamp_min_Tensor, args: [["self","Tensor",REQUIRED], ["min","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    clip: [
-      { fn: O.clamp_Tensor, args: [["self","Tensor",REQUIRED], ["min","Tensor?",null], ["max","Tensor?",null]], positional: 3, out: 1 },
-      { fn: O.clamp, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: 1 },
-    ],
-    clone: [
-      { fn: O.clone, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-    ],
-    columnStack: [
-      { fn: O.column_stack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: 1 },
-    ],
-    concat: [
-      { fn: O.cat, args: [["tensors","TensorList",REQUIRED], ["dim","Dim",0]], positional: 2, out: 1 },
-    ],
-    concatenate: [
-      { fn: O.cat, args: [["tensors","TensorList",REQUIRED], ["dim","Dim",0]], positional: 2, out: 1 },
-    ],
-    conj: [
-      { fn: O.conj, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    copysign: [
-      { fn: O.copysign, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-    ],
-    cos: [
-      { fn: O.cos, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    cosh: [
-      { fn: O.cosh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    cummax: [
-      { fn: O.cummax, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 2 },
-    ],
-    cummin: [
-      { fn: O.cummin, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 2 },
-    ],
-    cumprod: [
-      { fn: O.cumprod, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 2, out: 1 },
-    ],
-    cumsum: [
-      { fn: O.cumsum, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 2, out: 1 },
-    ],
-    deg2rad: [
-      { fn: O.deg2rad, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    detach: [
-      { fn: O.detach, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    diagonal: [
-      { fn: O.diagonal, args: [["self","Tensor",REQUIRED], ["offset","Int",0], ["dim1","Dim",0], ["dim2","Dim",1]], positional: 4, out: 0 },
-    ],
-    diff: [
-      { fn: O.diff, args: [["self","Tensor",REQUIRED], ["n","Int",1], ["dim","Dim",-1], ["prepend","Tensor?",null], ["append","Tensor?",null]], positional: 5, out: 1 },
-    ],
-    digamma: [
-      { fn: O.digamma, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    div: [
-      { fn: O.div, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["roundingMode","String?",null]], positional: 2, out: 1 },
-    ],
-    divide: [
-      { fn: O.div, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["roundingMode","String?",null]], positional: 2, out: 1 },
-    ],
-    dot: [
-      { fn: O.dot, args: [["self","Tensor",REQUIRED], ["tensor","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    dstack: [
-      { fn: O.dstack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: 1 },
-    ],
-    empty: [
-      { fn: O.empty, args: [["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 1, layout: true },
-    ],
-    emptyLike: [
-      { fn: O.empty_like, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0, layout: true },
-    ],
-    emptyPermuted: [
-      { fn: O.empty_permuted, args: [["size","Size",REQUIRED], ["physicalLayout","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 0, layout: true },
-    ],
-    emptyStrided: [
-      { fn: O.empty_strided, args: [["size","Size",REQUIRED], ["stride","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 0, layout: true },
-    ],
-    eq: [
-      { fn: O.eq, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-    ],
-    equal: [
-      { fn: O.equal, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-    ],
-    erf: [
-      { fn: O.erf, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    erfc: [
-      { fn: O.erfc, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    erfinv: [
-      { fn: O.erfinv, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    exp: [
-      { fn: O.exp, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    exp2: [
-      { fn: O.exp2, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    expm1: [
-      { fn: O.expm1, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    eye: [
-      { fn: O.eye, args: [["n","Int",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1, layout: true },
-      { fn: O.eye_m, args: [["n","Int",REQUIRED], ["m","Int",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 1, layout: true },
-    ],
-    fill: [
-      { fn: O.fill, args: [["self","Tensor",REQUIRED], ["value","Scalar",REQUIRED]], positional: 2, out: 0 },
-      { fn: O.fill_Tensor, args: [["self","Tensor",REQUIRED], ["value","Tensor",REQUIRED]], positional: 2, out: 0 },
-    ],
-    fix: [
-      { fn: O.trunc, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    flatten: [
-      { fn: O.flatten, args: [["self","Tensor",REQUIRED], ["startDim","Dim",0], ["endDim","Dim",-1]], positional: 3, out: 0 },
-    ],
-    flip: [
-      { fn: O.flip, args: [["self","Tensor",REQUIRED], ["dims","Size",REQUIRED]], positional: 2, out: 0 },
-    ],
-    fliplr: [
-      { fn: O.fliplr, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    flipud: [
-      { fn: O.flipud, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    floor: [
-      { fn: O.floor, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    floorDivide: [
-      { fn: O.floor_divide, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-    ],
-    fmax: [
-      { fn: O.fmax, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    fmin: [
-      { fn: O.fmin, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    fmod: [
-      { fn: O.fmod, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-    ],
-    frac: [
-      { fn: O.frac, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    full: [
-      { fn: O.full, args: [["size","Size",REQUIRED], ["fillValue","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 1, layout: true },
-    ],
-    fullLike: [
-      { fn: O.full_like, args: [["self","Tensor",REQUIRED], ["fillValue","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 2, out: 0, layout: true },
-    ],
-    gather: [
-      { fn: O.gather, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["sparseGrad","Bool",false]], positional: 3, out: 1 },
-    ],
-    gcd: [
-      { fn: O.gcd, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    ge: [
-      { fn: O.ge, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-    ],
-    ger: [
-      { fn: O.outer, args: [["self","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    greater: [
-      { fn: O.gt, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-    ],
-    greaterEqual: [
-      { fn: O.ge, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-    ],
-    gt: [
-      { fn: O.gt, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-    ],
-    heaviside: [
-      { fn: O.heaviside, args: [["self","Tensor",REQUIRED], ["values","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    hstack: [
-      { fn: O.hstack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: 1 },
-    ],
-    hypot: [
-      { fn: O.hypot, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    imag: [
-      { fn: O.imag, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    indexAdd: [
-      { fn: O.index_add, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED], ["alpha","Scalar",1]], positional: 4, out: 1 },
-    ],
-    indexCopy: [
-      { fn: O.index_copy, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED]], positional: 4, out: 1 },
-    ],
-    indexFill: [
-      { fn: O.index_fill_int_Tensor, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Tensor",REQUIRED]], positional: 4, out: 0 },
-      { fn: O.index_fill, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: 0 },
-    ],
-    indexPut: [
-      { fn: O.index_put, args: [["self","Tensor",REQUIRED], ["indices","Tensor?[]",REQUIRED], ["values","Tensor",REQUIRED], ["accumulate","Bool",false]], positional: 4, out: 0 },
-    ],
-    indexSelect: [
-      { fn: O.index_select, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED]], positional: 3, out: 1 },
-    ],
-    inner: [
-      { fn: O.inner, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    isclose: [
-      { fn: O.isclose, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED], ["rtol","Float",0.00001], ["atol","Float",1e-8], ["equalNan","Bool",false]], positional: 5, out: 0 },
-    ],
-    isfinite: [
-      { fn: O.isfinite, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    isin: [
-      { fn: O.isin_Tensor_Tensor, args: [["elements","Tensor",REQUIRED], ["testElements","Tensor",REQUIRED], ["assumeUnique","Bool",false], ["invert","Bool",false]], positional: 2, out: 1 },
-      { fn: O.isin_Tensor_Scalar, args: [["elements","Tensor",REQUIRED], ["testElement","Scalar",REQUIRED], ["assumeUnique","Bool",false], ["invert","Bool",false]], positional: 2, out: 1 },
-      { fn: O.isin_Scalar_Tensor, args: [["element","Scalar",REQUIRED], ["testElements","Tensor",REQUIRED], ["assumeUnique","Bool",false], ["invert","Bool",false]], positional: 2, out: 1 },
-    ],
-    isinf: [
-      { fn: O.isinf, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    isnan: [
-      { fn: O.isnan, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    isneginf: [
-      { fn: O.isneginf, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    isposinf: [
-      { fn: O.isposinf, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    isreal: [
-      { fn: O.isreal, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    kthvalue: [
-      { fn: O.kthvalue, args: [["self","Tensor",REQUIRED], ["k","Int",REQUIRED], ["dim","Dim",-1], ["keepdim","Bool",false]], positional: 4, out: 2 },
-    ],
-    lcm: [
-      { fn: O.lcm, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    ldexp: [
-      { fn: O.ldexp, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    le: [
-      { fn: O.le, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-    ],
-    lerp: [
-      { fn: O.lerp, args: [["self","Tensor",REQUIRED], ["end","Tensor",REQUIRED], ["weight","Tensor|Scalar",REQUIRED]], positional: 3, out: 1 },
-    ],
-    less: [
-      { fn: O.lt, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-    ],
-    lessEqual: [
-      { fn: O.le, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-    ],
-    lgamma: [
-      { fn: O.lgamma, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    linspace: [
-      { fn: O.linspace, args: [["start","Tensor|Scalar",REQUIRED], ["end","Tensor|Scalar",REQUIRED], ["steps","Int",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 1, layout: true },
-    ],
-    log: [
-      { fn: O.log, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    log10: [
-      { fn: O.log10, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    log1p: [
-      { fn: O.log1p, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    log2: [
-      { fn: O.log2, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    logSoftmax: [
-      { fn: O.log_softmax, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 3, out: 1 },
-    ],
-    logaddexp: [
-      { fn: O.logaddexp, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    logaddexp2: [
-      { fn: O.logaddexp2, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    logcumsumexp: [
-      { fn: O.logcumsumexp, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 1 },
-    ],
-    logicalAnd: [
-      { fn: O.logical_and, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    logicalNot: [
-      { fn: O.logical_not, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    logicalOr: [
-      { fn: O.logical_or, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    logicalXor: [
-      { fn: O.logical_xor, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    logit: [
-      { fn: O.logit, args: [["self","Tensor",REQUIRED], ["eps","Float?",null]], positional: 2, out: 1 },
-    ],
-    logspace: [
-      { fn: O.logspace, args: [["start","Tensor|Scalar",REQUIRED], ["end","Tensor|Scalar",REQUIRED], ["steps","Int",REQUIRED], ["base","Float",10], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 4, out: 1, layout: true },
-    ],
-    logsumexp: [
-      { fn: O.logsumexp, args: [["self","Tensor",REQUIRED], ["dim","Dims",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: 1 },
-    ],
-    lt: [
-      { fn: O.lt, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-    ],
-    maskedFill: [
-      { fn: O.masked_fill_Tensor, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["value","Tensor",REQUIRED]], positional: 3, out: 0 },
-      { fn: O.masked_fill, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["value","Scalar",REQUIRED]], positional: 3, out: 0 },
-    ],
-    maskedScatter: [
-      { fn: O.masked_scatter, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["source","Tensor",REQUIRED]], positional: 3, out: 0 },
-    ],
-    maskedSelect: [
-      { fn: O.masked_select, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    matmul: [
-      { fn: O.matmul, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    max: [
-      { fn: O.max, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-      { fn: O.max_other, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-      { fn: O.max_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: 2 },
-    ],
-    maximum: [
-      { fn: O.maximum, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    mean: [
-      { fn: O.mean, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null]], positional: 1, out: 1 },
-      { fn: O.mean_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 3, out: 1 },
-    ],
-    median: [
-      { fn: O.median, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-      { fn: O.median_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: 2 },
-    ],
-    min: [
-      { fn: O.min, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-      { fn: O.min_other, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-      { fn: O.min_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: 2 },
-    ],
-    minimum: [
-      { fn: O.minimum, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    mm: [
-      { fn: O.mm, args: [["self","Tensor",REQUIRED], ["mat2","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    mode: [
-      { fn: O.mode, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["keepdim","Bool",false]], positional: 3, out: 2 },
-    ],
-    moveaxis: [
-      { fn: O.movedim, args: [["self","Tensor",REQUIRED], ["source","Dims",REQUIRED], ["destination","Dims",REQUIRED]], positional: 3, out: 0 },
-    ],
-    movedim: [
-      { fn: O.movedim, args: [["self","Tensor",REQUIRED], ["source","Dims",REQUIRED], ["destination","Dims",REQUIRED]], positional: 3, out: 0 },
-    ],
-    mul: [
-      { fn: O.mul, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-    ],
-    multinomial: [
-      { fn: O.multinomial, args: [["self","Tensor",REQUIRED], ["numSamples","Int",REQUIRED], ["replacement","Bool",false], ["generator","Generator?",null]], positional: 3, out: 1 },
-    ],
-    multiply: [
-      { fn: O.mul, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-    ],
-    mv: [
-      { fn: O.mv, args: [["self","Tensor",REQUIRED], ["vec","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    nanToNum: [
-      { fn: O.nan_to_num, args: [["self","Tensor",REQUIRED], ["nan","Float?",null], ["posinf","Float?",null], ["neginf","Float?",null]], positional: 4, out: 1 },
-    ],
-    nanmean: [
-      { fn: O.nanmean, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 3, out: 1 },
-    ],
-    nanmedian: [
-      { fn: O.nanmedian, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-      { fn: O.nanmedian_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: 2 },
-    ],
-    nanquantile: [
-      { fn: O.nanquantile, args: [["self","Tensor",REQUIRED], ["q","Tensor",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false], ["interpolation","String","linear"]], positional: 4, out: 1 },
-      { fn: O.nanquantile_scalar, args: [["self","Tensor",REQUIRED], ["q","Float",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false], ["interpolation","String","linear"]], positional: 4, out: 1 },
-    ],
-    nansum: [
-      { fn: O.nansum, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 3, out: 1 },
-    ],
-    narrow: [
-      { fn: O.narrow, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["start","Int",REQUIRED], ["length","Int",REQUIRED]], positional: 4, out: 0 },
-      { fn: O.narrow_Tensor, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["start","Tensor",REQUIRED], ["length","Int",REQUIRED]], positional: 4, out: 0 },
-    ],
-    ne: [
-      { fn: O.ne, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-    ],
-    neg: [
-      { fn: O.neg, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    negative: [
-      { fn: O.neg, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    nextafter: [
-      { fn: O.nextafter, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    nonzero: [
-      { fn: O.nonzero, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-      { fn: O.nonzero_as_tuple, args: [["self","Tensor",REQUIRED], ["asTuple","Bool",REQUIRED]], positional: 1, out: 0 },
-    ],
-    norm: [
-      { fn: O.norm, args: [["self","Tensor",REQUIRED], ["p","Scalar?",2], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 4, out: 1 },
-      { fn: O.norm_String, args: [["self","Tensor",REQUIRED], ["p","String",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 4, out: 1 },
-    ],
-    normal: [
-      { fn: O.normal, args: [["mean","Tensor",REQUIRED], ["std","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 2, out: 1 },
-      { fn: O.normal_Tensor_float, args: [["mean","Tensor",REQUIRED], ["std","Float",1], ["generator","Generator?",null]], positional: 2, out: 1 },
-      { fn: O.normal_float_Tensor, args: [["mean","Float",REQUIRED], ["std","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 2, out: 1 },
-      { fn: O.normal_float_float, args: [["mean","Float",REQUIRED], ["std","Float",REQUIRED], ["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 1, layout: true },
-    ],
-    notEqual: [
-      { fn: O.ne, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-    ],
-    ones: [
-      { fn: O.ones, args: [["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1, layout: true },
-    ],
-    onesLike: [
-      { fn: O.ones_like, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0, layout: true },
-    ],
-    outer: [
-      { fn: O.outer, args: [["self","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    permute: [
-      { fn: O.permute, args: [["self","Tensor",REQUIRED], ["dims","Size",REQUIRED]], positional: 2, out: 0 },
-    ],
-    polygamma: [
-      { fn: O.polygamma, args: [["n","Int",REQUIRED], ["self","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    pow: [
-      { fn: O.pow_Tensor, args: [["self","Tensor",REQUIRED], ["exponent","Tensor",REQUIRED]], positional: 2, out: 1 },
-      { fn: O.pow, args: [["self","Tensor",REQUIRED], ["exponent","Scalar",REQUIRED]], positional: 2, out: 1 },
-      { fn: O.pow_Scalar, args: [["self","Scalar",REQUIRED], ["exponent","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    prod: [
-      { fn: O.prod, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null]], positional: 1, out: 1 },
-      { fn: O.prod_dim_int, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 3, out: 1 },
-    ],
-    put: [
-      { fn: O.put, args: [["self","Tensor",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED], ["accumulate","Bool",false]], positional: 4, out: 0 },
-    ],
-    quantile: [
-      { fn: O.quantile, args: [["self","Tensor",REQUIRED], ["q","Tensor",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false], ["interpolation","String","linear"]], positional: 4, out: 1 },
-      { fn: O.quantile_scalar, args: [["self","Tensor",REQUIRED], ["q","Float",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false], ["interpolation","String","linear"]], positional: 4, out: 1 },
-    ],
-    rad2deg: [
-      { fn: O.rad2deg, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    rand: [
-      { fn: O.rand, args: [["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1, layout: true },
-    ],
-    randLike: [
-      { fn: O.rand_like, args: [["self","Tensor",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0, layout: true },
-    ],
-    randint: [
-      { fn: O.randint, args: [["high","Scalar",REQUIRED], ["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 1, layout: true },
-      { fn: O.randint_low, args: [["low","Scalar",REQUIRED], ["high","Scalar",REQUIRED], ["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 1, layout: true },
-    ],
-    randintLike: [
-      { fn: O.randint_like, args: [["self","Tensor",REQUIRED], ["high","Scalar",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 2, out: 0, layout: true },
-      { fn: O.randint_like_low, args: [["self","Tensor",REQUIRED], ["low","Scalar",REQUIRED], ["high","Scalar",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 3, out: 0, layout: true },
-    ],
-    randn: [
-      { fn: O.randn, args: [["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1, layout: true },
-    ],
-    randnLike: [
-      { fn: O.randn_like, args: [["self","Tensor",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0, layout: true },
-    ],
-    randperm: [
-      { fn: O.randperm, args: [["n","Int",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1, layout: true },
-    ],
-    ravel: [
-      { fn: O.ravel, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    real: [
-      { fn: O.real, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    reciprocal: [
-      { fn: O.reciprocal, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    relu: [
-      { fn: O.relu, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    remainder: [
-      { fn: O.remainder, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-      { fn: O.remainder_Scalar_Tensor, args: [["self","Scalar",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-    ],
-    repeatInterleave: [
-      { fn: O.repeat_interleave_self_int, args: [["self","Tensor",REQUIRED], ["repeats","Int",REQUIRED], ["dim","Dim?",null], ["outputSize","Int?",null]], positional: 3, out: 0 },
-      { fn: O.repeat_interleave_self_Tensor, args: [["self","Tensor",REQUIRED], ["repeats","Tensor|Index",REQUIRED], ["dim","Dim?",null], ["outputSize","Int?",null]], positional: 3, out: 0 },
-      { fn: O.repeat_interleave_Tensor, args: [["repeats","Tensor",REQUIRED], ["outputSize","Int?",null]], positional: 1, out: 0 },
-    ],
-    reshape: [
-      { fn: O.reshape, args: [["self","Tensor",REQUIRED], ["shape","Size",REQUIRED]], positional: 2, out: 0 },
-    ],
-    resolveConj: [
-      { fn: O.resolve_conj, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    resolveNeg: [
-      { fn: O.resolve_neg, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    roll: [
-      { fn: O.roll, args: [["self","Tensor",REQUIRED], ["shifts","Ints",REQUIRED], ["dims","Dims?",null]], positional: 3, out: 0 },
-    ],
-    rot90: [
-      { fn: O.rot90, args: [["self","Tensor",REQUIRED], ["k","Int",1], ["dims","Dims?",null]], positional: 3, out: 0 },
-    ],
-    round: [
-      { fn: O.round, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-      { fn: O.round_decimals, args: [["self","Tensor",REQUIRED], ["decimals","Int",REQUIRED]], positional: 1, out: 1 },
-    ],
-    rowStack: [
-      { fn: O.vstack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: 1 },
-    ],
-    rsqrt: [
-      { fn: O.rsqrt, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    rsub: [
-      { fn: O.rsub, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 0 },
-    ],
-    scalarTensor: [
-      { fn: O.scalar_tensor, args: [["s","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 0, layout: true },
-    ],
-    scatter: [
-      { fn: O.scatter, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: 1 },
-      { fn: O.scatter_value, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: 1 },
-      { fn: O.scatter_reduce, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED], ["reduce","String",REQUIRED]], positional: 4, out: 1 },
-      { fn: O.scatter_value_reduce, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED], ["reduce","String",REQUIRED]], positional: 4, out: 1 },
-    ],
-    scatterAdd: [
-      { fn: O.scatter_add, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: 1 },
-    ],
-    searchsorted: [
-      { fn: O.searchsorted_Tensor, args: [["sortedSequence","Tensor",REQUIRED], ["self","Tensor",REQUIRED], ["outInt32","Bool",false], ["right","Bool",false], ["side","String?",null], ["sorter","Tensor?",null]], positional: 2, out: 1 },
-      { fn: O.searchsorted_Scalar, args: [["sortedSequence","Tensor",REQUIRED], ["self","Scalar",REQUIRED], ["outInt32","Bool",false], ["right","Bool",false], ["side","String?",null], ["sorter","Tensor?",null]], positional: 2, out: 1 },
-    ],
-    select: [
-      { fn: O.select, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Int",REQUIRED]], positional: 3, out: 0 },
-    ],
-    sgn: [
-      { fn: O.sgn, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    sigmoid: [
-      { fn: O.sigmoid, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    sign: [
-      { fn: O.sign, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    signbit: [
-      { fn: O.signbit, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    sin: [
-      { fn: O.sin, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    sinc: [
-      { fn: O.sinc, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    sinh: [
-      { fn: O.sinh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    softmax: [
-      { fn: O.softmax, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 3, out: 1 },
-    ],
-    sort: [
-      { fn: O.sort, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["descending","Bool",false]], positional: 3, out: 2 },
-      { fn: O.sort_stable, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["descending","Bool",false], ["stable","Bool?",null]], positional: 1, out: 2 },
-    ],
-    split: [
-      { fn: O.split, args: [["self","Tensor",REQUIRED], ["splitSize","Int",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
-      { fn: O.split_sizes, args: [["self","Tensor",REQUIRED], ["splitSize","Sizes",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
-    ],
-    splitWithSizes: [
-      { fn: O.split_with_sizes, args: [["self","Tensor",REQUIRED], ["splitSizes","Sizes",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
-    ],
-    sqrt: [
-      { fn: O.sqrt, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    square: [
-      { fn: O.square, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    squeeze: [
-      { fn: O.squeeze, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-      { fn: O.squeeze_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 0 },
-      { fn: O.squeeze_dims, args: [["self","Tensor",REQUIRED], ["dim","Dims",REQUIRED]], positional: 2, out: 0 },
-    ],
-    stack: [
-      { fn: O.stack, args: [["tensors","TensorList",REQUIRED], ["dim","Dim",0]], positional: 2, out: 1 },
-    ],
-    std: [
-      { fn: O.std_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: 1 },
-      { fn: O.std_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: 1 },
-      { fn: O.std_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: 1 },
-    ],
-    stdMean: [
-      { fn: O.std_mean_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: 0 },
-      { fn: O.std_mean_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: 0 },
-      { fn: O.std_mean_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: 0 },
-    ],
-    sub: [
-      { fn: O.sub, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 1 },
-    ],
-    subtract: [
-      { fn: O.sub, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 1 },
-    ],
-    sum: [
-      { fn: O.sum, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null]], positional: 1, out: 1 },
-      { fn: O.sum_dim_IntList, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 3, out: 1 },
-    ],
-    swapaxes: [
-      { fn: O.transpose, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: 0 },
-    ],
-    swapdims: [
-      { fn: O.transpose, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: 0 },
-    ],
-    t: [
-      { fn: O.t, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    take: [
-      { fn: O.take, args: [["self","Tensor",REQUIRED], ["index","Tensor|Index",REQUIRED]], positional: 2, out: 1 },
-    ],
-    takeAlongDim: [
-      { fn: O.take_along_dim, args: [["self","Tensor",REQUIRED], ["indices","Tensor|Index",REQUIRED], ["dim","Dim?",null]], positional: 3, out: 1 },
-    ],
-    tan: [
-      { fn: O.tan, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    tanh: [
-      { fn: O.tanh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    tensorSplit: [
-      { fn: O.tensor_split, args: [["self","Tensor",REQUIRED], ["sections","Int",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
-      { fn: O.tensor_split_indices, args: [["self","Tensor",REQUIRED], ["indices","Sizes",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
-      { fn: O.tensor_split_tensor, args: [["self","Tensor",REQUIRED], ["tensorIndicesOrSections","Tensor",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
-    ],
-    tile: [
-      { fn: O.tile, args: [["self","Tensor",REQUIRED], ["dims","Sizes",REQUIRED]], positional: 2, out: 0 },
-    ],
-    topk: [
-      { fn: O.topk, args: [["self","Tensor",REQUIRED], ["k","Int",REQUIRED], ["dim","Dim",-1], ["largest","Bool",true], ["sorted","Bool",true]], positional: 5, out: 2 },
-    ],
-    transpose: [
-      { fn: O.transpose, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: 0 },
-    ],
-    trilIndices: [
-      { fn: O.tril_indices, args: [["row","Int",REQUIRED], ["col","Int",REQUIRED], ["offset","Int",0], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 0, layout: true },
-    ],
-    triuIndices: [
-      { fn: O.triu_indices, args: [["row","Int",REQUIRED], ["col","Int",REQUIRED], ["offset","Int",0], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 0, layout: true },
-    ],
-    trueDivide: [
-      { fn: O.true_divide, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-    ],
-    trunc: [
-      { fn: O.trunc, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
-    ],
-    unbind: [
-      { fn: O.unbind, args: [["self","Tensor",REQUIRED], ["dim","Dim",0]], positional: 2, out: 0 },
-    ],
-    unflatten: [
-      { fn: O.unflatten, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["sizes","Sizes",REQUIRED]], positional: 3, out: 0 },
-    ],
-    unique: [
-      { fn: O.unique, args: [["self","Tensor",REQUIRED], ["sorted","Bool",true], ["dim","Int?",null]], positional: 2, out: 0 },
-      { fn: O.unique_inverse, args: [["self","Tensor",REQUIRED], ["sorted","Bool",true], ["returnInverse","Bool",REQUIRED], ["returnCounts","Bool",false], ["dim","Int?",null]], positional: 5, out: 0 },
-      { fn: O.unique_counts, args: [["self","Tensor",REQUIRED], ["sorted","Bool",true], ["returnCounts","Bool",REQUIRED], ["dim","Int?",null]], positional: 2, out: 0 },
-    ],
-    uniqueConsecutive: [
-      { fn: O.unique_consecutive, args: [["self","Tensor",REQUIRED], ["dim","Int?",null]], positional: 1, out: 0 },
-      { fn: O.unique_consecutive_inverse, args: [["self","Tensor",REQUIRED], ["returnInverse","Bool",REQUIRED], ["returnCounts","Bool",false], ["dim","Int?",null]], positional: 4, out: 0 },
-      { fn: O.unique_consecutive_counts, args: [["self","Tensor",REQUIRED], ["returnCounts","Bool",REQUIRED], ["dim","Int?",null]], positional: 1, out: 0 },
-    ],
-    unsqueeze: [
-      { fn: O.unsqueeze, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 0 },
-    ],
-    var_of: [
-      { fn: O.var_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: 1 },
-      { fn: O.var_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: 1 },
-      { fn: O.var_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: 1 },
-    ],
-    varMean: [
-      { fn: O.var_mean_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: 0 },
-      { fn: O.var_mean_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: 0 },
-      { fn: O.var_mean_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: 0 },
-    ],
-    variance: [
-      { fn: O.var_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: 1 },
-      { fn: O.var_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: 1 },
-      { fn: O.var_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: 1 },
-    ],
-    vdot: [
-      { fn: O.vdot, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-    ],
-    viewAsComplex: [
-      { fn: O.view_as_complex, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    viewAsReal: [
-      { fn: O.view_as_real, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    vstack: [
-      { fn: O.vstack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: 1 },
-    ],
-    where: [
-      { fn: O.where_condition, args: [["condition","Tensor",REQUIRED]], positional: 1, out: 0 },
-      { fn: O.where, args: [["condition","Tensor",REQUIRED], ["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 3, out: 1 },
-    ],
-    xlogy: [
-      { fn: O.xlogy_Tensor, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-      { fn: O.xlogy_Scalar_Self, args: [["self","Scalar",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-      { fn: O.xlogy_Scalar_Other, args: [["self","Tensor",REQUIRED], ["other","Scalar",REQUIRED]], positional: 2, out: 1 },
-    ],
-    zeros: [
-      { fn: O.zeros, args: [["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1, layout: true },
-    ],
-    zerosLike: [
-      { fn: O.zeros_like, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0, layout: true },
-    ],
-  } satisfies Record<string, A.Overload[]>;
-}
+const $T = A.overloadTable($T_lines);
 
-let $T_made: ReturnType<typeof $T_make> | undefined;
-
-function $T(): ReturnType<typeof $T_make> {
-  $T_made ??= $T_make();
-  return $T_made;
+/** A line each, so that none costs anything until it is read. */
+function $T_lines(): string {
+  return `
+abs [[[["self","Tensor"]],1,1]]
+acos [[[["self","Tensor"]],1,1]]
+acosh [[[["self","Tensor"]],1,1]]
+add [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"],["alpha","Scalar",1]],2,1]]
+addbmm [[[["self","Tensor"],["batch1","Tensor"],["batch2","Tensor"],["beta","Scalar",1],["alpha","Scalar",1]],3,1]]
+addcdiv [[[["self","Tensor"],["tensor1","Tensor"],["tensor2","Tensor"],["value","Scalar",1]],3,1]]
+addcmul [[[["self","Tensor"],["tensor1","Tensor"],["tensor2","Tensor"],["value","Scalar",1]],3,1]]
+addmm [[[["self","Tensor"],["mat1","Tensor"],["mat2","Tensor"],["beta","Scalar",1],["alpha","Scalar",1]],3,1]]
+addmv [[[["self","Tensor"],["mat","Tensor"],["vec","Tensor"],["beta","Scalar",1],["alpha","Scalar",1]],3,1]]
+addr [[[["self","Tensor"],["vec1","Tensor"],["vec2","Tensor"],["beta","Scalar",1],["alpha","Scalar",1]],3,1]]
+all [[[["self","Tensor"]],1,1],[[["self","Tensor"],["dim","Dims?",null],["keepdim","Bool",false]],3,1]]
+allclose [[[["self","Tensor"],["other","Tensor"],["rtol","Float",0.00001],["atol","Float",1e-8],["equalNan","Bool",false]],5,0]]
+amax [[[["self","Tensor"],["dim","Dims?",null],["keepdim","Bool",false]],3,1]]
+amin [[[["self","Tensor"],["dim","Dims?",null],["keepdim","Bool",false]],3,1]]
+any [[[["self","Tensor"]],1,1],[[["self","Tensor"],["dim","Dims?",null],["keepdim","Bool",false]],3,1]]
+arange [[[["end","Scalar"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],1,1,true],[[["start","Scalar"],["end","Scalar"],["step","Scalar",1],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],3,1,true]]
+arccos [[[["self","Tensor"]],1,1]]
+arccosh [[[["self","Tensor"]],1,1]]
+arcsin [[[["self","Tensor"]],1,1]]
+arcsinh [[[["self","Tensor"]],1,1]]
+arctan [[[["self","Tensor"]],1,1]]
+arctan2 [[[["self","Tensor"],["other","Tensor"]],2,1]]
+arctanh [[[["self","Tensor"]],1,1]]
+argmax [[[["self","Tensor"],["dim","Dim?",null],["keepdim","Bool",false]],3,1]]
+argmin [[[["self","Tensor"],["dim","Dim?",null],["keepdim","Bool",false]],3,1]]
+argsort [[[["self","Tensor"],["dim","Dim",-1],["descending","Bool",false]],3,0],[[["self","Tensor"],["dim","Dim",-1],["descending","Bool",false],["stable","Bool",false]],1,0]]
+argwhere [[[["self","Tensor"]],1,0]]
+asStrided [[[["self","Tensor"],["size","Sizes"],["stride","Sizes"],["storageOffset","Int?",null]],4,0]]
+asin [[[["self","Tensor"]],1,1]]
+asinh [[[["self","Tensor"]],1,1]]
+atan [[[["self","Tensor"]],1,1]]
+atan2 [[[["self","Tensor"],["other","Tensor"]],2,1]]
+atanh [[[["self","Tensor"]],1,1]]
+baddbmm [[[["self","Tensor"],["batch1","Tensor"],["batch2","Tensor"],["beta","Scalar",1],["alpha","Scalar",1]],3,1]]
+bernoulli [[[["self","Tensor"],["generator","Generator?",null]],1,1],[[["self","Tensor"],["p","Float"],["generator","Generator?",null]],2,0]]
+bincount [[[["self","Tensor"],["weights","Tensor?",null],["minlength","Int",0]],3,0]]
+bitwiseAnd [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
+bitwiseNot [[[["self","Tensor"]],1,1]]
+bitwiseOr [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
+bitwiseXor [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
+bmm [[[["self","Tensor"],["mat2","Tensor"]],2,1]]
+broadcastTo [[[["self","Tensor"],["size","Size"]],2,0]]
+bucketize [[[["self","Tensor"],["boundaries","Tensor"],["outInt32","Bool",false],["right","Bool",false]],2,1],[[["self","Scalar"],["boundaries","Tensor"],["outInt32","Bool",false],["right","Bool",false]],2,1]]
+cat [[[["tensors","TensorList"],["dim","Dim",0]],2,1]]
+ceil [[[["self","Tensor"]],1,1]]
+chunk [[[["self","Tensor"],["chunks","Int"],["dim","Dim",0]],3,0]]
+clamp [[[["self","Tensor"],["min","Tensor?",null],["max","Tensor?",null]],3,1],[[["self","Tensor"],["min","Scalar?",null],["max","Scalar?",null]],3,1]]
+clampMax [[[["self","Tensor"],["max","Scalar"]],2,1],[[["self","Tensor"],["max","Tensor"]],2,1]]
+clampMin [[[["self","Tensor"],["min","Scalar"]],2,1],[[["self","Tensor"],["min","Tensor"]],2,1]]
+clip [[[["self","Tensor"],["min","Tensor?",null],["max","Tensor?",null]],3,1],[[["self","Tensor"],["min","Scalar?",null],["max","Scalar?",null]],3,1]]
+clone [[[["self","Tensor"],["memoryFormat","MemoryFormat?",null]],1,0]]
+columnStack [[[["tensors","TensorList"]],1,1]]
+concat [[[["tensors","TensorList"],["dim","Dim",0]],2,1]]
+concatenate [[[["tensors","TensorList"],["dim","Dim",0]],2,1]]
+conj [[[["self","Tensor"]],1,0]]
+copysign [[[["self","Tensor"],["other","Tensor|Scalar"]],2,1]]
+cos [[[["self","Tensor"]],1,1]]
+cosh [[[["self","Tensor"]],1,1]]
+cummax [[[["self","Tensor"],["dim","Dim"]],2,2]]
+cummin [[[["self","Tensor"],["dim","Dim"]],2,2]]
+cumprod [[[["self","Tensor"],["dim","Dim"],["dtype","DType?",null]],2,1]]
+cumsum [[[["self","Tensor"],["dim","Dim"],["dtype","DType?",null]],2,1]]
+deg2rad [[[["self","Tensor"]],1,1]]
+detach [[[["self","Tensor"]],1,0]]
+diagonal [[[["self","Tensor"],["offset","Int",0],["dim1","Dim",0],["dim2","Dim",1]],4,0]]
+diff [[[["self","Tensor"],["n","Int",1],["dim","Dim",-1],["prepend","Tensor?",null],["append","Tensor?",null]],5,1]]
+digamma [[[["self","Tensor"]],1,1]]
+div [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"],["roundingMode","String?",null]],2,1]]
+divide [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"],["roundingMode","String?",null]],2,1]]
+dot [[[["self","Tensor"],["tensor","Tensor"]],2,1]]
+dstack [[[["tensors","TensorList"]],1,1]]
+empty [[[["size","Size"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false],["memoryFormat","MemoryFormat?",null]],1,1,true]]
+emptyLike [[[["self","Tensor"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false],["memoryFormat","MemoryFormat?",null]],1,0,true]]
+emptyPermuted [[[["size","Size"],["physicalLayout","Size"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],2,0,true]]
+emptyStrided [[[["size","Size"],["stride","Size"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],2,0,true]]
+eq [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
+equal [[[["self","Tensor"],["other","Tensor"]],2,0]]
+erf [[[["self","Tensor"]],1,1]]
+erfc [[[["self","Tensor"]],1,1]]
+erfinv [[[["self","Tensor"]],1,1]]
+exp [[[["self","Tensor"]],1,1]]
+exp2 [[[["self","Tensor"]],1,1]]
+expm1 [[[["self","Tensor"]],1,1]]
+eye [[[["n","Int"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],1,1,true],[[["n","Int"],["m","Int"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],2,1,true]]
+fill [[[["self","Tensor"],["value","Scalar"]],2,0],[[["self","Tensor"],["value","Tensor"]],2,0]]
+fix [[[["self","Tensor"]],1,1]]
+flatten [[[["self","Tensor"],["startDim","Dim",0],["endDim","Dim",-1]],3,0]]
+flip [[[["self","Tensor"],["dims","Size"]],2,0]]
+fliplr [[[["self","Tensor"]],1,0]]
+flipud [[[["self","Tensor"]],1,0]]
+floor [[[["self","Tensor"]],1,1]]
+floorDivide [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
+fmax [[[["self","Tensor"],["other","Tensor"]],2,1]]
+fmin [[[["self","Tensor"],["other","Tensor"]],2,1]]
+fmod [[[["self","Tensor"],["other","Tensor|Scalar"]],2,1]]
+frac [[[["self","Tensor"]],1,1]]
+full [[[["size","Size"],["fillValue","Scalar"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],2,1,true]]
+fullLike [[[["self","Tensor"],["fillValue","Scalar"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false],["memoryFormat","MemoryFormat?",null]],2,0,true]]
+gather [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["sparseGrad","Bool",false]],3,1]]
+gcd [[[["self","Tensor"],["other","Tensor"]],2,1]]
+ge [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
+ger [[[["self","Tensor"],["vec2","Tensor"]],2,1]]
+greater [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
+greaterEqual [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
+gt [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
+heaviside [[[["self","Tensor"],["values","Tensor"]],2,1]]
+hstack [[[["tensors","TensorList"]],1,1]]
+hypot [[[["self","Tensor"],["other","Tensor"]],2,1]]
+imag [[[["self","Tensor"]],1,0]]
+indexAdd [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["source","Tensor"],["alpha","Scalar",1]],4,1]]
+indexCopy [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["source","Tensor"]],4,1]]
+indexFill [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["value","Tensor"]],4,0],[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["value","Scalar"]],4,0]]
+indexPut [[[["self","Tensor"],["indices","Tensor?[]"],["values","Tensor"],["accumulate","Bool",false]],4,0]]
+indexSelect [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"]],3,1]]
+inner [[[["self","Tensor"],["other","Tensor"]],2,1]]
+isclose [[[["self","Tensor"],["other","Tensor"],["rtol","Float",0.00001],["atol","Float",1e-8],["equalNan","Bool",false]],5,0]]
+isfinite [[[["self","Tensor"]],1,0]]
+isin [[[["elements","Tensor"],["testElements","Tensor"],["assumeUnique","Bool",false],["invert","Bool",false]],2,1],[[["elements","Tensor"],["testElement","Scalar"],["assumeUnique","Bool",false],["invert","Bool",false]],2,1],[[["element","Scalar"],["testElements","Tensor"],["assumeUnique","Bool",false],["invert","Bool",false]],2,1]]
+isinf [[[["self","Tensor"]],1,0]]
+isnan [[[["self","Tensor"]],1,0]]
+isneginf [[[["self","Tensor"]],1,1]]
+isposinf [[[["self","Tensor"]],1,1]]
+isreal [[[["self","Tensor"]],1,0]]
+kthvalue [[[["self","Tensor"],["k","Int"],["dim","Dim",-1],["keepdim","Bool",false]],4,2]]
+lcm [[[["self","Tensor"],["other","Tensor"]],2,1]]
+ldexp [[[["self","Tensor"],["other","Tensor"]],2,1]]
+le [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
+lerp [[[["self","Tensor"],["end","Tensor"],["weight","Tensor|Scalar"]],3,1]]
+less [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
+lessEqual [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
+lgamma [[[["self","Tensor"]],1,1]]
+linspace [[[["start","Tensor|Scalar"],["end","Tensor|Scalar"],["steps","Int"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],3,1,true]]
+log [[[["self","Tensor"]],1,1]]
+log10 [[[["self","Tensor"]],1,1]]
+log1p [[[["self","Tensor"]],1,1]]
+log2 [[[["self","Tensor"]],1,1]]
+logSoftmax [[[["self","Tensor"],["dim","Dim"],["dtype","DType?",null]],3,1]]
+logaddexp [[[["self","Tensor"],["other","Tensor"]],2,1]]
+logaddexp2 [[[["self","Tensor"],["other","Tensor"]],2,1]]
+logcumsumexp [[[["self","Tensor"],["dim","Dim"]],2,1]]
+logicalAnd [[[["self","Tensor"],["other","Tensor"]],2,1]]
+logicalNot [[[["self","Tensor"]],1,1]]
+logicalOr [[[["self","Tensor"],["other","Tensor"]],2,1]]
+logicalXor [[[["self","Tensor"],["other","Tensor"]],2,1]]
+logit [[[["self","Tensor"],["eps","Float?",null]],2,1]]
+logspace [[[["start","Tensor|Scalar"],["end","Tensor|Scalar"],["steps","Int"],["base","Float",10],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],4,1,true]]
+logsumexp [[[["self","Tensor"],["dim","Dims"],["keepdim","Bool",false]],3,1]]
+lt [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
+maskedFill [[[["self","Tensor"],["mask","Tensor"],["value","Tensor"]],3,0],[[["self","Tensor"],["mask","Tensor"],["value","Scalar"]],3,0]]
+maskedScatter [[[["self","Tensor"],["mask","Tensor"],["source","Tensor"]],3,0]]
+maskedSelect [[[["self","Tensor"],["mask","Tensor"]],2,1]]
+matmul [[[["self","Tensor"],["other","Tensor"]],2,1]]
+max [[[["self","Tensor"]],1,1],[[["self","Tensor"],["other","Tensor"]],2,1],[[["self","Tensor"],["dim","Dim"],["keepdim","Bool",false]],3,2]]
+maximum [[[["self","Tensor"],["other","Tensor"]],2,1]]
+mean [[[["self","Tensor"],["dtype","DType?",null]],1,1],[[["self","Tensor"],["dim","Dims?",null],["keepdim","Bool",false],["dtype","DType?",null]],3,1]]
+median [[[["self","Tensor"]],1,0],[[["self","Tensor"],["dim","Dim"],["keepdim","Bool",false]],3,2]]
+min [[[["self","Tensor"]],1,1],[[["self","Tensor"],["other","Tensor"]],2,1],[[["self","Tensor"],["dim","Dim"],["keepdim","Bool",false]],3,2]]
+minimum [[[["self","Tensor"],["other","Tensor"]],2,1]]
+mm [[[["self","Tensor"],["mat2","Tensor"]],2,1]]
+mode [[[["self","Tensor"],["dim","Dim",-1],["keepdim","Bool",false]],3,2]]
+moveaxis [[[["self","Tensor"],["source","Dims"],["destination","Dims"]],3,0]]
+movedim [[[["self","Tensor"],["source","Dims"],["destination","Dims"]],3,0]]
+mul [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
+multinomial [[[["self","Tensor"],["numSamples","Int"],["replacement","Bool",false],["generator","Generator?",null]],3,1]]
+multiply [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
+mv [[[["self","Tensor"],["vec","Tensor"]],2,1]]
+nanToNum [[[["self","Tensor"],["nan","Float?",null],["posinf","Float?",null],["neginf","Float?",null]],4,1]]
+nanmean [[[["self","Tensor"],["dim","Dims?",null],["keepdim","Bool",false],["dtype","DType?",null]],3,1]]
+nanmedian [[[["self","Tensor"]],1,0],[[["self","Tensor"],["dim","Dim"],["keepdim","Bool",false]],3,2]]
+nanquantile [[[["self","Tensor"],["q","Tensor"],["dim","Dim?",null],["keepdim","Bool",false],["interpolation","String","linear"]],4,1],[[["self","Tensor"],["q","Float"],["dim","Dim?",null],["keepdim","Bool",false],["interpolation","String","linear"]],4,1]]
+nansum [[[["self","Tensor"],["dim","Dims?",null],["keepdim","Bool",false],["dtype","DType?",null]],3,1]]
+narrow [[[["self","Tensor"],["dim","Dim"],["start","Int"],["length","Int"]],4,0],[[["self","Tensor"],["dim","Dim"],["start","Tensor"],["length","Int"]],4,0]]
+ne [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
+neg [[[["self","Tensor"]],1,1]]
+negative [[[["self","Tensor"]],1,1]]
+nextafter [[[["self","Tensor"],["other","Tensor"]],2,1]]
+nonzero [[[["self","Tensor"]],1,1],[[["self","Tensor"],["asTuple","Bool"]],1,0]]
+norm [[[["self","Tensor"],["p","Scalar?",2],["dim","Dims?",null],["keepdim","Bool",false],["dtype","DType?",null]],4,1],[[["self","Tensor"],["p","String"],["dim","Dims?",null],["keepdim","Bool",false],["dtype","DType?",null]],4,1]]
+normal [[[["mean","Tensor"],["std","Tensor"],["generator","Generator?",null]],2,1],[[["mean","Tensor"],["std","Float",1],["generator","Generator?",null]],2,1],[[["mean","Float"],["std","Tensor"],["generator","Generator?",null]],2,1],[[["mean","Float"],["std","Float"],["size","Size"],["generator","Generator?",null],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],3,1,true]]
+notEqual [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
+ones [[[["size","Size"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],1,1,true]]
+onesLike [[[["self","Tensor"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false],["memoryFormat","MemoryFormat?",null]],1,0,true]]
+outer [[[["self","Tensor"],["vec2","Tensor"]],2,1]]
+permute [[[["self","Tensor"],["dims","Size"]],2,0]]
+polygamma [[[["n","Int"],["self","Tensor"]],2,1]]
+pow [[[["self","Tensor"],["exponent","Tensor"]],2,1],[[["self","Tensor"],["exponent","Scalar"]],2,1],[[["self","Scalar"],["exponent","Tensor"]],2,1]]
+prod [[[["self","Tensor"],["dtype","DType?",null]],1,1],[[["self","Tensor"],["dim","Dim"],["keepdim","Bool",false],["dtype","DType?",null]],3,1]]
+put [[[["self","Tensor"],["index","Tensor|Index"],["source","Tensor"],["accumulate","Bool",false]],4,0]]
+quantile [[[["self","Tensor"],["q","Tensor"],["dim","Dim?",null],["keepdim","Bool",false],["interpolation","String","linear"]],4,1],[[["self","Tensor"],["q","Float"],["dim","Dim?",null],["keepdim","Bool",false],["interpolation","String","linear"]],4,1]]
+rad2deg [[[["self","Tensor"]],1,1]]
+rand [[[["size","Size"],["generator","Generator?",null],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],1,1,true]]
+randLike [[[["self","Tensor"],["generator","Generator?",null],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false],["memoryFormat","MemoryFormat?",null]],1,0,true]]
+randint [[[["high","Scalar"],["size","Size"],["generator","Generator?",null],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],2,1,true],[[["low","Scalar"],["high","Scalar"],["size","Size"],["generator","Generator?",null],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],3,1,true]]
+randintLike [[[["self","Tensor"],["high","Scalar"],["generator","Generator?",null],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false],["memoryFormat","MemoryFormat?",null]],2,0,true],[[["self","Tensor"],["low","Scalar"],["high","Scalar"],["generator","Generator?",null],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false],["memoryFormat","MemoryFormat?",null]],3,0,true]]
+randn [[[["size","Size"],["generator","Generator?",null],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],1,1,true]]
+randnLike [[[["self","Tensor"],["generator","Generator?",null],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false],["memoryFormat","MemoryFormat?",null]],1,0,true]]
+randperm [[[["n","Int"],["generator","Generator?",null],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],1,1,true]]
+ravel [[[["self","Tensor"]],1,0]]
+real [[[["self","Tensor"]],1,0]]
+reciprocal [[[["self","Tensor"]],1,1]]
+relu [[[["self","Tensor"]],1,1]]
+remainder [[[["self","Tensor"],["other","Tensor|Scalar"]],2,1],[[["self","Scalar"],["other","Tensor"]],2,0]]
+repeatInterleave [[[["self","Tensor"],["repeats","Int"],["dim","Dim?",null],["outputSize","Int?",null]],3,0],[[["self","Tensor"],["repeats","Tensor|Index"],["dim","Dim?",null],["outputSize","Int?",null]],3,0],[[["repeats","Tensor"],["outputSize","Int?",null]],1,0]]
+reshape [[[["self","Tensor"],["shape","Size"]],2,0]]
+resolveConj [[[["self","Tensor"]],1,0]]
+resolveNeg [[[["self","Tensor"]],1,0]]
+roll [[[["self","Tensor"],["shifts","Ints"],["dims","Dims?",null]],3,0]]
+rot90 [[[["self","Tensor"],["k","Int",1],["dims","Dims?",null]],3,0]]
+round [[[["self","Tensor"]],1,1],[[["self","Tensor"],["decimals","Int"]],1,1]]
+rowStack [[[["tensors","TensorList"]],1,1]]
+rsqrt [[[["self","Tensor"]],1,1]]
+rsub [[[["self","Tensor"],["other","Tensor|Scalar"],["alpha","Scalar",1]],2,0]]
+scalarTensor [[[["s","Scalar"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],1,0,true]]
+scatter [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["src","Tensor"]],4,1],[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["value","Scalar"]],4,1],[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["src","Tensor"],["reduce","String"]],4,1],[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["value","Scalar"],["reduce","String"]],4,1]]
+scatterAdd [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["src","Tensor"]],4,1]]
+searchsorted [[[["sortedSequence","Tensor"],["self","Tensor"],["outInt32","Bool",false],["right","Bool",false],["side","String?",null],["sorter","Tensor?",null]],2,1],[[["sortedSequence","Tensor"],["self","Scalar"],["outInt32","Bool",false],["right","Bool",false],["side","String?",null],["sorter","Tensor?",null]],2,1]]
+select [[[["self","Tensor"],["dim","Dim"],["index","Int"]],3,0]]
+sgn [[[["self","Tensor"]],1,1]]
+sigmoid [[[["self","Tensor"]],1,1]]
+sign [[[["self","Tensor"]],1,1]]
+signbit [[[["self","Tensor"]],1,1]]
+sin [[[["self","Tensor"]],1,1]]
+sinc [[[["self","Tensor"]],1,1]]
+sinh [[[["self","Tensor"]],1,1]]
+softmax [[[["self","Tensor"],["dim","Dim"],["dtype","DType?",null]],3,1]]
+sort [[[["self","Tensor"],["dim","Dim",-1],["descending","Bool",false]],3,2],[[["self","Tensor"],["dim","Dim",-1],["descending","Bool",false],["stable","Bool?",null]],1,2]]
+split [[[["self","Tensor"],["splitSize","Int"],["dim","Dim",0]],3,0],[[["self","Tensor"],["splitSize","Sizes"],["dim","Dim",0]],3,0]]
+splitWithSizes [[[["self","Tensor"],["splitSizes","Sizes"],["dim","Dim",0]],3,0]]
+sqrt [[[["self","Tensor"]],1,1]]
+square [[[["self","Tensor"]],1,1]]
+squeeze [[[["self","Tensor"]],1,0],[[["self","Tensor"],["dim","Dim"]],2,0],[[["self","Tensor"],["dim","Dims"]],2,0]]
+stack [[[["tensors","TensorList"],["dim","Dim",0]],2,1]]
+std [[[["self","Tensor"],["dim","Dims?",null],["unbiased","Bool",true],["keepdim","Bool",false]],4,1],[[["self","Tensor"],["dim","Dims?",null],["correction","Scalar?",null],["keepdim","Bool",false]],2,1],[[["self","Tensor"],["unbiased","Bool",true]],2,1]]
+stdMean [[[["self","Tensor"],["dim","Dims?",null],["unbiased","Bool",true],["keepdim","Bool",false]],4,0],[[["self","Tensor"],["dim","Dims?",null],["correction","Scalar?",null],["keepdim","Bool",false]],2,0],[[["self","Tensor"],["unbiased","Bool",true]],2,0]]
+sub [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"],["alpha","Scalar",1]],2,1]]
+subtract [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"],["alpha","Scalar",1]],2,1]]
+sum [[[["self","Tensor"],["dtype","DType?",null]],1,1],[[["self","Tensor"],["dim","Dims?",null],["keepdim","Bool",false],["dtype","DType?",null]],3,1]]
+swapaxes [[[["self","Tensor"],["dim0","Dim"],["dim1","Dim"]],3,0]]
+swapdims [[[["self","Tensor"],["dim0","Dim"],["dim1","Dim"]],3,0]]
+t [[[["self","Tensor"]],1,0]]
+take [[[["self","Tensor"],["index","Tensor|Index"]],2,1]]
+takeAlongDim [[[["self","Tensor"],["indices","Tensor|Index"],["dim","Dim?",null]],3,1]]
+tan [[[["self","Tensor"]],1,1]]
+tanh [[[["self","Tensor"]],1,1]]
+tensorSplit [[[["self","Tensor"],["sections","Int"],["dim","Dim",0]],3,0],[[["self","Tensor"],["indices","Sizes"],["dim","Dim",0]],3,0],[[["self","Tensor"],["tensorIndicesOrSections","Tensor"],["dim","Dim",0]],3,0]]
+tile [[[["self","Tensor"],["dims","Sizes"]],2,0]]
+topk [[[["self","Tensor"],["k","Int"],["dim","Dim",-1],["largest","Bool",true],["sorted","Bool",true]],5,2]]
+transpose [[[["self","Tensor"],["dim0","Dim"],["dim1","Dim"]],3,0]]
+trilIndices [[[["row","Int"],["col","Int"],["offset","Int",0],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],3,0,true]]
+triuIndices [[[["row","Int"],["col","Int"],["offset","Int",0],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],3,0,true]]
+trueDivide [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
+trunc [[[["self","Tensor"]],1,1]]
+unbind [[[["self","Tensor"],["dim","Dim",0]],2,0]]
+unflatten [[[["self","Tensor"],["dim","Dim"],["sizes","Sizes"]],3,0]]
+unique [[[["self","Tensor"],["sorted","Bool",true],["dim","Int?",null]],2,0],[[["self","Tensor"],["sorted","Bool",true],["returnInverse","Bool"],["returnCounts","Bool",false],["dim","Int?",null]],5,0],[[["self","Tensor"],["sorted","Bool",true],["returnCounts","Bool"],["dim","Int?",null]],2,0]]
+uniqueConsecutive [[[["self","Tensor"],["dim","Int?",null]],1,0],[[["self","Tensor"],["returnInverse","Bool"],["returnCounts","Bool",false],["dim","Int?",null]],4,0],[[["self","Tensor"],["returnCounts","Bool"],["dim","Int?",null]],1,0]]
+unsqueeze [[[["self","Tensor"],["dim","Dim"]],2,0]]
+var_of [[[["self","Tensor"],["dim","Dims?",null],["unbiased","Bool",true],["keepdim","Bool",false]],4,1],[[["self","Tensor"],["dim","Dims?",null],["correction","Scalar?",null],["keepdim","Bool",false]],2,1],[[["self","Tensor"],["unbiased","Bool",true]],2,1]]
+varMean [[[["self","Tensor"],["dim","Dims?",null],["unbiased","Bool",true],["keepdim","Bool",false]],4,0],[[["self","Tensor"],["dim","Dims?",null],["correction","Scalar?",null],["keepdim","Bool",false]],2,0],[[["self","Tensor"],["unbiased","Bool",true]],2,0]]
+variance [[[["self","Tensor"],["dim","Dims?",null],["unbiased","Bool",true],["keepdim","Bool",false]],4,1],[[["self","Tensor"],["dim","Dims?",null],["correction","Scalar?",null],["keepdim","Bool",false]],2,1],[[["self","Tensor"],["unbiased","Bool",true]],2,1]]
+vdot [[[["self","Tensor"],["other","Tensor"]],2,1]]
+viewAsComplex [[[["self","Tensor"]],1,0]]
+viewAsReal [[[["self","Tensor"]],1,0]]
+vstack [[[["tensors","TensorList"]],1,1]]
+where [[[["condition","Tensor"]],1,0],[[["condition","Tensor"],["self","Tensor|Scalar"],["other","Tensor|Scalar"]],3,1]]
+xlogy [[[["self","Tensor"],["other","Tensor"]],2,1],[[["self","Scalar"],["other","Tensor"]],2,1],[[["self","Tensor"],["other","Scalar"]],2,1]]
+zeros [[[["size","Size"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],1,1,true]]
+zerosLike [[[["self","Tensor"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false],["memoryFormat","MemoryFormat?",null]],1,0,true]]
+`;
 }

@@ -196,8 +196,6 @@ import type { Td } from "../src/tensordict/core/state.ts";
 import { type BoolTensor, Tensor } from "../src/tensor/tensor.ts";
 import * as O from "./ops.ts";
 
-const REQUIRED = A.REQUIRED;
-
 /**
  * The absolute value of each element; the modulus of complex ones, which gives the real dtype.
  * Writes into the tensor itself, which is also returned.
@@ -212,12 +210,12 @@ export function abs_(input: Tensor): Tensor;
 export function abs_(input: Tensor | { input: Tensor }): Tensor;
 export function abs_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("abs_", $T().abs_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("abs_", $T("abs_", [O.abs_]), [self, options]);
     A.bad("abs_", "self", self);
   }
   if (options === undefined) return O.abs_(self);
   if (!A.knowsAll("abs_", options, [])) {
-    return A.byName("abs_", $T().abs_, [self, options]);
+    return A.byName("abs_", $T("abs_", [O.abs_]), [self, options]);
   }
   return O.abs_(self);
 }
@@ -236,12 +234,12 @@ export function acos_(input: Tensor): Tensor;
 export function acos_(input: Tensor | { input: Tensor }): Tensor;
 export function acos_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("acos_", $T().acos_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("acos_", $T("acos_", [O.acos_]), [self, options]);
     A.bad("acos_", "self", self);
   }
   if (options === undefined) return O.acos_(self);
   if (!A.knowsAll("acos_", options, [])) {
-    return A.byName("acos_", $T().acos_, [self, options]);
+    return A.byName("acos_", $T("acos_", [O.acos_]), [self, options]);
   }
   return O.acos_(self);
 }
@@ -261,12 +259,12 @@ export function acosh_(input: Tensor): Tensor;
 export function acosh_(input: Tensor | { input: Tensor }): Tensor;
 export function acosh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("acosh_", $T().acosh_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("acosh_", $T("acosh_", [O.acosh_]), [self, options]);
     A.bad("acosh_", "self", self);
   }
   if (options === undefined) return O.acosh_(self);
   if (!A.knowsAll("acosh_", options, [])) {
-    return A.byName("acosh_", $T().acosh_, [self, options]);
+    return A.byName("acosh_", $T("acosh_", [O.acosh_]), [self, options]);
   }
   return O.acosh_(self);
 }
@@ -288,16 +286,16 @@ export function add_(options: { input: Tensor | Scalar } & Omit<AddArgs, "out">)
 export function add_(input: Tensor | Scalar, other: Tensor | Scalar | Omit<AddArgs, "out">): Tensor;
 export function add_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("add_", $T().add_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("add_", $T("add_", [O.add_]), [self, other, options]);
     A.bad("add_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("add_", $T().add_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("add_", $T("add_", [O.add_]), [self, other, options]);
     A.operand("add_", "other", other);
   }
   if (options === undefined) return O.add_(self, other, 1);
   if (!A.knowsAll("add_", options, ["alpha"])) {
-    return A.byName("add_", $T().add_, [self, other, options]);
+    return A.byName("add_", $T("add_", [O.add_]), [self, other, options]);
   }
   return O.add_(self, other, A.option<Scalar>("add_", options, "alpha", "Scalar", 1));
 }
@@ -321,20 +319,20 @@ export function addbmm_(options: { input: Tensor } & Omit<AddbmmArgs, "out">): T
 export function addbmm_(input: Tensor, batch1: Tensor, batch2: Tensor | Omit<BaddbmmBatch2Args, "out">): Tensor;
 export function addbmm_(self: unknown, batch1?: unknown, batch2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("addbmm_", $T().addbmm_, [self, batch1, batch2, options]);
+    if (A.goesByTable(self)) return A.byName("addbmm_", $T("addbmm_", [O.addbmm_]), [self, batch1, batch2, options]);
     A.bad("addbmm_", "self", self);
   }
   if (!(batch1 instanceof Tensor)) {
-    if (A.goesByTable(batch1)) return A.byName("addbmm_", $T().addbmm_, [self, batch1, batch2, options]);
+    if (A.goesByTable(batch1)) return A.byName("addbmm_", $T("addbmm_", [O.addbmm_]), [self, batch1, batch2, options]);
     A.bad("addbmm_", "batch1", batch1);
   }
   if (!(batch2 instanceof Tensor)) {
-    if (A.goesByTable(batch2)) return A.byName("addbmm_", $T().addbmm_, [self, batch1, batch2, options]);
+    if (A.goesByTable(batch2)) return A.byName("addbmm_", $T("addbmm_", [O.addbmm_]), [self, batch1, batch2, options]);
     A.bad("addbmm_", "batch2", batch2);
   }
   if (options === undefined) return O.addbmm_(self, batch1, batch2, 1, 1);
   if (!A.knowsAll("addbmm_", options, ["beta","alpha"])) {
-    return A.byName("addbmm_", $T().addbmm_, [self, batch1, batch2, options]);
+    return A.byName("addbmm_", $T("addbmm_", [O.addbmm_]), [self, batch1, batch2, options]);
   }
   return O.addbmm_(self, batch1, batch2, A.option<Scalar>("addbmm_", options, "beta", "Scalar", 1), A.option<Scalar>("addbmm_", options, "alpha", "Scalar", 1));
 }
@@ -358,20 +356,20 @@ export function addcdiv_(options: { input: Tensor } & Omit<AddcdivArgs, "out">):
 export function addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor | Omit<AddcmulTensor2Args, "out">): Tensor;
 export function addcdiv_(self: unknown, tensor1?: unknown, tensor2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("addcdiv_", $T().addcdiv_, [self, tensor1, tensor2, options]);
+    if (A.goesByTable(self)) return A.byName("addcdiv_", $T("addcdiv_", [O.addcdiv_]), [self, tensor1, tensor2, options]);
     A.bad("addcdiv_", "self", self);
   }
   if (!(tensor1 instanceof Tensor)) {
-    if (A.goesByTable(tensor1)) return A.byName("addcdiv_", $T().addcdiv_, [self, tensor1, tensor2, options]);
+    if (A.goesByTable(tensor1)) return A.byName("addcdiv_", $T("addcdiv_", [O.addcdiv_]), [self, tensor1, tensor2, options]);
     A.bad("addcdiv_", "tensor1", tensor1);
   }
   if (!(tensor2 instanceof Tensor)) {
-    if (A.goesByTable(tensor2)) return A.byName("addcdiv_", $T().addcdiv_, [self, tensor1, tensor2, options]);
+    if (A.goesByTable(tensor2)) return A.byName("addcdiv_", $T("addcdiv_", [O.addcdiv_]), [self, tensor1, tensor2, options]);
     A.bad("addcdiv_", "tensor2", tensor2);
   }
   if (options === undefined) return O.addcdiv_(self, tensor1, tensor2, 1);
   if (!A.knowsAll("addcdiv_", options, ["value"])) {
-    return A.byName("addcdiv_", $T().addcdiv_, [self, tensor1, tensor2, options]);
+    return A.byName("addcdiv_", $T("addcdiv_", [O.addcdiv_]), [self, tensor1, tensor2, options]);
   }
   return O.addcdiv_(self, tensor1, tensor2, A.option<Scalar>("addcdiv_", options, "value", "Scalar", 1));
 }
@@ -394,20 +392,20 @@ export function addcmul_(options: { input: Tensor } & Omit<AddcmulArgs, "out">):
 export function addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor | Omit<AddcmulTensor2Args, "out">): Tensor;
 export function addcmul_(self: unknown, tensor1?: unknown, tensor2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("addcmul_", $T().addcmul_, [self, tensor1, tensor2, options]);
+    if (A.goesByTable(self)) return A.byName("addcmul_", $T("addcmul_", [O.addcmul_]), [self, tensor1, tensor2, options]);
     A.bad("addcmul_", "self", self);
   }
   if (!(tensor1 instanceof Tensor)) {
-    if (A.goesByTable(tensor1)) return A.byName("addcmul_", $T().addcmul_, [self, tensor1, tensor2, options]);
+    if (A.goesByTable(tensor1)) return A.byName("addcmul_", $T("addcmul_", [O.addcmul_]), [self, tensor1, tensor2, options]);
     A.bad("addcmul_", "tensor1", tensor1);
   }
   if (!(tensor2 instanceof Tensor)) {
-    if (A.goesByTable(tensor2)) return A.byName("addcmul_", $T().addcmul_, [self, tensor1, tensor2, options]);
+    if (A.goesByTable(tensor2)) return A.byName("addcmul_", $T("addcmul_", [O.addcmul_]), [self, tensor1, tensor2, options]);
     A.bad("addcmul_", "tensor2", tensor2);
   }
   if (options === undefined) return O.addcmul_(self, tensor1, tensor2, 1);
   if (!A.knowsAll("addcmul_", options, ["value"])) {
-    return A.byName("addcmul_", $T().addcmul_, [self, tensor1, tensor2, options]);
+    return A.byName("addcmul_", $T("addcmul_", [O.addcmul_]), [self, tensor1, tensor2, options]);
   }
   return O.addcmul_(self, tensor1, tensor2, A.option<Scalar>("addcmul_", options, "value", "Scalar", 1));
 }
@@ -432,20 +430,20 @@ export function addmm_(options: { input: Tensor } & Omit<AddmmArgs, "out">): Ten
 export function addmm_(input: Tensor, mat1: Tensor, mat2: Tensor | Omit<AddmmMat2Args, "out">): Tensor;
 export function addmm_(self: unknown, mat1?: unknown, mat2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("addmm_", $T().addmm_, [self, mat1, mat2, options]);
+    if (A.goesByTable(self)) return A.byName("addmm_", $T("addmm_", [O.addmm_]), [self, mat1, mat2, options]);
     A.bad("addmm_", "self", self);
   }
   if (!(mat1 instanceof Tensor)) {
-    if (A.goesByTable(mat1)) return A.byName("addmm_", $T().addmm_, [self, mat1, mat2, options]);
+    if (A.goesByTable(mat1)) return A.byName("addmm_", $T("addmm_", [O.addmm_]), [self, mat1, mat2, options]);
     A.bad("addmm_", "mat1", mat1);
   }
   if (!(mat2 instanceof Tensor)) {
-    if (A.goesByTable(mat2)) return A.byName("addmm_", $T().addmm_, [self, mat1, mat2, options]);
+    if (A.goesByTable(mat2)) return A.byName("addmm_", $T("addmm_", [O.addmm_]), [self, mat1, mat2, options]);
     A.bad("addmm_", "mat2", mat2);
   }
   if (options === undefined) return O.addmm_(self, mat1, mat2, 1, 1);
   if (!A.knowsAll("addmm_", options, ["beta","alpha"])) {
-    return A.byName("addmm_", $T().addmm_, [self, mat1, mat2, options]);
+    return A.byName("addmm_", $T("addmm_", [O.addmm_]), [self, mat1, mat2, options]);
   }
   return O.addmm_(self, mat1, mat2, A.option<Scalar>("addmm_", options, "beta", "Scalar", 1), A.option<Scalar>("addmm_", options, "alpha", "Scalar", 1));
 }
@@ -469,20 +467,20 @@ export function addmv_(options: { input: Tensor } & Omit<AddmvArgs, "out">): Ten
 export function addmv_(input: Tensor, mat: Tensor, vec: Tensor | Omit<AddmvVecArgs, "out">): Tensor;
 export function addmv_(self: unknown, mat?: unknown, vec?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("addmv_", $T().addmv_, [self, mat, vec, options]);
+    if (A.goesByTable(self)) return A.byName("addmv_", $T("addmv_", [O.addmv_]), [self, mat, vec, options]);
     A.bad("addmv_", "self", self);
   }
   if (!(mat instanceof Tensor)) {
-    if (A.goesByTable(mat)) return A.byName("addmv_", $T().addmv_, [self, mat, vec, options]);
+    if (A.goesByTable(mat)) return A.byName("addmv_", $T("addmv_", [O.addmv_]), [self, mat, vec, options]);
     A.bad("addmv_", "mat", mat);
   }
   if (!(vec instanceof Tensor)) {
-    if (A.goesByTable(vec)) return A.byName("addmv_", $T().addmv_, [self, mat, vec, options]);
+    if (A.goesByTable(vec)) return A.byName("addmv_", $T("addmv_", [O.addmv_]), [self, mat, vec, options]);
     A.bad("addmv_", "vec", vec);
   }
   if (options === undefined) return O.addmv_(self, mat, vec, 1, 1);
   if (!A.knowsAll("addmv_", options, ["beta","alpha"])) {
-    return A.byName("addmv_", $T().addmv_, [self, mat, vec, options]);
+    return A.byName("addmv_", $T("addmv_", [O.addmv_]), [self, mat, vec, options]);
   }
   return O.addmv_(self, mat, vec, A.option<Scalar>("addmv_", options, "beta", "Scalar", 1), A.option<Scalar>("addmv_", options, "alpha", "Scalar", 1));
 }
@@ -506,20 +504,20 @@ export function addr_(options: { input: Tensor } & Omit<AddrArgs, "out">): Tenso
 export function addr_(input: Tensor, vec1: Tensor, vec2: Tensor | Omit<AddrVec2Args, "out">): Tensor;
 export function addr_(self: unknown, vec1?: unknown, vec2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("addr_", $T().addr_, [self, vec1, vec2, options]);
+    if (A.goesByTable(self)) return A.byName("addr_", $T("addr_", [O.addr_]), [self, vec1, vec2, options]);
     A.bad("addr_", "self", self);
   }
   if (!(vec1 instanceof Tensor)) {
-    if (A.goesByTable(vec1)) return A.byName("addr_", $T().addr_, [self, vec1, vec2, options]);
+    if (A.goesByTable(vec1)) return A.byName("addr_", $T("addr_", [O.addr_]), [self, vec1, vec2, options]);
     A.bad("addr_", "vec1", vec1);
   }
   if (!(vec2 instanceof Tensor)) {
-    if (A.goesByTable(vec2)) return A.byName("addr_", $T().addr_, [self, vec1, vec2, options]);
+    if (A.goesByTable(vec2)) return A.byName("addr_", $T("addr_", [O.addr_]), [self, vec1, vec2, options]);
     A.bad("addr_", "vec2", vec2);
   }
   if (options === undefined) return O.addr_(self, vec1, vec2, 1, 1);
   if (!A.knowsAll("addr_", options, ["beta","alpha"])) {
-    return A.byName("addr_", $T().addr_, [self, vec1, vec2, options]);
+    return A.byName("addr_", $T("addr_", [O.addr_]), [self, vec1, vec2, options]);
   }
   return O.addr_(self, vec1, vec2, A.option<Scalar>("addr_", options, "beta", "Scalar", 1), A.option<Scalar>("addr_", options, "alpha", "Scalar", 1));
 }
@@ -538,12 +536,12 @@ export function arccos_(input: Tensor): Tensor;
 export function arccos_(input: Tensor | { input: Tensor }): Tensor;
 export function arccos_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arccos_", $T().arccos_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("arccos_", $T("arccos_", [O.acos_]), [self, options]);
     A.bad("arccos_", "self", self);
   }
   if (options === undefined) return O.acos_(self);
   if (!A.knowsAll("arccos_", options, [])) {
-    return A.byName("arccos_", $T().arccos_, [self, options]);
+    return A.byName("arccos_", $T("arccos_", [O.acos_]), [self, options]);
   }
   return O.acos_(self);
 }
@@ -563,12 +561,12 @@ export function arccosh_(input: Tensor): Tensor;
 export function arccosh_(input: Tensor | { input: Tensor }): Tensor;
 export function arccosh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arccosh_", $T().arccosh_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("arccosh_", $T("arccosh_", [O.acosh_]), [self, options]);
     A.bad("arccosh_", "self", self);
   }
   if (options === undefined) return O.acosh_(self);
   if (!A.knowsAll("arccosh_", options, [])) {
-    return A.byName("arccosh_", $T().arccosh_, [self, options]);
+    return A.byName("arccosh_", $T("arccosh_", [O.acosh_]), [self, options]);
   }
   return O.acosh_(self);
 }
@@ -587,12 +585,12 @@ export function arcsin_(input: Tensor): Tensor;
 export function arcsin_(input: Tensor | { input: Tensor }): Tensor;
 export function arcsin_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arcsin_", $T().arcsin_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("arcsin_", $T("arcsin_", [O.asin_]), [self, options]);
     A.bad("arcsin_", "self", self);
   }
   if (options === undefined) return O.asin_(self);
   if (!A.knowsAll("arcsin_", options, [])) {
-    return A.byName("arcsin_", $T().arcsin_, [self, options]);
+    return A.byName("arcsin_", $T("arcsin_", [O.asin_]), [self, options]);
   }
   return O.asin_(self);
 }
@@ -611,12 +609,12 @@ export function arcsinh_(input: Tensor): Tensor;
 export function arcsinh_(input: Tensor | { input: Tensor }): Tensor;
 export function arcsinh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arcsinh_", $T().arcsinh_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("arcsinh_", $T("arcsinh_", [O.asinh_]), [self, options]);
     A.bad("arcsinh_", "self", self);
   }
   if (options === undefined) return O.asinh_(self);
   if (!A.knowsAll("arcsinh_", options, [])) {
-    return A.byName("arcsinh_", $T().arcsinh_, [self, options]);
+    return A.byName("arcsinh_", $T("arcsinh_", [O.asinh_]), [self, options]);
   }
   return O.asinh_(self);
 }
@@ -635,12 +633,12 @@ export function arctan_(input: Tensor): Tensor;
 export function arctan_(input: Tensor | { input: Tensor }): Tensor;
 export function arctan_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arctan_", $T().arctan_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("arctan_", $T("arctan_", [O.atan_]), [self, options]);
     A.bad("arctan_", "self", self);
   }
   if (options === undefined) return O.atan_(self);
   if (!A.knowsAll("arctan_", options, [])) {
-    return A.byName("arctan_", $T().arctan_, [self, options]);
+    return A.byName("arctan_", $T("arctan_", [O.atan_]), [self, options]);
   }
   return O.atan_(self);
 }
@@ -661,16 +659,16 @@ export function arctan2_(options: { input: Tensor } & Omit<Atan2Args, "out">): T
 export function arctan2_(input: Tensor, other: Tensor | Omit<Atan2Args, "out">): Tensor;
 export function arctan2_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arctan2_", $T().arctan2_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("arctan2_", $T("arctan2_", [O.atan2_]), [self, other, options]);
     A.bad("arctan2_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("arctan2_", $T().arctan2_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("arctan2_", $T("arctan2_", [O.atan2_]), [self, other, options]);
     A.bad("arctan2_", "other", other);
   }
   if (options === undefined) return O.atan2_(self, other);
   if (!A.knowsAll("arctan2_", options, [])) {
-    return A.byName("arctan2_", $T().arctan2_, [self, other, options]);
+    return A.byName("arctan2_", $T("arctan2_", [O.atan2_]), [self, other, options]);
   }
   return O.atan2_(self, other);
 }
@@ -690,12 +688,12 @@ export function arctanh_(input: Tensor): Tensor;
 export function arctanh_(input: Tensor | { input: Tensor }): Tensor;
 export function arctanh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("arctanh_", $T().arctanh_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("arctanh_", $T("arctanh_", [O.atanh_]), [self, options]);
     A.bad("arctanh_", "self", self);
   }
   if (options === undefined) return O.atanh_(self);
   if (!A.knowsAll("arctanh_", options, [])) {
-    return A.byName("arctanh_", $T().arctanh_, [self, options]);
+    return A.byName("arctanh_", $T("arctanh_", [O.atanh_]), [self, options]);
   }
   return O.atanh_(self);
 }
@@ -720,7 +718,7 @@ export function asStrided_(options: { input: Tensor } & AsStridedArgs): Tensor;
 /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided_ */
 export function asStrided_(input: Tensor, size: readonly number[], stride: readonly number[] | AsStridedStrideArgs): Tensor;
 export function asStrided_(...args: unknown[]): Tensor {
-  return A.call<Tensor>("asStrided_", $T().asStrided_, args);
+  return A.call<Tensor>("asStrided_", $T("asStrided_", [O.as_strided_]), args);
 }
 
 /**
@@ -737,12 +735,12 @@ export function asin_(input: Tensor): Tensor;
 export function asin_(input: Tensor | { input: Tensor }): Tensor;
 export function asin_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("asin_", $T().asin_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("asin_", $T("asin_", [O.asin_]), [self, options]);
     A.bad("asin_", "self", self);
   }
   if (options === undefined) return O.asin_(self);
   if (!A.knowsAll("asin_", options, [])) {
-    return A.byName("asin_", $T().asin_, [self, options]);
+    return A.byName("asin_", $T("asin_", [O.asin_]), [self, options]);
   }
   return O.asin_(self);
 }
@@ -761,12 +759,12 @@ export function asinh_(input: Tensor): Tensor;
 export function asinh_(input: Tensor | { input: Tensor }): Tensor;
 export function asinh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("asinh_", $T().asinh_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("asinh_", $T("asinh_", [O.asinh_]), [self, options]);
     A.bad("asinh_", "self", self);
   }
   if (options === undefined) return O.asinh_(self);
   if (!A.knowsAll("asinh_", options, [])) {
-    return A.byName("asinh_", $T().asinh_, [self, options]);
+    return A.byName("asinh_", $T("asinh_", [O.asinh_]), [self, options]);
   }
   return O.asinh_(self);
 }
@@ -785,12 +783,12 @@ export function atan_(input: Tensor): Tensor;
 export function atan_(input: Tensor | { input: Tensor }): Tensor;
 export function atan_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("atan_", $T().atan_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("atan_", $T("atan_", [O.atan_]), [self, options]);
     A.bad("atan_", "self", self);
   }
   if (options === undefined) return O.atan_(self);
   if (!A.knowsAll("atan_", options, [])) {
-    return A.byName("atan_", $T().atan_, [self, options]);
+    return A.byName("atan_", $T("atan_", [O.atan_]), [self, options]);
   }
   return O.atan_(self);
 }
@@ -811,16 +809,16 @@ export function atan2_(options: { input: Tensor } & Omit<Atan2Args, "out">): Ten
 export function atan2_(input: Tensor, other: Tensor | Omit<Atan2Args, "out">): Tensor;
 export function atan2_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("atan2_", $T().atan2_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("atan2_", $T("atan2_", [O.atan2_]), [self, other, options]);
     A.bad("atan2_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("atan2_", $T().atan2_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("atan2_", $T("atan2_", [O.atan2_]), [self, other, options]);
     A.bad("atan2_", "other", other);
   }
   if (options === undefined) return O.atan2_(self, other);
   if (!A.knowsAll("atan2_", options, [])) {
-    return A.byName("atan2_", $T().atan2_, [self, other, options]);
+    return A.byName("atan2_", $T("atan2_", [O.atan2_]), [self, other, options]);
   }
   return O.atan2_(self, other);
 }
@@ -840,12 +838,12 @@ export function atanh_(input: Tensor): Tensor;
 export function atanh_(input: Tensor | { input: Tensor }): Tensor;
 export function atanh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("atanh_", $T().atanh_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("atanh_", $T("atanh_", [O.atanh_]), [self, options]);
     A.bad("atanh_", "self", self);
   }
   if (options === undefined) return O.atanh_(self);
   if (!A.knowsAll("atanh_", options, [])) {
-    return A.byName("atanh_", $T().atanh_, [self, options]);
+    return A.byName("atanh_", $T("atanh_", [O.atanh_]), [self, options]);
   }
   return O.atanh_(self);
 }
@@ -869,20 +867,20 @@ export function baddbmm_(options: { input: Tensor } & Omit<BaddbmmArgs, "out">):
 export function baddbmm_(input: Tensor, batch1: Tensor, batch2: Tensor | Omit<BaddbmmBatch2Args, "out">): Tensor;
 export function baddbmm_(self: unknown, batch1?: unknown, batch2?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("baddbmm_", $T().baddbmm_, [self, batch1, batch2, options]);
+    if (A.goesByTable(self)) return A.byName("baddbmm_", $T("baddbmm_", [O.baddbmm_]), [self, batch1, batch2, options]);
     A.bad("baddbmm_", "self", self);
   }
   if (!(batch1 instanceof Tensor)) {
-    if (A.goesByTable(batch1)) return A.byName("baddbmm_", $T().baddbmm_, [self, batch1, batch2, options]);
+    if (A.goesByTable(batch1)) return A.byName("baddbmm_", $T("baddbmm_", [O.baddbmm_]), [self, batch1, batch2, options]);
     A.bad("baddbmm_", "batch1", batch1);
   }
   if (!(batch2 instanceof Tensor)) {
-    if (A.goesByTable(batch2)) return A.byName("baddbmm_", $T().baddbmm_, [self, batch1, batch2, options]);
+    if (A.goesByTable(batch2)) return A.byName("baddbmm_", $T("baddbmm_", [O.baddbmm_]), [self, batch1, batch2, options]);
     A.bad("baddbmm_", "batch2", batch2);
   }
   if (options === undefined) return O.baddbmm_(self, batch1, batch2, 1, 1);
   if (!A.knowsAll("baddbmm_", options, ["beta","alpha"])) {
-    return A.byName("baddbmm_", $T().baddbmm_, [self, batch1, batch2, options]);
+    return A.byName("baddbmm_", $T("baddbmm_", [O.baddbmm_]), [self, batch1, batch2, options]);
   }
   return O.baddbmm_(self, batch1, batch2, A.option<Scalar>("baddbmm_", options, "beta", "Scalar", 1), A.option<Scalar>("baddbmm_", options, "alpha", "Scalar", 1));
 }
@@ -913,7 +911,7 @@ export function bernoulli_(input: Tensor, p: Tensor | BernoulliArgs): Tensor;
 export function bernoulli_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.bernoulli_Tensor_(args[0], args[1], null);
   if (args.length === 1 && args[0] instanceof Tensor) return O.bernoulli_float_(args[0], 0.5, null);
-  return A.call<Tensor>("bernoulli_", $T().bernoulli_, args);
+  return A.call<Tensor>("bernoulli_", $T("bernoulli_", [O.bernoulli_Tensor_, O.bernoulli_float_]), args);
 }
 
 /**
@@ -929,7 +927,7 @@ export function bfloat16(input: Tensor, options?: CloneOptions): Tensor;
 export function bfloat16(input: Tensor | { input: Tensor } & CloneOptions): Tensor;
 export function bfloat16(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.bfloat16(args[0], null);
-  return A.call<Tensor>("bfloat16", $T().bfloat16, args);
+  return A.call<Tensor>("bfloat16", $T("bfloat16", [O.bfloat16]), args);
 }
 
 /**
@@ -949,16 +947,16 @@ export function bitwiseAnd_(options: { input: Tensor | Scalar } & Omit<BitwiseAn
 export function bitwiseAnd_(input: Tensor | Scalar, other: Tensor | Scalar | Omit<BitwiseAndArgs, "out">): Tensor;
 export function bitwiseAnd_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("bitwiseAnd_", $T().bitwiseAnd_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("bitwiseAnd_", $T("bitwiseAnd_", [O.bitwise_and_]), [self, other, options]);
     A.bad("bitwiseAnd_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("bitwiseAnd_", $T().bitwiseAnd_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("bitwiseAnd_", $T("bitwiseAnd_", [O.bitwise_and_]), [self, other, options]);
     A.operand("bitwiseAnd_", "other", other);
   }
   if (options === undefined) return O.bitwise_and_(self, other);
   if (!A.knowsAll("bitwiseAnd_", options, [])) {
-    return A.byName("bitwiseAnd_", $T().bitwiseAnd_, [self, other, options]);
+    return A.byName("bitwiseAnd_", $T("bitwiseAnd_", [O.bitwise_and_]), [self, other, options]);
   }
   return O.bitwise_and_(self, other);
 }
@@ -978,12 +976,12 @@ export function bitwiseNot_(input: Tensor): Tensor;
 export function bitwiseNot_(input: Tensor | { input: Tensor }): Tensor;
 export function bitwiseNot_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("bitwiseNot_", $T().bitwiseNot_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("bitwiseNot_", $T("bitwiseNot_", [O.bitwise_not_]), [self, options]);
     A.bad("bitwiseNot_", "self", self);
   }
   if (options === undefined) return O.bitwise_not_(self);
   if (!A.knowsAll("bitwiseNot_", options, [])) {
-    return A.byName("bitwiseNot_", $T().bitwiseNot_, [self, options]);
+    return A.byName("bitwiseNot_", $T("bitwiseNot_", [O.bitwise_not_]), [self, options]);
   }
   return O.bitwise_not_(self);
 }
@@ -1005,16 +1003,16 @@ export function bitwiseOr_(options: { input: Tensor | Scalar } & Omit<BitwiseOrA
 export function bitwiseOr_(input: Tensor | Scalar, other: Tensor | Scalar | Omit<BitwiseOrArgs, "out">): Tensor;
 export function bitwiseOr_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("bitwiseOr_", $T().bitwiseOr_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("bitwiseOr_", $T("bitwiseOr_", [O.bitwise_or_]), [self, other, options]);
     A.bad("bitwiseOr_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("bitwiseOr_", $T().bitwiseOr_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("bitwiseOr_", $T("bitwiseOr_", [O.bitwise_or_]), [self, other, options]);
     A.operand("bitwiseOr_", "other", other);
   }
   if (options === undefined) return O.bitwise_or_(self, other);
   if (!A.knowsAll("bitwiseOr_", options, [])) {
-    return A.byName("bitwiseOr_", $T().bitwiseOr_, [self, other, options]);
+    return A.byName("bitwiseOr_", $T("bitwiseOr_", [O.bitwise_or_]), [self, other, options]);
   }
   return O.bitwise_or_(self, other);
 }
@@ -1036,16 +1034,16 @@ export function bitwiseXor_(options: { input: Tensor | Scalar } & Omit<BitwiseXo
 export function bitwiseXor_(input: Tensor | Scalar, other: Tensor | Scalar | Omit<BitwiseXorArgs, "out">): Tensor;
 export function bitwiseXor_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("bitwiseXor_", $T().bitwiseXor_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("bitwiseXor_", $T("bitwiseXor_", [O.bitwise_xor_]), [self, other, options]);
     A.bad("bitwiseXor_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("bitwiseXor_", $T().bitwiseXor_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("bitwiseXor_", $T("bitwiseXor_", [O.bitwise_xor_]), [self, other, options]);
     A.operand("bitwiseXor_", "other", other);
   }
   if (options === undefined) return O.bitwise_xor_(self, other);
   if (!A.knowsAll("bitwiseXor_", options, [])) {
-    return A.byName("bitwiseXor_", $T().bitwiseXor_, [self, other, options]);
+    return A.byName("bitwiseXor_", $T("bitwiseXor_", [O.bitwise_xor_]), [self, other, options]);
   }
   return O.bitwise_xor_(self, other);
 }
@@ -1063,7 +1061,7 @@ export function bool(input: Tensor, options?: CloneOptions): BoolTensor;
 export function bool(input: Tensor | { input: Tensor } & CloneOptions): BoolTensor;
 export function bool(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.bool(args[0], null);
-  return A.call<Tensor>("bool", $T().bool, args);
+  return A.call<Tensor>("bool", $T("bool", [O.bool]), args);
 }
 
 /**
@@ -1079,7 +1077,7 @@ export function byte(input: Tensor, options?: CloneOptions): Tensor;
 export function byte(input: Tensor | { input: Tensor } & CloneOptions): Tensor;
 export function byte(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.byte(args[0], null);
-  return A.call<Tensor>("byte", $T().byte, args);
+  return A.call<Tensor>("byte", $T("byte", [O.byte]), args);
 }
 
 /**
@@ -1102,7 +1100,7 @@ export function cauchy_(input: Tensor, median: number, sigma: number, options: G
 export function cauchy_(input: Tensor | { input: Tensor } & CauchyArgs): Tensor;
 export function cauchy_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.cauchy_(args[0], 0, 1, null);
-  return A.call<Tensor>("cauchy_", $T().cauchy_, args);
+  return A.call<Tensor>("cauchy_", $T("cauchy_", [O.cauchy_]), args);
 }
 
 /**
@@ -1118,7 +1116,7 @@ export function cdouble(input: Tensor, options?: CloneOptions): Tensor;
 export function cdouble(input: Tensor | { input: Tensor } & CloneOptions): Tensor;
 export function cdouble(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.cdouble(args[0], null);
-  return A.call<Tensor>("cdouble", $T().cdouble, args);
+  return A.call<Tensor>("cdouble", $T("cdouble", [O.cdouble]), args);
 }
 
 /**
@@ -1135,12 +1133,12 @@ export function ceil_(input: Tensor): Tensor;
 export function ceil_(input: Tensor | { input: Tensor }): Tensor;
 export function ceil_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("ceil_", $T().ceil_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("ceil_", $T("ceil_", [O.ceil_]), [self, options]);
     A.bad("ceil_", "self", self);
   }
   if (options === undefined) return O.ceil_(self);
   if (!A.knowsAll("ceil_", options, [])) {
-    return A.byName("ceil_", $T().ceil_, [self, options]);
+    return A.byName("ceil_", $T("ceil_", [O.ceil_]), [self, options]);
   }
   return O.ceil_(self);
 }
@@ -1158,7 +1156,7 @@ export function cfloat(input: Tensor, options?: CloneOptions): Tensor;
 export function cfloat(input: Tensor | { input: Tensor } & CloneOptions): Tensor;
 export function cfloat(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.cfloat(args[0], null);
-  return A.call<Tensor>("cfloat", $T().cfloat, args);
+  return A.call<Tensor>("cfloat", $T("cfloat", [O.cfloat]), args);
 }
 
 /**
@@ -1174,7 +1172,7 @@ export function char(input: Tensor, options?: CloneOptions): Tensor;
 export function char(input: Tensor | { input: Tensor } & CloneOptions): Tensor;
 export function char(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.char(args[0], null);
-  return A.call<Tensor>("char", $T().char, args);
+  return A.call<Tensor>("char", $T("char", [O.char]), args);
 }
 
 /**
@@ -1197,7 +1195,7 @@ export function clamp_(input: Tensor, min: Scalar | null, max: Scalar | ClampMax
 export function clamp_(input: Tensor | { input: Tensor } & ClampTensorArgs | { input: Tensor } & ClampInplaceArgs): Tensor;
 export function clamp_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.clamp_Tensor_(args[0], null, null);
-  return A.call<Tensor>("clamp_", $T().clamp_, args);
+  return A.call<Tensor>("clamp_", $T("clamp_", [O.clamp_Tensor_, O.clamp_]), args);
 }
 
 /**
@@ -1218,7 +1216,7 @@ export function clampMax_(options: { input: Tensor } & Omit<ClampMaxArgs, "out">
 /** Each element, or the number where it is greater than that. @torch torch.clamp_max_ */
 export function clampMax_(input: Tensor, max: Scalar | Tensor | Omit<ClampMaxArgs, "out"> | Omit<ClampMaxTensorArgs, "out">): Tensor;
 export function clampMax_(...args: unknown[]): Tensor {
-  return A.call<Tensor>("clampMax_", $T().clampMax_, args);
+  return A.call<Tensor>("clampMax_", $T("clampMax_", [O.clamp_max_, O.clamp_max_Tensor_]), args);
 }
 
 /**
@@ -1239,7 +1237,7 @@ export function clampMin_(options: { input: Tensor } & Omit<ClampMinArgs, "out">
 /** Each element, or the number where it is less than that. @torch torch.clamp_min_ */
 export function clampMin_(input: Tensor, min: Scalar | Tensor | Omit<ClampMinArgs, "out"> | Omit<ClampMinTensorArgs, "out">): Tensor;
 export function clampMin_(...args: unknown[]): Tensor {
-  return A.call<Tensor>("clampMin_", $T().clampMin_, args);
+  return A.call<Tensor>("clampMin_", $T("clampMin_", [O.clamp_min_, O.clamp_min_Tensor_]), args);
 }
 
 /**
@@ -1262,7 +1260,7 @@ export function clip_(input: Tensor, min: Scalar | null, max: Scalar | ClampMaxI
 export function clip_(input: Tensor | { input: Tensor } & ClampTensorArgs | { input: Tensor } & ClampInplaceArgs): Tensor;
 export function clip_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.clamp_Tensor_(args[0], null, null);
-  return A.call<Tensor>("clip_", $T().clip_, args);
+  return A.call<Tensor>("clip_", $T("clip_", [O.clamp_Tensor_, O.clamp_]), args);
 }
 
 /**
@@ -1278,7 +1276,7 @@ export function contiguous(input: Tensor, options?: CloneOptions): Tensor;
 export function contiguous(input: Tensor | { input: Tensor } & CloneOptions): Tensor;
 export function contiguous(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.contiguous(args[0], null);
-  return A.call<Tensor>("contiguous", $T().contiguous, args);
+  return A.call<Tensor>("contiguous", $T("contiguous", [O.contiguous]), args);
 }
 
 /**
@@ -1300,7 +1298,7 @@ export function copy_(input: Tensor, src: Tensor | CopyArgs): Tensor;
 export function copy_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.copy_(args[0], args[1], false);
   if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && typeof args[2] === "boolean") return O.copy_(args[0], args[1], args[2]);
-  return A.call<Tensor>("copy_", $T().copy_, args);
+  return A.call<Tensor>("copy_", $T("copy_", [O.copy_]), args);
 }
 
 /**
@@ -1319,16 +1317,16 @@ export function copysign_(options: { input: Tensor } & Omit<CopysignArgs, "out">
 export function copysign_(input: Tensor, other: Tensor | Scalar | Omit<CopysignArgs, "out">): Tensor;
 export function copysign_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("copysign_", $T().copysign_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("copysign_", $T("copysign_", [O.copysign_]), [self, other, options]);
     A.bad("copysign_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("copysign_", $T().copysign_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("copysign_", $T("copysign_", [O.copysign_]), [self, other, options]);
     A.operand("copysign_", "other", other);
   }
   if (options === undefined) return O.copysign_(self, other);
   if (!A.knowsAll("copysign_", options, [])) {
-    return A.byName("copysign_", $T().copysign_, [self, other, options]);
+    return A.byName("copysign_", $T("copysign_", [O.copysign_]), [self, other, options]);
   }
   return O.copysign_(self, other);
 }
@@ -1347,12 +1345,12 @@ export function cos_(input: Tensor): Tensor;
 export function cos_(input: Tensor | { input: Tensor }): Tensor;
 export function cos_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("cos_", $T().cos_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("cos_", $T("cos_", [O.cos_]), [self, options]);
     A.bad("cos_", "self", self);
   }
   if (options === undefined) return O.cos_(self);
   if (!A.knowsAll("cos_", options, [])) {
-    return A.byName("cos_", $T().cos_, [self, options]);
+    return A.byName("cos_", $T("cos_", [O.cos_]), [self, options]);
   }
   return O.cos_(self);
 }
@@ -1371,12 +1369,12 @@ export function cosh_(input: Tensor): Tensor;
 export function cosh_(input: Tensor | { input: Tensor }): Tensor;
 export function cosh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("cosh_", $T().cosh_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("cosh_", $T("cosh_", [O.cosh_]), [self, options]);
     A.bad("cosh_", "self", self);
   }
   if (options === undefined) return O.cosh_(self);
   if (!A.knowsAll("cosh_", options, [])) {
-    return A.byName("cosh_", $T().cosh_, [self, options]);
+    return A.byName("cosh_", $T("cosh_", [O.cosh_]), [self, options]);
   }
   return O.cosh_(self);
 }
@@ -1394,7 +1392,7 @@ export function cpu(input: Tensor, options?: CloneOptions): Tensor;
 export function cpu(input: Tensor | { input: Tensor } & CloneOptions): Tensor;
 export function cpu(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.cpu(args[0], null);
-  return A.call<Tensor>("cpu", $T().cpu, args);
+  return A.call<Tensor>("cpu", $T("cpu", [O.cpu]), args);
 }
 
 /**
@@ -1415,7 +1413,7 @@ export function cuda(input: Tensor, device: DeviceLike | null, nonBlocking: bool
 export function cuda(input: Tensor | { input: Tensor } & CudaArgs): Tensor;
 export function cuda(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.cuda(args[0], null, false, null);
-  return A.call<Tensor>("cuda", $T().cuda, args);
+  return A.call<Tensor>("cuda", $T("cuda", [O.cuda]), args);
 }
 
 /**
@@ -1434,7 +1432,7 @@ export function cumprod_(options: { input: Tensor } & CumprodInplaceArgs): Tenso
 export function cumprod_(input: Tensor, dim: number | CumprodInplaceArgs): Tensor;
 export function cumprod_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cumprod_(args[0], args[1], null);
-  return A.call<Tensor>("cumprod_", $T().cumprod_, args);
+  return A.call<Tensor>("cumprod_", $T("cumprod_", [O.cumprod_]), args);
 }
 
 /**
@@ -1453,7 +1451,7 @@ export function cumsum_(options: { input: Tensor } & CumsumInplaceArgs): Tensor;
 export function cumsum_(input: Tensor, dim: number | CumsumInplaceArgs): Tensor;
 export function cumsum_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cumsum_(args[0], args[1], null);
-  return A.call<Tensor>("cumsum_", $T().cumsum_, args);
+  return A.call<Tensor>("cumsum_", $T("cumsum_", [O.cumsum_]), args);
 }
 
 /**
@@ -1471,12 +1469,12 @@ export function deg2rad_(input: Tensor): Tensor;
 export function deg2rad_(input: Tensor | { input: Tensor }): Tensor;
 export function deg2rad_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("deg2rad_", $T().deg2rad_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("deg2rad_", $T("deg2rad_", [O.deg2rad_]), [self, options]);
     A.bad("deg2rad_", "self", self);
   }
   if (options === undefined) return O.deg2rad_(self);
   if (!A.knowsAll("deg2rad_", options, [])) {
-    return A.byName("deg2rad_", $T().deg2rad_, [self, options]);
+    return A.byName("deg2rad_", $T("deg2rad_", [O.deg2rad_]), [self, options]);
   }
   return O.deg2rad_(self);
 }
@@ -1496,7 +1494,7 @@ export function detach_(input: Tensor): Tensor;
 export function detach_(input: Tensor | { input: Tensor }): Tensor;
 export function detach_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.detach_inplace_(args[0]);
-  return A.call<Tensor>("detach_", $T().detach_, args);
+  return A.call<Tensor>("detach_", $T("detach_", [O.detach_inplace_]), args);
 }
 
 /**
@@ -1514,12 +1512,12 @@ export function digamma_(input: Tensor): Tensor;
 export function digamma_(input: Tensor | { input: Tensor }): Tensor;
 export function digamma_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("digamma_", $T().digamma_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("digamma_", $T("digamma_", [O.digamma_]), [self, options]);
     A.bad("digamma_", "self", self);
   }
   if (options === undefined) return O.digamma_(self);
   if (!A.knowsAll("digamma_", options, [])) {
-    return A.byName("digamma_", $T().digamma_, [self, options]);
+    return A.byName("digamma_", $T("digamma_", [O.digamma_]), [self, options]);
   }
   return O.digamma_(self);
 }
@@ -1543,16 +1541,16 @@ export function div_(options: { input: Tensor | Scalar } & Omit<DivArgs, "out">)
 export function div_(input: Tensor | Scalar, other: Tensor | Scalar | Omit<DivArgs, "out">): Tensor;
 export function div_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("div_", $T().div_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("div_", $T("div_", [O.div_]), [self, other, options]);
     A.bad("div_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("div_", $T().div_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("div_", $T("div_", [O.div_]), [self, other, options]);
     A.operand("div_", "other", other);
   }
   if (options === undefined) return O.div_(self, other, null);
   if (!A.knowsAll("div_", options, ["roundingMode"])) {
-    return A.byName("div_", $T().div_, [self, other, options]);
+    return A.byName("div_", $T("div_", [O.div_]), [self, other, options]);
   }
   return O.div_(self, other, A.option<string | null>("div_", options, "roundingMode", "String?", null));
 }
@@ -1576,16 +1574,16 @@ export function divide_(options: { input: Tensor | Scalar } & Omit<DivArgs, "out
 export function divide_(input: Tensor | Scalar, other: Tensor | Scalar | Omit<DivArgs, "out">): Tensor;
 export function divide_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("divide_", $T().divide_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("divide_", $T("divide_", [O.div_]), [self, other, options]);
     A.bad("divide_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("divide_", $T().divide_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("divide_", $T("divide_", [O.div_]), [self, other, options]);
     A.operand("divide_", "other", other);
   }
   if (options === undefined) return O.div_(self, other, null);
   if (!A.knowsAll("divide_", options, ["roundingMode"])) {
-    return A.byName("divide_", $T().divide_, [self, other, options]);
+    return A.byName("divide_", $T("divide_", [O.div_]), [self, other, options]);
   }
   return O.div_(self, other, A.option<string | null>("divide_", options, "roundingMode", "String?", null));
 }
@@ -1603,7 +1601,7 @@ export function double(input: Tensor, options?: CloneOptions): Tensor;
 export function double(input: Tensor | { input: Tensor } & CloneOptions): Tensor;
 export function double(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.double(args[0], null);
-  return A.call<Tensor>("double", $T().double, args);
+  return A.call<Tensor>("double", $T("double", [O.double]), args);
 }
 
 /**
@@ -1622,16 +1620,16 @@ export function eq_(options: { input: Tensor | Scalar } & Omit<EqArgs, "out">): 
 export function eq_(input: Tensor | Scalar, other: Tensor | Scalar | Omit<EqArgs, "out">): Tensor;
 export function eq_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("eq_", $T().eq_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("eq_", $T("eq_", [O.eq_]), [self, other, options]);
     A.bad("eq_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("eq_", $T().eq_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("eq_", $T("eq_", [O.eq_]), [self, other, options]);
     A.operand("eq_", "other", other);
   }
   if (options === undefined) return O.eq_(self, other);
   if (!A.knowsAll("eq_", options, [])) {
-    return A.byName("eq_", $T().eq_, [self, other, options]);
+    return A.byName("eq_", $T("eq_", [O.eq_]), [self, other, options]);
   }
   return O.eq_(self, other);
 }
@@ -1651,12 +1649,12 @@ export function erf_(input: Tensor): Tensor;
 export function erf_(input: Tensor | { input: Tensor }): Tensor;
 export function erf_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("erf_", $T().erf_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("erf_", $T("erf_", [O.erf_]), [self, options]);
     A.bad("erf_", "self", self);
   }
   if (options === undefined) return O.erf_(self);
   if (!A.knowsAll("erf_", options, [])) {
-    return A.byName("erf_", $T().erf_, [self, options]);
+    return A.byName("erf_", $T("erf_", [O.erf_]), [self, options]);
   }
   return O.erf_(self);
 }
@@ -1676,12 +1674,12 @@ export function erfc_(input: Tensor): Tensor;
 export function erfc_(input: Tensor | { input: Tensor }): Tensor;
 export function erfc_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("erfc_", $T().erfc_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("erfc_", $T("erfc_", [O.erfc_]), [self, options]);
     A.bad("erfc_", "self", self);
   }
   if (options === undefined) return O.erfc_(self);
   if (!A.knowsAll("erfc_", options, [])) {
-    return A.byName("erfc_", $T().erfc_, [self, options]);
+    return A.byName("erfc_", $T("erfc_", [O.erfc_]), [self, options]);
   }
   return O.erfc_(self);
 }
@@ -1702,12 +1700,12 @@ export function erfinv_(input: Tensor): Tensor;
 export function erfinv_(input: Tensor | { input: Tensor }): Tensor;
 export function erfinv_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("erfinv_", $T().erfinv_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("erfinv_", $T("erfinv_", [O.erfinv_]), [self, options]);
     A.bad("erfinv_", "self", self);
   }
   if (options === undefined) return O.erfinv_(self);
   if (!A.knowsAll("erfinv_", options, [])) {
-    return A.byName("erfinv_", $T().erfinv_, [self, options]);
+    return A.byName("erfinv_", $T("erfinv_", [O.erfinv_]), [self, options]);
   }
   return O.erfinv_(self);
 }
@@ -1726,12 +1724,12 @@ export function exp_(input: Tensor): Tensor;
 export function exp_(input: Tensor | { input: Tensor }): Tensor;
 export function exp_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("exp_", $T().exp_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("exp_", $T("exp_", [O.exp_]), [self, options]);
     A.bad("exp_", "self", self);
   }
   if (options === undefined) return O.exp_(self);
   if (!A.knowsAll("exp_", options, [])) {
-    return A.byName("exp_", $T().exp_, [self, options]);
+    return A.byName("exp_", $T("exp_", [O.exp_]), [self, options]);
   }
   return O.exp_(self);
 }
@@ -1750,12 +1748,12 @@ export function exp2_(input: Tensor): Tensor;
 export function exp2_(input: Tensor | { input: Tensor }): Tensor;
 export function exp2_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("exp2_", $T().exp2_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("exp2_", $T("exp2_", [O.exp2_]), [self, options]);
     A.bad("exp2_", "self", self);
   }
   if (options === undefined) return O.exp2_(self);
   if (!A.knowsAll("exp2_", options, [])) {
-    return A.byName("exp2_", $T().exp2_, [self, options]);
+    return A.byName("exp2_", $T("exp2_", [O.exp2_]), [self, options]);
   }
   return O.exp2_(self);
 }
@@ -1780,7 +1778,7 @@ export function expand(options: { input: Tensor } & ExpandArgs): Tensor;
 export function expand(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.expand(args[0], size, false);
-  return A.call<Tensor>("expand", $T().expand, args);
+  return A.call<Tensor>("expand", $T("expand", [O.expand]), args);
 }
 
 /**
@@ -1799,7 +1797,7 @@ export function expandAs(options: { input: Tensor } & ExpandAsArgs): Tensor;
 export function expandAs(input: Tensor, other: Tensor | ExpandAsArgs): Tensor;
 export function expandAs(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.expand_as(args[0], args[1]);
-  return A.call<Tensor>("expandAs", $T().expandAs, args);
+  return A.call<Tensor>("expandAs", $T("expandAs", [O.expand_as]), args);
 }
 
 /**
@@ -1817,12 +1815,12 @@ export function expm1_(input: Tensor): Tensor;
 export function expm1_(input: Tensor | { input: Tensor }): Tensor;
 export function expm1_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("expm1_", $T().expm1_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("expm1_", $T("expm1_", [O.expm1_]), [self, options]);
     A.bad("expm1_", "self", self);
   }
   if (options === undefined) return O.expm1_(self);
   if (!A.knowsAll("expm1_", options, [])) {
-    return A.byName("expm1_", $T().expm1_, [self, options]);
+    return A.byName("expm1_", $T("expm1_", [O.expm1_]), [self, options]);
   }
   return O.expm1_(self);
 }
@@ -1845,7 +1843,7 @@ export function exponential_(input: Tensor, lambd: number, options: GeneratorOpt
 export function exponential_(input: Tensor | { input: Tensor } & ExponentialArgs): Tensor;
 export function exponential_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.exponential_(args[0], 1, null);
-  return A.call<Tensor>("exponential_", $T().exponential_, args);
+  return A.call<Tensor>("exponential_", $T("exponential_", [O.exponential_]), args);
 }
 
 /**
@@ -1866,7 +1864,7 @@ export function fill_(options: { input: Tensor } & FillArgs | { input: Tensor } 
 /** Every element set to a number. @torch torch.fill_ */
 export function fill_(input: Tensor, value: Scalar | Tensor | FillArgs | FillTensorArgs): Tensor;
 export function fill_(...args: unknown[]): Tensor {
-  return A.call<Tensor>("fill_", $T().fill_, args);
+  return A.call<Tensor>("fill_", $T("fill_", [O.fill_, O.fill_Tensor_]), args);
 }
 
 /**
@@ -1883,12 +1881,12 @@ export function fix_(input: Tensor): Tensor;
 export function fix_(input: Tensor | { input: Tensor }): Tensor;
 export function fix_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("fix_", $T().fix_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("fix_", $T("fix_", [O.trunc_]), [self, options]);
     A.bad("fix_", "self", self);
   }
   if (options === undefined) return O.trunc_(self);
   if (!A.knowsAll("fix_", options, [])) {
-    return A.byName("fix_", $T().fix_, [self, options]);
+    return A.byName("fix_", $T("fix_", [O.trunc_]), [self, options]);
   }
   return O.trunc_(self);
 }
@@ -1906,7 +1904,7 @@ export function float(input: Tensor, options?: CloneOptions): Tensor;
 export function float(input: Tensor | { input: Tensor } & CloneOptions): Tensor;
 export function float(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.float(args[0], null);
-  return A.call<Tensor>("float", $T().float, args);
+  return A.call<Tensor>("float", $T("float", [O.float]), args);
 }
 
 /**
@@ -1923,12 +1921,12 @@ export function floor_(input: Tensor): Tensor;
 export function floor_(input: Tensor | { input: Tensor }): Tensor;
 export function floor_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("floor_", $T().floor_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("floor_", $T("floor_", [O.floor_]), [self, options]);
     A.bad("floor_", "self", self);
   }
   if (options === undefined) return O.floor_(self);
   if (!A.knowsAll("floor_", options, [])) {
-    return A.byName("floor_", $T().floor_, [self, options]);
+    return A.byName("floor_", $T("floor_", [O.floor_]), [self, options]);
   }
   return O.floor_(self);
 }
@@ -1950,16 +1948,16 @@ export function floorDivide_(options: { input: Tensor | Scalar } & Omit<FloorDiv
 export function floorDivide_(input: Tensor | Scalar, other: Tensor | Scalar | Omit<FloorDivideArgs, "out">): Tensor;
 export function floorDivide_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("floorDivide_", $T().floorDivide_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("floorDivide_", $T("floorDivide_", [O.floor_divide_]), [self, other, options]);
     A.bad("floorDivide_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("floorDivide_", $T().floorDivide_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("floorDivide_", $T("floorDivide_", [O.floor_divide_]), [self, other, options]);
     A.operand("floorDivide_", "other", other);
   }
   if (options === undefined) return O.floor_divide_(self, other);
   if (!A.knowsAll("floorDivide_", options, [])) {
-    return A.byName("floorDivide_", $T().floorDivide_, [self, other, options]);
+    return A.byName("floorDivide_", $T("floorDivide_", [O.floor_divide_]), [self, other, options]);
   }
   return O.floor_divide_(self, other);
 }
@@ -1981,16 +1979,16 @@ export function fmod_(options: { input: Tensor } & Omit<FmodArgs, "out">): Tenso
 export function fmod_(input: Tensor, other: Tensor | Scalar | Omit<FmodArgs, "out">): Tensor;
 export function fmod_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("fmod_", $T().fmod_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("fmod_", $T("fmod_", [O.fmod_]), [self, other, options]);
     A.bad("fmod_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("fmod_", $T().fmod_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("fmod_", $T("fmod_", [O.fmod_]), [self, other, options]);
     A.operand("fmod_", "other", other);
   }
   if (options === undefined) return O.fmod_(self, other);
   if (!A.knowsAll("fmod_", options, [])) {
-    return A.byName("fmod_", $T().fmod_, [self, other, options]);
+    return A.byName("fmod_", $T("fmod_", [O.fmod_]), [self, other, options]);
   }
   return O.fmod_(self, other);
 }
@@ -2010,12 +2008,12 @@ export function frac_(input: Tensor): Tensor;
 export function frac_(input: Tensor | { input: Tensor }): Tensor;
 export function frac_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("frac_", $T().frac_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("frac_", $T("frac_", [O.frac_]), [self, options]);
     A.bad("frac_", "self", self);
   }
   if (options === undefined) return O.frac_(self);
   if (!A.knowsAll("frac_", options, [])) {
-    return A.byName("frac_", $T().frac_, [self, options]);
+    return A.byName("frac_", $T("frac_", [O.frac_]), [self, options]);
   }
   return O.frac_(self);
 }
@@ -2037,16 +2035,16 @@ export function gcd_(options: { input: Tensor } & Omit<GcdArgs, "out">): Tensor;
 export function gcd_(input: Tensor, other: Tensor | Omit<GcdArgs, "out">): Tensor;
 export function gcd_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("gcd_", $T().gcd_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("gcd_", $T("gcd_", [O.gcd_]), [self, other, options]);
     A.bad("gcd_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("gcd_", $T().gcd_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("gcd_", $T("gcd_", [O.gcd_]), [self, other, options]);
     A.bad("gcd_", "other", other);
   }
   if (options === undefined) return O.gcd_(self, other);
   if (!A.knowsAll("gcd_", options, [])) {
-    return A.byName("gcd_", $T().gcd_, [self, other, options]);
+    return A.byName("gcd_", $T("gcd_", [O.gcd_]), [self, other, options]);
   }
   return O.gcd_(self, other);
 }
@@ -2068,16 +2066,16 @@ export function ge_(options: { input: Tensor | Scalar } & Omit<GeArgs, "out">): 
 export function ge_(input: Tensor | Scalar, other: Tensor | Scalar | Omit<GeArgs, "out">): Tensor;
 export function ge_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("ge_", $T().ge_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("ge_", $T("ge_", [O.ge_]), [self, other, options]);
     A.bad("ge_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("ge_", $T().ge_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("ge_", $T("ge_", [O.ge_]), [self, other, options]);
     A.operand("ge_", "other", other);
   }
   if (options === undefined) return O.ge_(self, other);
   if (!A.knowsAll("ge_", options, [])) {
-    return A.byName("ge_", $T().ge_, [self, other, options]);
+    return A.byName("ge_", $T("ge_", [O.ge_]), [self, other, options]);
   }
   return O.ge_(self, other);
 }
@@ -2099,7 +2097,7 @@ export function geometric_(options: { input: Tensor } & GeometricArgs): Tensor;
 /** Fills with the number of trials up to the first success, for a chance of success of p. @torch torch.geometric_ */
 export function geometric_(input: Tensor, p: number | GeometricArgs): Tensor;
 export function geometric_(...args: unknown[]): Tensor {
-  return A.call<Tensor>("geometric_", $T().geometric_, args);
+  return A.call<Tensor>("geometric_", $T("geometric_", [O.geometric_]), args);
 }
 
 /**
@@ -2119,16 +2117,16 @@ export function greater_(options: { input: Tensor | Scalar } & Omit<GtArgs, "out
 export function greater_(input: Tensor | Scalar, other: Tensor | Scalar | Omit<GtArgs, "out">): Tensor;
 export function greater_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("greater_", $T().greater_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("greater_", $T("greater_", [O.gt_]), [self, other, options]);
     A.bad("greater_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("greater_", $T().greater_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("greater_", $T("greater_", [O.gt_]), [self, other, options]);
     A.operand("greater_", "other", other);
   }
   if (options === undefined) return O.gt_(self, other);
   if (!A.knowsAll("greater_", options, [])) {
-    return A.byName("greater_", $T().greater_, [self, other, options]);
+    return A.byName("greater_", $T("greater_", [O.gt_]), [self, other, options]);
   }
   return O.gt_(self, other);
 }
@@ -2150,16 +2148,16 @@ export function greaterEqual_(options: { input: Tensor | Scalar } & Omit<GeArgs,
 export function greaterEqual_(input: Tensor | Scalar, other: Tensor | Scalar | Omit<GeArgs, "out">): Tensor;
 export function greaterEqual_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("greaterEqual_", $T().greaterEqual_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("greaterEqual_", $T("greaterEqual_", [O.ge_]), [self, other, options]);
     A.bad("greaterEqual_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("greaterEqual_", $T().greaterEqual_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("greaterEqual_", $T("greaterEqual_", [O.ge_]), [self, other, options]);
     A.operand("greaterEqual_", "other", other);
   }
   if (options === undefined) return O.ge_(self, other);
   if (!A.knowsAll("greaterEqual_", options, [])) {
-    return A.byName("greaterEqual_", $T().greaterEqual_, [self, other, options]);
+    return A.byName("greaterEqual_", $T("greaterEqual_", [O.ge_]), [self, other, options]);
   }
   return O.ge_(self, other);
 }
@@ -2181,16 +2179,16 @@ export function gt_(options: { input: Tensor | Scalar } & Omit<GtArgs, "out">): 
 export function gt_(input: Tensor | Scalar, other: Tensor | Scalar | Omit<GtArgs, "out">): Tensor;
 export function gt_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("gt_", $T().gt_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("gt_", $T("gt_", [O.gt_]), [self, other, options]);
     A.bad("gt_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("gt_", $T().gt_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("gt_", $T("gt_", [O.gt_]), [self, other, options]);
     A.operand("gt_", "other", other);
   }
   if (options === undefined) return O.gt_(self, other);
   if (!A.knowsAll("gt_", options, [])) {
-    return A.byName("gt_", $T().gt_, [self, other, options]);
+    return A.byName("gt_", $T("gt_", [O.gt_]), [self, other, options]);
   }
   return O.gt_(self, other);
 }
@@ -2208,7 +2206,7 @@ export function half(input: Tensor, options?: CloneOptions): Tensor;
 export function half(input: Tensor | { input: Tensor } & CloneOptions): Tensor;
 export function half(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.half(args[0], null);
-  return A.call<Tensor>("half", $T().half, args);
+  return A.call<Tensor>("half", $T("half", [O.half]), args);
 }
 
 /**
@@ -2229,16 +2227,16 @@ export function heaviside_(options: { input: Tensor } & Omit<HeavisideArgs, "out
 export function heaviside_(input: Tensor, values: Tensor | Omit<HeavisideArgs, "out">): Tensor;
 export function heaviside_(self: unknown, values?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("heaviside_", $T().heaviside_, [self, values, options]);
+    if (A.goesByTable(self)) return A.byName("heaviside_", $T("heaviside_", [O.heaviside_]), [self, values, options]);
     A.bad("heaviside_", "self", self);
   }
   if (!(values instanceof Tensor)) {
-    if (A.goesByTable(values)) return A.byName("heaviside_", $T().heaviside_, [self, values, options]);
+    if (A.goesByTable(values)) return A.byName("heaviside_", $T("heaviside_", [O.heaviside_]), [self, values, options]);
     A.bad("heaviside_", "values", values);
   }
   if (options === undefined) return O.heaviside_(self, values);
   if (!A.knowsAll("heaviside_", options, [])) {
-    return A.byName("heaviside_", $T().heaviside_, [self, values, options]);
+    return A.byName("heaviside_", $T("heaviside_", [O.heaviside_]), [self, values, options]);
   }
   return O.heaviside_(self, values);
 }
@@ -2260,16 +2258,16 @@ export function hypot_(options: { input: Tensor } & Omit<HypotArgs, "out">): Ten
 export function hypot_(input: Tensor, other: Tensor | Omit<HypotArgs, "out">): Tensor;
 export function hypot_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("hypot_", $T().hypot_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("hypot_", $T("hypot_", [O.hypot_]), [self, other, options]);
     A.bad("hypot_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("hypot_", $T().hypot_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("hypot_", $T("hypot_", [O.hypot_]), [self, other, options]);
     A.bad("hypot_", "other", other);
   }
   if (options === undefined) return O.hypot_(self, other);
   if (!A.knowsAll("hypot_", options, [])) {
-    return A.byName("hypot_", $T().hypot_, [self, other, options]);
+    return A.byName("hypot_", $T("hypot_", [O.hypot_]), [self, other, options]);
   }
   return O.hypot_(self, other);
 }
@@ -2295,7 +2293,7 @@ export function indexAdd_(options: { input: Tensor } & IndexAddInplaceArgs): Ten
 /** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add_ */
 export function indexAdd_(input: Tensor, dim: number, index: Tensor | IndexList, source: Tensor | Omit<IndexAddSourceArgs, "out">): Tensor;
 export function indexAdd_(...args: unknown[]): Tensor {
-  return A.call<Tensor>("indexAdd_", $T().indexAdd_, args);
+  return A.call<Tensor>("indexAdd_", $T("indexAdd_", [O.index_add_]), args);
 }
 
 /**
@@ -2320,7 +2318,7 @@ export function indexCopy_(options: { input: Tensor } & IndexCopyInplaceArgs): T
 /** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy_ */
 export function indexCopy_(input: Tensor, dim: number, index: Tensor | IndexList, source: Tensor | Omit<IndexCopySourceArgs, "out">): Tensor;
 export function indexCopy_(...args: unknown[]): Tensor {
-  return A.call<Tensor>("indexCopy_", $T().indexCopy_, args);
+  return A.call<Tensor>("indexCopy_", $T("indexCopy_", [O.index_copy_]), args);
 }
 
 /**
@@ -2345,7 +2343,7 @@ export function indexFill_(options: { input: Tensor } & IndexFillArgs | { input:
 /** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill_ */
 export function indexFill_(input: Tensor, dim: number, index: Tensor | IndexList, value: Tensor | Scalar | IndexFillValueArgs | IndexFillValueScalarArgs): Tensor;
 export function indexFill_(...args: unknown[]): Tensor {
-  return A.call<Tensor>("indexFill_", $T().indexFill_, args);
+  return A.call<Tensor>("indexFill_", $T("indexFill_", [O.index_fill_int_Tensor_, O.index_fill_]), args);
 }
 
 /**
@@ -2368,7 +2366,7 @@ export function indexPut_(options: { input: Tensor } & IndexPutArgs): Tensor;
 /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put_ */
 export function indexPut_(input: Tensor, indices: readonly (Tensor | IndexList | null)[], values: Tensor | IndexPutValuesArgs): Tensor;
 export function indexPut_(...args: unknown[]): Tensor {
-  return A.call<Tensor>("indexPut_", $T().indexPut_, args);
+  return A.call<Tensor>("indexPut_", $T("indexPut_", [O.index_put_]), args);
 }
 
 /**
@@ -2384,7 +2382,7 @@ export function int(input: Tensor, options?: CloneOptions): Tensor;
 export function int(input: Tensor | { input: Tensor } & CloneOptions): Tensor;
 export function int(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.int(args[0], null);
-  return A.call<Tensor>("int", $T().int, args);
+  return A.call<Tensor>("int", $T("int", [O.int]), args);
 }
 
 /**
@@ -2400,7 +2398,7 @@ export function isContiguous(input: Tensor, options?: CloneOptions): boolean;
 export function isContiguous(input: Tensor | { input: Tensor } & CloneOptions): boolean;
 export function isContiguous(...args: unknown[]): boolean {
   if (args.length === 1 && args[0] instanceof Tensor) return O.is_contiguous(args[0], null);
-  return A.call<boolean>("isContiguous", $T().isContiguous, args);
+  return A.call<boolean>("isContiguous", $T("isContiguous", [O.is_contiguous]), args);
 }
 
 /**
@@ -2416,7 +2414,7 @@ export function isPinned(input: Tensor): boolean;
 export function isPinned(input: Tensor | { input: Tensor }): boolean;
 export function isPinned(...args: unknown[]): boolean {
   if (args.length === 1 && args[0] instanceof Tensor) return O.is_pinned(args[0]);
-  return A.call<boolean>("isPinned", $T().isPinned, args);
+  return A.call<boolean>("isPinned", $T("isPinned", [O.is_pinned]), args);
 }
 
 /**
@@ -2434,7 +2432,7 @@ export function isSetTo(options: { input: Tensor } & IsSetToArgs): boolean;
 export function isSetTo(input: Tensor, tensor: Tensor | IsSetToArgs): boolean;
 export function isSetTo(...args: unknown[]): boolean {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.is_set_to(args[0], args[1]);
-  return A.call<boolean>("isSetTo", $T().isSetTo, args);
+  return A.call<boolean>("isSetTo", $T("isSetTo", [O.is_set_to]), args);
 }
 
 /**
@@ -2454,16 +2452,16 @@ export function lcm_(options: { input: Tensor } & Omit<LcmArgs, "out">): Tensor;
 export function lcm_(input: Tensor, other: Tensor | Omit<LcmArgs, "out">): Tensor;
 export function lcm_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("lcm_", $T().lcm_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("lcm_", $T("lcm_", [O.lcm_]), [self, other, options]);
     A.bad("lcm_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("lcm_", $T().lcm_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("lcm_", $T("lcm_", [O.lcm_]), [self, other, options]);
     A.bad("lcm_", "other", other);
   }
   if (options === undefined) return O.lcm_(self, other);
   if (!A.knowsAll("lcm_", options, [])) {
-    return A.byName("lcm_", $T().lcm_, [self, other, options]);
+    return A.byName("lcm_", $T("lcm_", [O.lcm_]), [self, other, options]);
   }
   return O.lcm_(self, other);
 }
@@ -2484,16 +2482,16 @@ export function ldexp_(options: { input: Tensor } & Omit<LdexpArgs, "out">): Ten
 export function ldexp_(input: Tensor, other: Tensor | Omit<LdexpArgs, "out">): Tensor;
 export function ldexp_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("ldexp_", $T().ldexp_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("ldexp_", $T("ldexp_", [O.ldexp_]), [self, other, options]);
     A.bad("ldexp_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("ldexp_", $T().ldexp_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("ldexp_", $T("ldexp_", [O.ldexp_]), [self, other, options]);
     A.bad("ldexp_", "other", other);
   }
   if (options === undefined) return O.ldexp_(self, other);
   if (!A.knowsAll("ldexp_", options, [])) {
-    return A.byName("ldexp_", $T().ldexp_, [self, other, options]);
+    return A.byName("ldexp_", $T("ldexp_", [O.ldexp_]), [self, other, options]);
   }
   return O.ldexp_(self, other);
 }
@@ -2515,16 +2513,16 @@ export function le_(options: { input: Tensor | Scalar } & Omit<LeArgs, "out">): 
 export function le_(input: Tensor | Scalar, other: Tensor | Scalar | Omit<LeArgs, "out">): Tensor;
 export function le_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("le_", $T().le_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("le_", $T("le_", [O.le_]), [self, other, options]);
     A.bad("le_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("le_", $T().le_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("le_", $T("le_", [O.le_]), [self, other, options]);
     A.operand("le_", "other", other);
   }
   if (options === undefined) return O.le_(self, other);
   if (!A.knowsAll("le_", options, [])) {
-    return A.byName("le_", $T().le_, [self, other, options]);
+    return A.byName("le_", $T("le_", [O.le_]), [self, other, options]);
   }
   return O.le_(self, other);
 }
@@ -2548,20 +2546,20 @@ export function lerp_(options: { input: Tensor } & Omit<LerpArgs, "out">): Tenso
 export function lerp_(input: Tensor, end: Tensor, weight: Tensor | Scalar | Omit<LerpWeightArgs, "out">): Tensor;
 export function lerp_(self: unknown, end?: unknown, weight?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("lerp_", $T().lerp_, [self, end, weight, options]);
+    if (A.goesByTable(self)) return A.byName("lerp_", $T("lerp_", [O.lerp_]), [self, end, weight, options]);
     A.bad("lerp_", "self", self);
   }
   if (!(end instanceof Tensor)) {
-    if (A.goesByTable(end)) return A.byName("lerp_", $T().lerp_, [self, end, weight, options]);
+    if (A.goesByTable(end)) return A.byName("lerp_", $T("lerp_", [O.lerp_]), [self, end, weight, options]);
     A.bad("lerp_", "end", end);
   }
   if (!(weight instanceof Tensor)) {
-    if (A.goesByTable(weight)) return A.byName("lerp_", $T().lerp_, [self, end, weight, options]);
+    if (A.goesByTable(weight)) return A.byName("lerp_", $T("lerp_", [O.lerp_]), [self, end, weight, options]);
     A.operand("lerp_", "weight", weight);
   }
   if (options === undefined) return O.lerp_(self, end, weight);
   if (!A.knowsAll("lerp_", options, [])) {
-    return A.byName("lerp_", $T().lerp_, [self, end, weight, options]);
+    return A.byName("lerp_", $T("lerp_", [O.lerp_]), [self, end, weight, options]);
   }
   return O.lerp_(self, end, weight);
 }
@@ -2583,16 +2581,16 @@ export function less_(options: { input: Tensor | Scalar } & Omit<LtArgs, "out">)
 export function less_(input: Tensor | Scalar, other: Tensor | Scalar | Omit<LtArgs, "out">): Tensor;
 export function less_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("less_", $T().less_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("less_", $T("less_", [O.lt_]), [self, other, options]);
     A.bad("less_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("less_", $T().less_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("less_", $T("less_", [O.lt_]), [self, other, options]);
     A.operand("less_", "other", other);
   }
   if (options === undefined) return O.lt_(self, other);
   if (!A.knowsAll("less_", options, [])) {
-    return A.byName("less_", $T().less_, [self, other, options]);
+    return A.byName("less_", $T("less_", [O.lt_]), [self, other, options]);
   }
   return O.lt_(self, other);
 }
@@ -2614,16 +2612,16 @@ export function lessEqual_(options: { input: Tensor | Scalar } & Omit<LeArgs, "o
 export function lessEqual_(input: Tensor | Scalar, other: Tensor | Scalar | Omit<LeArgs, "out">): Tensor;
 export function lessEqual_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("lessEqual_", $T().lessEqual_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("lessEqual_", $T("lessEqual_", [O.le_]), [self, other, options]);
     A.bad("lessEqual_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("lessEqual_", $T().lessEqual_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("lessEqual_", $T("lessEqual_", [O.le_]), [self, other, options]);
     A.operand("lessEqual_", "other", other);
   }
   if (options === undefined) return O.le_(self, other);
   if (!A.knowsAll("lessEqual_", options, [])) {
-    return A.byName("lessEqual_", $T().lessEqual_, [self, other, options]);
+    return A.byName("lessEqual_", $T("lessEqual_", [O.le_]), [self, other, options]);
   }
   return O.le_(self, other);
 }
@@ -2643,12 +2641,12 @@ export function lgamma_(input: Tensor): Tensor;
 export function lgamma_(input: Tensor | { input: Tensor }): Tensor;
 export function lgamma_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("lgamma_", $T().lgamma_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("lgamma_", $T("lgamma_", [O.lgamma_]), [self, options]);
     A.bad("lgamma_", "self", self);
   }
   if (options === undefined) return O.lgamma_(self);
   if (!A.knowsAll("lgamma_", options, [])) {
-    return A.byName("lgamma_", $T().lgamma_, [self, options]);
+    return A.byName("lgamma_", $T("lgamma_", [O.lgamma_]), [self, options]);
   }
   return O.lgamma_(self);
 }
@@ -2667,12 +2665,12 @@ export function log_(input: Tensor): Tensor;
 export function log_(input: Tensor | { input: Tensor }): Tensor;
 export function log_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("log_", $T().log_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("log_", $T("log_", [O.log_]), [self, options]);
     A.bad("log_", "self", self);
   }
   if (options === undefined) return O.log_(self);
   if (!A.knowsAll("log_", options, [])) {
-    return A.byName("log_", $T().log_, [self, options]);
+    return A.byName("log_", $T("log_", [O.log_]), [self, options]);
   }
   return O.log_(self);
 }
@@ -2691,12 +2689,12 @@ export function log10_(input: Tensor): Tensor;
 export function log10_(input: Tensor | { input: Tensor }): Tensor;
 export function log10_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("log10_", $T().log10_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("log10_", $T("log10_", [O.log10_]), [self, options]);
     A.bad("log10_", "self", self);
   }
   if (options === undefined) return O.log10_(self);
   if (!A.knowsAll("log10_", options, [])) {
-    return A.byName("log10_", $T().log10_, [self, options]);
+    return A.byName("log10_", $T("log10_", [O.log10_]), [self, options]);
   }
   return O.log10_(self);
 }
@@ -2716,12 +2714,12 @@ export function log1p_(input: Tensor): Tensor;
 export function log1p_(input: Tensor | { input: Tensor }): Tensor;
 export function log1p_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("log1p_", $T().log1p_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("log1p_", $T("log1p_", [O.log1p_]), [self, options]);
     A.bad("log1p_", "self", self);
   }
   if (options === undefined) return O.log1p_(self);
   if (!A.knowsAll("log1p_", options, [])) {
-    return A.byName("log1p_", $T().log1p_, [self, options]);
+    return A.byName("log1p_", $T("log1p_", [O.log1p_]), [self, options]);
   }
   return O.log1p_(self);
 }
@@ -2740,12 +2738,12 @@ export function log2_(input: Tensor): Tensor;
 export function log2_(input: Tensor | { input: Tensor }): Tensor;
 export function log2_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("log2_", $T().log2_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("log2_", $T("log2_", [O.log2_]), [self, options]);
     A.bad("log2_", "self", self);
   }
   if (options === undefined) return O.log2_(self);
   if (!A.knowsAll("log2_", options, [])) {
-    return A.byName("log2_", $T().log2_, [self, options]);
+    return A.byName("log2_", $T("log2_", [O.log2_]), [self, options]);
   }
   return O.log2_(self);
 }
@@ -2770,7 +2768,7 @@ export function logNormal_(input: Tensor, mean: number, std: number, options: Ge
 export function logNormal_(input: Tensor | { input: Tensor } & LogNormalArgs): Tensor;
 export function logNormal_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.log_normal_(args[0], 1, 2, null);
-  return A.call<Tensor>("logNormal_", $T().logNormal_, args);
+  return A.call<Tensor>("logNormal_", $T("logNormal_", [O.log_normal_]), args);
 }
 
 /**
@@ -2789,16 +2787,16 @@ export function logicalAnd_(options: { input: Tensor } & Omit<LogicalAndArgs, "o
 export function logicalAnd_(input: Tensor, other: Tensor | Omit<LogicalAndArgs, "out">): Tensor;
 export function logicalAnd_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("logicalAnd_", $T().logicalAnd_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("logicalAnd_", $T("logicalAnd_", [O.logical_and_]), [self, other, options]);
     A.bad("logicalAnd_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("logicalAnd_", $T().logicalAnd_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("logicalAnd_", $T("logicalAnd_", [O.logical_and_]), [self, other, options]);
     A.bad("logicalAnd_", "other", other);
   }
   if (options === undefined) return O.logical_and_(self, other);
   if (!A.knowsAll("logicalAnd_", options, [])) {
-    return A.byName("logicalAnd_", $T().logicalAnd_, [self, other, options]);
+    return A.byName("logicalAnd_", $T("logicalAnd_", [O.logical_and_]), [self, other, options]);
   }
   return O.logical_and_(self, other);
 }
@@ -2817,12 +2815,12 @@ export function logicalNot_(input: Tensor): Tensor;
 export function logicalNot_(input: Tensor | { input: Tensor }): Tensor;
 export function logicalNot_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("logicalNot_", $T().logicalNot_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("logicalNot_", $T("logicalNot_", [O.logical_not_]), [self, options]);
     A.bad("logicalNot_", "self", self);
   }
   if (options === undefined) return O.logical_not_(self);
   if (!A.knowsAll("logicalNot_", options, [])) {
-    return A.byName("logicalNot_", $T().logicalNot_, [self, options]);
+    return A.byName("logicalNot_", $T("logicalNot_", [O.logical_not_]), [self, options]);
   }
   return O.logical_not_(self);
 }
@@ -2843,16 +2841,16 @@ export function logicalOr_(options: { input: Tensor } & Omit<LogicalOrArgs, "out
 export function logicalOr_(input: Tensor, other: Tensor | Omit<LogicalOrArgs, "out">): Tensor;
 export function logicalOr_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("logicalOr_", $T().logicalOr_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("logicalOr_", $T("logicalOr_", [O.logical_or_]), [self, other, options]);
     A.bad("logicalOr_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("logicalOr_", $T().logicalOr_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("logicalOr_", $T("logicalOr_", [O.logical_or_]), [self, other, options]);
     A.bad("logicalOr_", "other", other);
   }
   if (options === undefined) return O.logical_or_(self, other);
   if (!A.knowsAll("logicalOr_", options, [])) {
-    return A.byName("logicalOr_", $T().logicalOr_, [self, other, options]);
+    return A.byName("logicalOr_", $T("logicalOr_", [O.logical_or_]), [self, other, options]);
   }
   return O.logical_or_(self, other);
 }
@@ -2873,16 +2871,16 @@ export function logicalXor_(options: { input: Tensor } & Omit<LogicalXorArgs, "o
 export function logicalXor_(input: Tensor, other: Tensor | Omit<LogicalXorArgs, "out">): Tensor;
 export function logicalXor_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("logicalXor_", $T().logicalXor_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("logicalXor_", $T("logicalXor_", [O.logical_xor_]), [self, other, options]);
     A.bad("logicalXor_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("logicalXor_", $T().logicalXor_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("logicalXor_", $T("logicalXor_", [O.logical_xor_]), [self, other, options]);
     A.bad("logicalXor_", "other", other);
   }
   if (options === undefined) return O.logical_xor_(self, other);
   if (!A.knowsAll("logicalXor_", options, [])) {
-    return A.byName("logicalXor_", $T().logicalXor_, [self, other, options]);
+    return A.byName("logicalXor_", $T("logicalXor_", [O.logical_xor_]), [self, other, options]);
   }
   return O.logical_xor_(self, other);
 }
@@ -2903,7 +2901,7 @@ export function logit_(input: Tensor, eps?: number | LogitInplaceArgs | null): T
 export function logit_(input: Tensor | { input: Tensor } & LogitInplaceArgs): Tensor;
 export function logit_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.logit_(args[0], null);
-  return A.call<Tensor>("logit_", $T().logit_, args);
+  return A.call<Tensor>("logit_", $T("logit_", [O.logit_]), args);
 }
 
 /**
@@ -2919,7 +2917,7 @@ export function long(input: Tensor, options?: CloneOptions): Tensor;
 export function long(input: Tensor | { input: Tensor } & CloneOptions): Tensor;
 export function long(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.long(args[0], null);
-  return A.call<Tensor>("long", $T().long, args);
+  return A.call<Tensor>("long", $T("long", [O.long]), args);
 }
 
 /**
@@ -2939,16 +2937,16 @@ export function lt_(options: { input: Tensor | Scalar } & Omit<LtArgs, "out">): 
 export function lt_(input: Tensor | Scalar, other: Tensor | Scalar | Omit<LtArgs, "out">): Tensor;
 export function lt_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("lt_", $T().lt_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("lt_", $T("lt_", [O.lt_]), [self, other, options]);
     A.bad("lt_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("lt_", $T().lt_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("lt_", $T("lt_", [O.lt_]), [self, other, options]);
     A.operand("lt_", "other", other);
   }
   if (options === undefined) return O.lt_(self, other);
   if (!A.knowsAll("lt_", options, [])) {
-    return A.byName("lt_", $T().lt_, [self, other, options]);
+    return A.byName("lt_", $T("lt_", [O.lt_]), [self, other, options]);
   }
   return O.lt_(self, other);
 }
@@ -2973,7 +2971,7 @@ export function maskedFill_(options: { input: Tensor } & MaskedFillArgs | { inpu
 export function maskedFill_(input: Tensor, mask: Tensor, value: Tensor | Scalar | IndexFillValueArgs | IndexFillValueScalarArgs): Tensor;
 export function maskedFill_(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && args[2] instanceof Tensor) return O.masked_fill_Tensor_(args[0], args[1], args[2]);
-  return A.call<Tensor>("maskedFill_", $T().maskedFill_, args);
+  return A.call<Tensor>("maskedFill_", $T("maskedFill_", [O.masked_fill_Tensor_, O.masked_fill_]), args);
 }
 
 /**
@@ -2995,20 +2993,20 @@ export function maskedScatter_(options: { input: Tensor } & MaskedScatterArgs): 
 export function maskedScatter_(input: Tensor, mask: Tensor, source: Tensor | MaskedScatterSourceArgs): Tensor;
 export function maskedScatter_(self: unknown, mask?: unknown, source?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("maskedScatter_", $T().maskedScatter_, [self, mask, source, options]);
+    if (A.goesByTable(self)) return A.byName("maskedScatter_", $T("maskedScatter_", [O.masked_scatter_]), [self, mask, source, options]);
     A.bad("maskedScatter_", "self", self);
   }
   if (!(mask instanceof Tensor)) {
-    if (A.goesByTable(mask)) return A.byName("maskedScatter_", $T().maskedScatter_, [self, mask, source, options]);
+    if (A.goesByTable(mask)) return A.byName("maskedScatter_", $T("maskedScatter_", [O.masked_scatter_]), [self, mask, source, options]);
     A.bad("maskedScatter_", "mask", mask);
   }
   if (!(source instanceof Tensor)) {
-    if (A.goesByTable(source)) return A.byName("maskedScatter_", $T().maskedScatter_, [self, mask, source, options]);
+    if (A.goesByTable(source)) return A.byName("maskedScatter_", $T("maskedScatter_", [O.masked_scatter_]), [self, mask, source, options]);
     A.bad("maskedScatter_", "source", source);
   }
   if (options === undefined) return O.masked_scatter_(self, mask, source);
   if (!A.knowsAll("maskedScatter_", options, [])) {
-    return A.byName("maskedScatter_", $T().maskedScatter_, [self, mask, source, options]);
+    return A.byName("maskedScatter_", $T("maskedScatter_", [O.masked_scatter_]), [self, mask, source, options]);
   }
   return O.masked_scatter_(self, mask, source);
 }
@@ -3030,16 +3028,16 @@ export function mul_(options: { input: Tensor | Scalar } & Omit<MulArgs, "out">)
 export function mul_(input: Tensor | Scalar, other: Tensor | Scalar | Omit<MulArgs, "out">): Tensor;
 export function mul_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("mul_", $T().mul_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("mul_", $T("mul_", [O.mul_]), [self, other, options]);
     A.bad("mul_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("mul_", $T().mul_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("mul_", $T("mul_", [O.mul_]), [self, other, options]);
     A.operand("mul_", "other", other);
   }
   if (options === undefined) return O.mul_(self, other);
   if (!A.knowsAll("mul_", options, [])) {
-    return A.byName("mul_", $T().mul_, [self, other, options]);
+    return A.byName("mul_", $T("mul_", [O.mul_]), [self, other, options]);
   }
   return O.mul_(self, other);
 }
@@ -3061,16 +3059,16 @@ export function multiply_(options: { input: Tensor | Scalar } & Omit<MulArgs, "o
 export function multiply_(input: Tensor | Scalar, other: Tensor | Scalar | Omit<MulArgs, "out">): Tensor;
 export function multiply_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("multiply_", $T().multiply_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("multiply_", $T("multiply_", [O.mul_]), [self, other, options]);
     A.bad("multiply_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("multiply_", $T().multiply_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("multiply_", $T("multiply_", [O.mul_]), [self, other, options]);
     A.operand("multiply_", "other", other);
   }
   if (options === undefined) return O.mul_(self, other);
   if (!A.knowsAll("multiply_", options, [])) {
-    return A.byName("multiply_", $T().multiply_, [self, other, options]);
+    return A.byName("multiply_", $T("multiply_", [O.mul_]), [self, other, options]);
   }
   return O.mul_(self, other);
 }
@@ -3095,7 +3093,7 @@ export function nanToNum_(input: Tensor, nan: number | null, posinf: number | nu
 export function nanToNum_(input: Tensor | { input: Tensor } & NanToNumInplaceArgs): Tensor;
 export function nanToNum_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nan_to_num_(args[0], null, null, null);
-  return A.call<Tensor>("nanToNum_", $T().nanToNum_, args);
+  return A.call<Tensor>("nanToNum_", $T("nanToNum_", [O.nan_to_num_]), args);
 }
 
 /**
@@ -3114,16 +3112,16 @@ export function ne_(options: { input: Tensor | Scalar } & Omit<NeArgs, "out">): 
 export function ne_(input: Tensor | Scalar, other: Tensor | Scalar | Omit<NeArgs, "out">): Tensor;
 export function ne_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("ne_", $T().ne_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("ne_", $T("ne_", [O.ne_]), [self, other, options]);
     A.bad("ne_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("ne_", $T().ne_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("ne_", $T("ne_", [O.ne_]), [self, other, options]);
     A.operand("ne_", "other", other);
   }
   if (options === undefined) return O.ne_(self, other);
   if (!A.knowsAll("ne_", options, [])) {
-    return A.byName("ne_", $T().ne_, [self, other, options]);
+    return A.byName("ne_", $T("ne_", [O.ne_]), [self, other, options]);
   }
   return O.ne_(self, other);
 }
@@ -3143,12 +3141,12 @@ export function neg_(input: Tensor): Tensor;
 export function neg_(input: Tensor | { input: Tensor }): Tensor;
 export function neg_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("neg_", $T().neg_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("neg_", $T("neg_", [O.neg_]), [self, options]);
     A.bad("neg_", "self", self);
   }
   if (options === undefined) return O.neg_(self);
   if (!A.knowsAll("neg_", options, [])) {
-    return A.byName("neg_", $T().neg_, [self, options]);
+    return A.byName("neg_", $T("neg_", [O.neg_]), [self, options]);
   }
   return O.neg_(self);
 }
@@ -3168,12 +3166,12 @@ export function negative_(input: Tensor): Tensor;
 export function negative_(input: Tensor | { input: Tensor }): Tensor;
 export function negative_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("negative_", $T().negative_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("negative_", $T("negative_", [O.neg_]), [self, options]);
     A.bad("negative_", "self", self);
   }
   if (options === undefined) return O.neg_(self);
   if (!A.knowsAll("negative_", options, [])) {
-    return A.byName("negative_", $T().negative_, [self, options]);
+    return A.byName("negative_", $T("negative_", [O.neg_]), [self, options]);
   }
   return O.neg_(self);
 }
@@ -3196,7 +3194,7 @@ export function newEmpty(options: { input: Tensor } & NewEmptyArgs): Tensor;
 export function newEmpty(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.new_empty(args[0], size, null, null, false);
-  return A.call<Tensor>("newEmpty", $T().newEmpty, args);
+  return A.call<Tensor>("newEmpty", $T("newEmpty", [O.new_empty]), args);
 }
 
 /**
@@ -3215,7 +3213,7 @@ export function newEmptyStrided(options: { input: Tensor } & NewEmptyStridedArgs
 /** A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set. @torch torch.new_empty_strided */
 export function newEmptyStrided(input: Tensor, size: readonly number[], stride: readonly number[] | NewEmptyStridedStrideArgs): Tensor;
 export function newEmptyStrided(...args: unknown[]): Tensor {
-  return A.call<Tensor>("newEmptyStrided", $T().newEmptyStrided, args);
+  return A.call<Tensor>("newEmptyStrided", $T("newEmptyStrided", [O.new_empty_strided]), args);
 }
 
 /**
@@ -3235,7 +3233,7 @@ export function newFull(options: { input: Tensor } & NewFullArgs): Tensor;
 /** A tensor filled with one number, of the same dtype and device. @torch torch.new_full */
 export function newFull(input: Tensor, size: readonly number[], fillValue: Scalar | NewFullFillValueArgs): Tensor;
 export function newFull(...args: unknown[]): Tensor {
-  return A.call<Tensor>("newFull", $T().newFull, args);
+  return A.call<Tensor>("newFull", $T("newFull", [O.new_full]), args);
 }
 
 /**
@@ -3256,7 +3254,7 @@ export function newOnes(options: { input: Tensor } & NewOnesArgs): Tensor;
 export function newOnes(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.new_ones(args[0], size, null, null, false);
-  return A.call<Tensor>("newOnes", $T().newOnes, args);
+  return A.call<Tensor>("newOnes", $T("newOnes", [O.new_ones]), args);
 }
 
 /**
@@ -3277,7 +3275,7 @@ export function newZeros(options: { input: Tensor } & NewZerosArgs): Tensor;
 export function newZeros(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.new_zeros(args[0], size, null, null, false);
-  return A.call<Tensor>("newZeros", $T().newZeros, args);
+  return A.call<Tensor>("newZeros", $T("newZeros", [O.new_zeros]), args);
 }
 
 /**
@@ -3297,16 +3295,16 @@ export function nextafter_(options: { input: Tensor } & Omit<NextafterArgs, "out
 export function nextafter_(input: Tensor, other: Tensor | Omit<NextafterArgs, "out">): Tensor;
 export function nextafter_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("nextafter_", $T().nextafter_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("nextafter_", $T("nextafter_", [O.nextafter_]), [self, other, options]);
     A.bad("nextafter_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("nextafter_", $T().nextafter_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("nextafter_", $T("nextafter_", [O.nextafter_]), [self, other, options]);
     A.bad("nextafter_", "other", other);
   }
   if (options === undefined) return O.nextafter_(self, other);
   if (!A.knowsAll("nextafter_", options, [])) {
-    return A.byName("nextafter_", $T().nextafter_, [self, other, options]);
+    return A.byName("nextafter_", $T("nextafter_", [O.nextafter_]), [self, other, options]);
   }
   return O.nextafter_(self, other);
 }
@@ -3331,7 +3329,7 @@ export function normal_(input: Tensor, mean: number, std: number, options: Gener
 export function normal_(input: Tensor | { input: Tensor } & NormalArgs): Tensor;
 export function normal_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.normal_inplace_(args[0], 0, 1, null);
-  return A.call<Tensor>("normal_", $T().normal_, args);
+  return A.call<Tensor>("normal_", $T("normal_", [O.normal_inplace_]), args);
 }
 
 /**
@@ -3350,16 +3348,16 @@ export function notEqual_(options: { input: Tensor | Scalar } & Omit<NeArgs, "ou
 export function notEqual_(input: Tensor | Scalar, other: Tensor | Scalar | Omit<NeArgs, "out">): Tensor;
 export function notEqual_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("notEqual_", $T().notEqual_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("notEqual_", $T("notEqual_", [O.ne_]), [self, other, options]);
     A.bad("notEqual_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("notEqual_", $T().notEqual_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("notEqual_", $T("notEqual_", [O.ne_]), [self, other, options]);
     A.operand("notEqual_", "other", other);
   }
   if (options === undefined) return O.ne_(self, other);
   if (!A.knowsAll("notEqual_", options, [])) {
-    return A.byName("notEqual_", $T().notEqual_, [self, other, options]);
+    return A.byName("notEqual_", $T("notEqual_", [O.ne_]), [self, other, options]);
   }
   return O.ne_(self, other);
 }
@@ -3379,7 +3377,7 @@ export function pinMemory(input: Tensor): Tensor;
 export function pinMemory(input: Tensor | { input: Tensor }): Tensor;
 export function pinMemory(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.pin_memory(args[0]);
-  return A.call<Tensor>("pinMemory", $T().pinMemory, args);
+  return A.call<Tensor>("pinMemory", $T("pinMemory", [O.pin_memory]), args);
 }
 
 /**
@@ -3399,7 +3397,7 @@ export function polygamma(options: { input: Tensor } & PolygammaArgs): Tensor;
 export function polygamma(input: Tensor, n: number | PolygammaArgs): Tensor;
 export function polygamma(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.polygamma_method(args[0], args[1]);
-  return A.call<Tensor>("polygamma", $T().polygamma, args);
+  return A.call<Tensor>("polygamma", $T("polygamma", [O.polygamma_method]), args);
 }
 
 /**
@@ -3420,7 +3418,7 @@ export function polygamma_(options: { input: Tensor } & PolygammaArgs): Tensor;
 export function polygamma_(input: Tensor, n: number | PolygammaArgs): Tensor;
 export function polygamma_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.polygamma_method_(args[0], args[1]);
-  return A.call<Tensor>("polygamma_", $T().polygamma_, args);
+  return A.call<Tensor>("polygamma_", $T("polygamma_", [O.polygamma_method_]), args);
 }
 
 /**
@@ -3449,7 +3447,7 @@ export function pow<C extends Td>(options: { input: C; other: C | Tensor | Scala
 export function pow(input: Tensor, exponent: Tensor | Scalar | PowArgs | PowExponentArgs): Tensor;
 export function pow(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.pow_Tensor(args[0], args[1]);
-  return A.call<Tensor>("pow", $T().pow, args);
+  return A.call<Tensor>("pow", $T("pow", [O.pow_Tensor, O.pow]), args);
 }
 
 /**
@@ -3470,7 +3468,7 @@ export function pow_(options: { input: Tensor } & Omit<PowArgs, "out"> | { input
 export function pow_(input: Tensor, exponent: Tensor | Scalar | Omit<PowArgs, "out"> | Omit<PowExponentArgs, "out">): Tensor;
 export function pow_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.pow_Tensor_(args[0], args[1]);
-  return A.call<Tensor>("pow_", $T().pow_, args);
+  return A.call<Tensor>("pow_", $T("pow_", [O.pow_Tensor_, O.pow_]), args);
 }
 
 /**
@@ -3492,7 +3490,7 @@ export function put_(options: { input: Tensor } & PutArgs): Tensor;
 /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put_ */
 export function put_(input: Tensor, index: Tensor | IndexList, source: Tensor | PutSourceArgs): Tensor;
 export function put_(...args: unknown[]): Tensor {
-  return A.call<Tensor>("put_", $T().put_, args);
+  return A.call<Tensor>("put_", $T("put_", [O.put_]), args);
 }
 
 /**
@@ -3510,12 +3508,12 @@ export function rad2deg_(input: Tensor): Tensor;
 export function rad2deg_(input: Tensor | { input: Tensor }): Tensor;
 export function rad2deg_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("rad2deg_", $T().rad2deg_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("rad2deg_", $T("rad2deg_", [O.rad2deg_]), [self, options]);
     A.bad("rad2deg_", "self", self);
   }
   if (options === undefined) return O.rad2deg_(self);
   if (!A.knowsAll("rad2deg_", options, [])) {
-    return A.byName("rad2deg_", $T().rad2deg_, [self, options]);
+    return A.byName("rad2deg_", $T("rad2deg_", [O.rad2deg_]), [self, options]);
   }
   return O.rad2deg_(self);
 }
@@ -3551,7 +3549,7 @@ export function random_(input: Tensor, to: Scalar | RandomArgs): Tensor;
 export function random_(input: Tensor | { input: Tensor } & GeneratorOptions): Tensor;
 export function random_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.random_(args[0], null);
-  return A.call<Tensor>("random_", $T().random_, args);
+  return A.call<Tensor>("random_", $T("random_", [O.random_, O.random_to_, O.random_from_]), args);
 }
 
 /**
@@ -3568,12 +3566,12 @@ export function reciprocal_(input: Tensor): Tensor;
 export function reciprocal_(input: Tensor | { input: Tensor }): Tensor;
 export function reciprocal_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("reciprocal_", $T().reciprocal_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("reciprocal_", $T("reciprocal_", [O.reciprocal_]), [self, options]);
     A.bad("reciprocal_", "self", self);
   }
   if (options === undefined) return O.reciprocal_(self);
   if (!A.knowsAll("reciprocal_", options, [])) {
-    return A.byName("reciprocal_", $T().reciprocal_, [self, options]);
+    return A.byName("reciprocal_", $T("reciprocal_", [O.reciprocal_]), [self, options]);
   }
   return O.reciprocal_(self);
 }
@@ -3593,12 +3591,12 @@ export function relu_(input: Tensor): Tensor;
 export function relu_(input: Tensor | { input: Tensor }): Tensor;
 export function relu_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("relu_", $T().relu_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("relu_", $T("relu_", [O.relu_]), [self, options]);
     A.bad("relu_", "self", self);
   }
   if (options === undefined) return O.relu_(self);
   if (!A.knowsAll("relu_", options, [])) {
-    return A.byName("relu_", $T().relu_, [self, options]);
+    return A.byName("relu_", $T("relu_", [O.relu_]), [self, options]);
   }
   return O.relu_(self);
 }
@@ -3620,16 +3618,16 @@ export function remainder(options: { input: Tensor } & RemainderArgs): Tensor;
 export function remainder(input: Tensor, other: Tensor | Scalar | RemainderArgs): Tensor;
 export function remainder(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("remainder", $T().remainder, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("remainder", $T("remainder", [O.remainder]), [self, other, options]);
     A.bad("remainder", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("remainder", $T().remainder, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("remainder", $T("remainder", [O.remainder]), [self, other, options]);
     A.operand("remainder", "other", other);
   }
   if (options === undefined) return O.remainder(self, other);
   if (!A.knowsAll("remainder", options, ["out"])) {
-    return A.byName("remainder", $T().remainder, [self, other, options]);
+    return A.byName("remainder", $T("remainder", [O.remainder]), [self, other, options]);
   }
   return O.remainder(self, other, A.outOption("remainder", options));
 }
@@ -3651,16 +3649,16 @@ export function remainder_(options: { input: Tensor } & Omit<RemainderArgs, "out
 export function remainder_(input: Tensor, other: Tensor | Scalar | Omit<RemainderArgs, "out">): Tensor;
 export function remainder_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("remainder_", $T().remainder_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("remainder_", $T("remainder_", [O.remainder_]), [self, other, options]);
     A.bad("remainder_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("remainder_", $T().remainder_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("remainder_", $T("remainder_", [O.remainder_]), [self, other, options]);
     A.operand("remainder_", "other", other);
   }
   if (options === undefined) return O.remainder_(self, other);
   if (!A.knowsAll("remainder_", options, [])) {
-    return A.byName("remainder_", $T().remainder_, [self, other, options]);
+    return A.byName("remainder_", $T("remainder_", [O.remainder_]), [self, other, options]);
   }
   return O.remainder_(self, other);
 }
@@ -3683,7 +3681,7 @@ export function repeat(options: { input: Tensor } & RepeatArgs): Tensor;
 export function repeat(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.repeat(args[0], size);
-  return A.call<Tensor>("repeat", $T().repeat, args);
+  return A.call<Tensor>("repeat", $T("repeat", [O.repeat]), args);
 }
 
 /**
@@ -3712,7 +3710,7 @@ export function repeatInterleave<C extends Td>(options: { input: C; repeats: num
 export function repeatInterleave(input: Tensor, repeats: number | Tensor | IndexList | RepeatInterleaveArgs | RepeatInterleaveSelfTensorArgs): Tensor;
 export function repeatInterleave(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.repeat_interleave_self_int(args[0], args[1], null, null);
-  return A.call<Tensor>("repeatInterleave", $T().repeatInterleave, args);
+  return A.call<Tensor>("repeatInterleave", $T("repeatInterleave", [O.repeat_interleave_self_int, O.repeat_interleave_self_Tensor]), args);
 }
 
 /**
@@ -3730,7 +3728,7 @@ export function reshapeAs(options: { input: Tensor } & ReshapeAsArgs): Tensor;
 export function reshapeAs(input: Tensor, other: Tensor | ReshapeAsArgs): Tensor;
 export function reshapeAs(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.reshape_as(args[0], args[1]);
-  return A.call<Tensor>("reshapeAs", $T().reshapeAs, args);
+  return A.call<Tensor>("reshapeAs", $T("reshapeAs", [O.reshape_as]), args);
 }
 
 /**
@@ -3754,7 +3752,7 @@ export function resize_(options: { input: Tensor } & ResizeArgs): Tensor;
 export function resize_(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.resize_(args[0], size, null);
-  return A.call<Tensor>("resize_", $T().resize_, args);
+  return A.call<Tensor>("resize_", $T("resize_", [O.resize_]), args);
 }
 
 /**
@@ -3773,7 +3771,7 @@ export function resizeAs_(options: { input: Tensor } & ResizeAsArgs): Tensor;
 export function resizeAs_(input: Tensor, theTemplate: Tensor | ResizeAsArgs): Tensor;
 export function resizeAs_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.resize_as_(args[0], args[1], null);
-  return A.call<Tensor>("resizeAs_", $T().resizeAs_, args);
+  return A.call<Tensor>("resizeAs_", $T("resizeAs_", [O.resize_as_]), args);
 }
 
 /**
@@ -3794,7 +3792,7 @@ export function round_(input: Tensor, options?: Omit<RoundOptions, "out">): Tens
 export function round_(input: Tensor | { input: Tensor } | { input: Tensor } & Omit<RoundOptions, "out">): Tensor;
 export function round_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.round_(args[0]);
-  return A.call<Tensor>("round_", $T().round_, args);
+  return A.call<Tensor>("round_", $T("round_", [O.round_, O.round_decimals_]), args);
 }
 
 /**
@@ -3811,12 +3809,12 @@ export function rsqrt_(input: Tensor): Tensor;
 export function rsqrt_(input: Tensor | { input: Tensor }): Tensor;
 export function rsqrt_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("rsqrt_", $T().rsqrt_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("rsqrt_", $T("rsqrt_", [O.rsqrt_]), [self, options]);
     A.bad("rsqrt_", "self", self);
   }
   if (options === undefined) return O.rsqrt_(self);
   if (!A.knowsAll("rsqrt_", options, [])) {
-    return A.byName("rsqrt_", $T().rsqrt_, [self, options]);
+    return A.byName("rsqrt_", $T("rsqrt_", [O.rsqrt_]), [self, options]);
   }
   return O.rsqrt_(self);
 }
@@ -3854,7 +3852,7 @@ export function scatter_(input: Tensor, dim: number, index: Tensor | IndexList, 
 /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter_ */
 export function scatter_(input: Tensor, dim: number, index: Tensor | IndexList, src: Tensor | Omit<ScatterSrcArgs, "out"> | Omit<ScatterSrcTensorArgs, "out">): Tensor;
 export function scatter_(...args: unknown[]): Tensor {
-  return A.call<Tensor>("scatter_", $T().scatter_, args);
+  return A.call<Tensor>("scatter_", $T("scatter_", [O.scatter_, O.scatter_value_, O.scatter_reduce_, O.scatter_value_reduce_]), args);
 }
 
 /**
@@ -3877,7 +3875,7 @@ export function scatterAdd_(options: { input: Tensor } & ScatterAddInplaceArgs):
 /** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add_ */
 export function scatterAdd_(input: Tensor, dim: number, index: Tensor | IndexList, src: Tensor | Omit<ScatterSrcArgs, "out">): Tensor;
 export function scatterAdd_(...args: unknown[]): Tensor {
-  return A.call<Tensor>("scatterAdd_", $T().scatterAdd_, args);
+  return A.call<Tensor>("scatterAdd_", $T("scatterAdd_", [O.scatter_add_]), args);
 }
 
 /**
@@ -3903,7 +3901,7 @@ export function set_(input: Tensor, source: Tensor | TypedStorageLike | UntypedS
 export function set_(input: Tensor | { input: Tensor } & SetArgs): Tensor;
 export function set_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.set_(args[0], null, 0, null, null);
-  return A.call<Tensor>("set_", $T().set_, args);
+  return A.call<Tensor>("set_", $T("set_", [O.set_]), args);
 }
 
 /**
@@ -3920,12 +3918,12 @@ export function sgn_(input: Tensor): Tensor;
 export function sgn_(input: Tensor | { input: Tensor }): Tensor;
 export function sgn_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sgn_", $T().sgn_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("sgn_", $T("sgn_", [O.sgn_]), [self, options]);
     A.bad("sgn_", "self", self);
   }
   if (options === undefined) return O.sgn_(self);
   if (!A.knowsAll("sgn_", options, [])) {
-    return A.byName("sgn_", $T().sgn_, [self, options]);
+    return A.byName("sgn_", $T("sgn_", [O.sgn_]), [self, options]);
   }
   return O.sgn_(self);
 }
@@ -3943,7 +3941,7 @@ export function short(input: Tensor, options?: CloneOptions): Tensor;
 export function short(input: Tensor | { input: Tensor } & CloneOptions): Tensor;
 export function short(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.short(args[0], null);
-  return A.call<Tensor>("short", $T().short, args);
+  return A.call<Tensor>("short", $T("short", [O.short]), args);
 }
 
 /**
@@ -3960,12 +3958,12 @@ export function sigmoid_(input: Tensor): Tensor;
 export function sigmoid_(input: Tensor | { input: Tensor }): Tensor;
 export function sigmoid_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sigmoid_", $T().sigmoid_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("sigmoid_", $T("sigmoid_", [O.sigmoid_]), [self, options]);
     A.bad("sigmoid_", "self", self);
   }
   if (options === undefined) return O.sigmoid_(self);
   if (!A.knowsAll("sigmoid_", options, [])) {
-    return A.byName("sigmoid_", $T().sigmoid_, [self, options]);
+    return A.byName("sigmoid_", $T("sigmoid_", [O.sigmoid_]), [self, options]);
   }
   return O.sigmoid_(self);
 }
@@ -3985,12 +3983,12 @@ export function sign_(input: Tensor): Tensor;
 export function sign_(input: Tensor | { input: Tensor }): Tensor;
 export function sign_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sign_", $T().sign_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("sign_", $T("sign_", [O.sign_]), [self, options]);
     A.bad("sign_", "self", self);
   }
   if (options === undefined) return O.sign_(self);
   if (!A.knowsAll("sign_", options, [])) {
-    return A.byName("sign_", $T().sign_, [self, options]);
+    return A.byName("sign_", $T("sign_", [O.sign_]), [self, options]);
   }
   return O.sign_(self);
 }
@@ -4009,12 +4007,12 @@ export function sin_(input: Tensor): Tensor;
 export function sin_(input: Tensor | { input: Tensor }): Tensor;
 export function sin_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sin_", $T().sin_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("sin_", $T("sin_", [O.sin_]), [self, options]);
     A.bad("sin_", "self", self);
   }
   if (options === undefined) return O.sin_(self);
   if (!A.knowsAll("sin_", options, [])) {
-    return A.byName("sin_", $T().sin_, [self, options]);
+    return A.byName("sin_", $T("sin_", [O.sin_]), [self, options]);
   }
   return O.sin_(self);
 }
@@ -4033,12 +4031,12 @@ export function sinc_(input: Tensor): Tensor;
 export function sinc_(input: Tensor | { input: Tensor }): Tensor;
 export function sinc_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sinc_", $T().sinc_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("sinc_", $T("sinc_", [O.sinc_]), [self, options]);
     A.bad("sinc_", "self", self);
   }
   if (options === undefined) return O.sinc_(self);
   if (!A.knowsAll("sinc_", options, [])) {
-    return A.byName("sinc_", $T().sinc_, [self, options]);
+    return A.byName("sinc_", $T("sinc_", [O.sinc_]), [self, options]);
   }
   return O.sinc_(self);
 }
@@ -4057,12 +4055,12 @@ export function sinh_(input: Tensor): Tensor;
 export function sinh_(input: Tensor | { input: Tensor }): Tensor;
 export function sinh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sinh_", $T().sinh_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("sinh_", $T("sinh_", [O.sinh_]), [self, options]);
     A.bad("sinh_", "self", self);
   }
   if (options === undefined) return O.sinh_(self);
   if (!A.knowsAll("sinh_", options, [])) {
-    return A.byName("sinh_", $T().sinh_, [self, options]);
+    return A.byName("sinh_", $T("sinh_", [O.sinh_]), [self, options]);
   }
   return O.sinh_(self);
 }
@@ -4089,7 +4087,7 @@ export function slice(input: Tensor | { input: Tensor } & SliceArgs): Tensor;
 export function slice(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.slice(args[0], 0, null, null, 1);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.slice(args[0], args[1], null, null, 1);
-  return A.call<Tensor>("slice", $T().slice, args);
+  return A.call<Tensor>("slice", $T("slice", [O.slice]), args);
 }
 
 /**
@@ -4106,12 +4104,12 @@ export function sqrt_(input: Tensor): Tensor;
 export function sqrt_(input: Tensor | { input: Tensor }): Tensor;
 export function sqrt_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sqrt_", $T().sqrt_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("sqrt_", $T("sqrt_", [O.sqrt_]), [self, options]);
     A.bad("sqrt_", "self", self);
   }
   if (options === undefined) return O.sqrt_(self);
   if (!A.knowsAll("sqrt_", options, [])) {
-    return A.byName("sqrt_", $T().sqrt_, [self, options]);
+    return A.byName("sqrt_", $T("sqrt_", [O.sqrt_]), [self, options]);
   }
   return O.sqrt_(self);
 }
@@ -4130,7 +4128,7 @@ export function square_(input: Tensor): Tensor;
 export function square_(input: Tensor | { input: Tensor }): Tensor;
 export function square_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.square_(args[0]);
-  return A.call<Tensor>("square_", $T().square_, args);
+  return A.call<Tensor>("square_", $T("square_", [O.square_]), args);
 }
 
 /**
@@ -4157,7 +4155,7 @@ export function squeeze_(input: Tensor | { input: Tensor }): Tensor;
 export function squeeze_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.squeeze_(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.squeeze_dim_(args[0], args[1]);
-  return A.call<Tensor>("squeeze_", $T().squeeze_, args);
+  return A.call<Tensor>("squeeze_", $T("squeeze_", [O.squeeze_, O.squeeze_dim_, O.squeeze_dims_]), args);
 }
 
 /**
@@ -4177,16 +4175,16 @@ export function sub_(options: { input: Tensor | Scalar } & Omit<SubArgs, "out">)
 export function sub_(input: Tensor | Scalar, other: Tensor | Scalar | Omit<SubArgs, "out">): Tensor;
 export function sub_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("sub_", $T().sub_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("sub_", $T("sub_", [O.sub_]), [self, other, options]);
     A.bad("sub_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("sub_", $T().sub_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("sub_", $T("sub_", [O.sub_]), [self, other, options]);
     A.operand("sub_", "other", other);
   }
   if (options === undefined) return O.sub_(self, other, 1);
   if (!A.knowsAll("sub_", options, ["alpha"])) {
-    return A.byName("sub_", $T().sub_, [self, other, options]);
+    return A.byName("sub_", $T("sub_", [O.sub_]), [self, other, options]);
   }
   return O.sub_(self, other, A.option<Scalar>("sub_", options, "alpha", "Scalar", 1));
 }
@@ -4208,16 +4206,16 @@ export function subtract_(options: { input: Tensor | Scalar } & Omit<SubArgs, "o
 export function subtract_(input: Tensor | Scalar, other: Tensor | Scalar | Omit<SubArgs, "out">): Tensor;
 export function subtract_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("subtract_", $T().subtract_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("subtract_", $T("subtract_", [O.sub_]), [self, other, options]);
     A.bad("subtract_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("subtract_", $T().subtract_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("subtract_", $T("subtract_", [O.sub_]), [self, other, options]);
     A.operand("subtract_", "other", other);
   }
   if (options === undefined) return O.sub_(self, other, 1);
   if (!A.knowsAll("subtract_", options, ["alpha"])) {
-    return A.byName("subtract_", $T().subtract_, [self, other, options]);
+    return A.byName("subtract_", $T("subtract_", [O.sub_]), [self, other, options]);
   }
   return O.sub_(self, other, A.option<Scalar>("subtract_", options, "alpha", "Scalar", 1));
 }
@@ -4238,7 +4236,7 @@ export function sumToSize(options: { input: Tensor } & SumToSizeArgs): Tensor;
 export function sumToSize(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.sum_to_size(args[0], size);
-  return A.call<Tensor>("sumToSize", $T().sumToSize, args);
+  return A.call<Tensor>("sumToSize", $T("sumToSize", [O.sum_to_size]), args);
 }
 
 /**
@@ -4260,7 +4258,7 @@ export function swapaxes_(options: { input: Tensor } & TransposeArgs): Tensor;
 export function swapaxes_(input: Tensor, dim0: number, dim1: number | TransposeDim1Args): Tensor;
 export function swapaxes_(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose_(args[0], args[1], args[2]);
-  return A.call<Tensor>("swapaxes_", $T().swapaxes_, args);
+  return A.call<Tensor>("swapaxes_", $T("swapaxes_", [O.transpose_]), args);
 }
 
 /**
@@ -4282,7 +4280,7 @@ export function swapdims_(options: { input: Tensor } & TransposeArgs): Tensor;
 export function swapdims_(input: Tensor, dim0: number, dim1: number | TransposeDim1Args): Tensor;
 export function swapdims_(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose_(args[0], args[1], args[2]);
-  return A.call<Tensor>("swapdims_", $T().swapdims_, args);
+  return A.call<Tensor>("swapdims_", $T("swapdims_", [O.transpose_]), args);
 }
 
 /**
@@ -4301,12 +4299,12 @@ export function t_(input: Tensor): Tensor;
 export function t_(input: Tensor | { input: Tensor }): Tensor;
 export function t_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("t_", $T().t_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("t_", $T("t_", [O.t_]), [self, options]);
     A.bad("t_", "self", self);
   }
   if (options === undefined) return O.t_(self);
   if (!A.knowsAll("t_", options, [])) {
-    return A.byName("t_", $T().t_, [self, options]);
+    return A.byName("t_", $T("t_", [O.t_]), [self, options]);
   }
   return O.t_(self);
 }
@@ -4325,12 +4323,12 @@ export function tan_(input: Tensor): Tensor;
 export function tan_(input: Tensor | { input: Tensor }): Tensor;
 export function tan_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("tan_", $T().tan_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("tan_", $T("tan_", [O.tan_]), [self, options]);
     A.bad("tan_", "self", self);
   }
   if (options === undefined) return O.tan_(self);
   if (!A.knowsAll("tan_", options, [])) {
-    return A.byName("tan_", $T().tan_, [self, options]);
+    return A.byName("tan_", $T("tan_", [O.tan_]), [self, options]);
   }
   return O.tan_(self);
 }
@@ -4349,12 +4347,12 @@ export function tanh_(input: Tensor): Tensor;
 export function tanh_(input: Tensor | { input: Tensor }): Tensor;
 export function tanh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("tanh_", $T().tanh_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("tanh_", $T("tanh_", [O.tanh_]), [self, options]);
     A.bad("tanh_", "self", self);
   }
   if (options === undefined) return O.tanh_(self);
   if (!A.knowsAll("tanh_", options, [])) {
-    return A.byName("tanh_", $T().tanh_, [self, options]);
+    return A.byName("tanh_", $T("tanh_", [O.tanh_]), [self, options]);
   }
   return O.tanh_(self);
 }
@@ -4405,7 +4403,7 @@ export function to(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isDType(args[1]) && typeof args[2] === "boolean") return O.to(args[0], args[1], args[2], false, null, null);
   if (args.length === 4 && args[0] instanceof Tensor && A.isDType(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.to(args[0], args[1], args[2], args[3], null, null);
   if (args.length === 1 && args[0] instanceof Tensor) return O.to_device(args[0], null, null, false, false, null);
-  return A.call<Tensor>("to", $T().to, args);
+  return A.call<Tensor>("to", $T("to", [O.to, O.to_device, O.to_other]), args);
 }
 
 /**
@@ -4427,7 +4425,7 @@ export function transpose_(options: { input: Tensor } & TransposeArgs): Tensor;
 export function transpose_(input: Tensor, dim0: number, dim1: number | TransposeDim1Args): Tensor;
 export function transpose_(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose_(args[0], args[1], args[2]);
-  return A.call<Tensor>("transpose_", $T().transpose_, args);
+  return A.call<Tensor>("transpose_", $T("transpose_", [O.transpose_]), args);
 }
 
 /**
@@ -4446,16 +4444,16 @@ export function trueDivide_(options: { input: Tensor | Scalar } & Omit<TrueDivid
 export function trueDivide_(input: Tensor | Scalar, other: Tensor | Scalar | Omit<TrueDivideArgs, "out">): Tensor;
 export function trueDivide_(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("trueDivide_", $T().trueDivide_, [self, other, options]);
+    if (A.goesByTable(self)) return A.byName("trueDivide_", $T("trueDivide_", [O.true_divide_]), [self, other, options]);
     A.bad("trueDivide_", "self", self);
   }
   if (!(other instanceof Tensor)) {
-    if (A.goesByTable(other)) return A.byName("trueDivide_", $T().trueDivide_, [self, other, options]);
+    if (A.goesByTable(other)) return A.byName("trueDivide_", $T("trueDivide_", [O.true_divide_]), [self, other, options]);
     A.operand("trueDivide_", "other", other);
   }
   if (options === undefined) return O.true_divide_(self, other);
   if (!A.knowsAll("trueDivide_", options, [])) {
-    return A.byName("trueDivide_", $T().trueDivide_, [self, other, options]);
+    return A.byName("trueDivide_", $T("trueDivide_", [O.true_divide_]), [self, other, options]);
   }
   return O.true_divide_(self, other);
 }
@@ -4474,12 +4472,12 @@ export function trunc_(input: Tensor): Tensor;
 export function trunc_(input: Tensor | { input: Tensor }): Tensor;
 export function trunc_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("trunc_", $T().trunc_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("trunc_", $T("trunc_", [O.trunc_]), [self, options]);
     A.bad("trunc_", "self", self);
   }
   if (options === undefined) return O.trunc_(self);
   if (!A.knowsAll("trunc_", options, [])) {
-    return A.byName("trunc_", $T().trunc_, [self, options]);
+    return A.byName("trunc_", $T("trunc_", [O.trunc_]), [self, options]);
   }
   return O.trunc_(self);
 }
@@ -4499,7 +4497,7 @@ export function type<const D extends DTypeLike>(options: { input: Tensor } & Typ
 export function type<const D extends DTypeLike>(input: Tensor, dtype: D | TypeArgs<D>): OfDType<D>;
 export function type(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isDType(args[1])) return O.type(args[0], args[1]);
-  return A.call<Tensor>("type", $T().type, args);
+  return A.call<Tensor>("type", $T("type", [O.type]), args);
 }
 
 /**
@@ -4517,7 +4515,7 @@ export function typeAs(options: { input: Tensor } & TypeAsArgs): Tensor;
 export function typeAs(input: Tensor, other: Tensor | TypeAsArgs): Tensor;
 export function typeAs(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.type_as(args[0], args[1]);
-  return A.call<Tensor>("typeAs", $T().typeAs, args);
+  return A.call<Tensor>("typeAs", $T("typeAs", [O.type_as]), args);
 }
 
 /**
@@ -4542,7 +4540,7 @@ export function unfold(options: { input: Tensor } & UnfoldArgs): Tensor;
 export function unfold(input: Tensor, dimension: number, size: number, step: number | UnfoldStepArgs): Tensor;
 export function unfold(...args: unknown[]): Tensor {
   if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2]) && A.isInt(args[3])) return O.unfold(args[0], args[1], args[2], args[3]);
-  return A.call<Tensor>("unfold", $T().unfold, args);
+  return A.call<Tensor>("unfold", $T("unfold", [O.unfold]), args);
 }
 
 /**
@@ -4565,7 +4563,7 @@ export function uniform_(input: Tensor, from: number, to: number, options: Gener
 export function uniform_(input: Tensor | { input: Tensor } & UniformArgs): Tensor;
 export function uniform_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.uniform_(args[0], 0, 1, null);
-  return A.call<Tensor>("uniform_", $T().uniform_, args);
+  return A.call<Tensor>("uniform_", $T("uniform_", [O.uniform_]), args);
 }
 
 /**
@@ -4585,7 +4583,7 @@ export function unsqueeze_(options: { input: Tensor } & UnsqueezeArgs): Tensor;
 export function unsqueeze_(input: Tensor, dim: number | UnsqueezeArgs): Tensor;
 export function unsqueeze_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.unsqueeze_(args[0], args[1]);
-  return A.call<Tensor>("unsqueeze_", $T().unsqueeze_, args);
+  return A.call<Tensor>("unsqueeze_", $T("unsqueeze_", [O.unsqueeze_]), args);
 }
 
 /**
@@ -4615,7 +4613,7 @@ export function view<const D extends DTypeLike>(input: Tensor, dtype: D | ViewDt
 export function view(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.view(args[0], size);
-  return A.call<Tensor>("view", $T().view, args);
+  return A.call<Tensor>("view", $T("view", [O.view, O.view_dtype]), args);
 }
 
 /**
@@ -4633,7 +4631,7 @@ export function viewAs(options: { input: Tensor } & ViewAsArgs): Tensor;
 export function viewAs(input: Tensor, other: Tensor | ViewAsArgs): Tensor;
 export function viewAs(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.view_as(args[0], args[1]);
-  return A.call<Tensor>("viewAs", $T().viewAs, args);
+  return A.call<Tensor>("viewAs", $T("viewAs", [O.view_as]), args);
 }
 
 /**
@@ -4655,7 +4653,7 @@ export function xlogy(options: { input: Tensor } & XlogyArgs | { input: Tensor }
 export function xlogy(input: Tensor, other: Tensor | Scalar | XlogyArgs | XlogyScalarOtherArgs): Tensor;
 export function xlogy(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.xlogy_Tensor(args[0], args[1]);
-  return A.call<Tensor>("xlogy", $T().xlogy, args);
+  return A.call<Tensor>("xlogy", $T("xlogy", [O.xlogy_Tensor, O.xlogy_Scalar_Other]), args);
 }
 
 /**
@@ -4676,7 +4674,7 @@ export function xlogy_(options: { input: Tensor } & Omit<XlogyArgs, "out"> | { i
 export function xlogy_(input: Tensor, other: Tensor | Scalar | Omit<XlogyArgs, "out"> | Omit<XlogyScalarOtherArgs, "out">): Tensor;
 export function xlogy_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.xlogy_Tensor_(args[0], args[1]);
-  return A.call<Tensor>("xlogy_", $T().xlogy_, args);
+  return A.call<Tensor>("xlogy_", $T("xlogy_", [O.xlogy_Tensor_, O.xlogy_Scalar_Other_]), args);
 }
 
 /**
@@ -4693,588 +4691,200 @@ export function zero_(input: Tensor): Tensor;
 export function zero_(input: Tensor | { input: Tensor }): Tensor;
 export function zero_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
-    if (A.goesByTable(self)) return A.byName("zero_", $T().zero_, [self, options]);
+    if (A.goesByTable(self)) return A.byName("zero_", $T("zero_", [O.zero_]), [self, options]);
     A.bad("zero_", "self", self);
   }
   if (options === undefined) return O.zero_(self);
   if (!A.knowsAll("zero_", options, [])) {
-    return A.byName("zero_", $T().zero_, [self, options]);
+    return A.byName("zero_", $T("zero_", [O.zero_]), [self, options]);
   }
   return O.zero_(self);
 }
 
-function $T_make() {
-  return {
-    abs_: [
-      { fn: O.abs_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    acos_: [
-      { fn: O.acos_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    acosh_: [
-      { fn: O.acosh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    add_: [
-      { fn: O.add_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 0 },
-    ],
-    addbmm_: [
-      { fn: O.addbmm_, args: [["self","Tensor",REQUIRED], ["batch1","Tensor",REQUIRED], ["batch2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 0 },
-    ],
-    addcdiv_: [
-      { fn: O.addcdiv_, args: [["self","Tensor",REQUIRED], ["tensor1","Tensor",REQUIRED], ["tensor2","Tensor",REQUIRED], ["value","Scalar",1]], positional: 3, out: 0 },
-    ],
-    addcmul_: [
-      { fn: O.addcmul_, args: [["self","Tensor",REQUIRED], ["tensor1","Tensor",REQUIRED], ["tensor2","Tensor",REQUIRED], ["value","Scalar",1]], positional: 3, out: 0 },
-    ],
-    addmm_: [
-      { fn: O.addmm_, args: [["self","Tensor",REQUIRED], ["mat1","Tensor",REQUIRED], ["mat2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 0 },
-    ],
-    addmv_: [
-      { fn: O.addmv_, args: [["self","Tensor",REQUIRED], ["mat","Tensor",REQUIRED], ["vec","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 0 },
-    ],
-    addr_: [
-      { fn: O.addr_, args: [["self","Tensor",REQUIRED], ["vec1","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 0 },
-    ],
-    arccos_: [
-      { fn: O.acos_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    arccosh_: [
-      { fn: O.acosh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    arcsin_: [
-      { fn: O.asin_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    arcsinh_: [
-      { fn: O.asinh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    arctan_: [
-      { fn: O.atan_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    arctan2_: [
-      { fn: O.atan2_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-    ],
-    arctanh_: [
-      { fn: O.atanh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    asStrided_: [
-      { fn: O.as_strided_, args: [["self","Tensor",REQUIRED], ["size","Sizes",REQUIRED], ["stride","Sizes",REQUIRED], ["storageOffset","Int?",null]], positional: 4, out: 0 },
-    ],
-    asin_: [
-      { fn: O.asin_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    asinh_: [
-      { fn: O.asinh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    atan_: [
-      { fn: O.atan_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    atan2_: [
-      { fn: O.atan2_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-    ],
-    atanh_: [
-      { fn: O.atanh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    baddbmm_: [
-      { fn: O.baddbmm_, args: [["self","Tensor",REQUIRED], ["batch1","Tensor",REQUIRED], ["batch2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 0 },
-    ],
-    bernoulli_: [
-      { fn: O.bernoulli_Tensor_, args: [["self","Tensor",REQUIRED], ["p","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 2, out: 0 },
-      { fn: O.bernoulli_float_, args: [["self","Tensor",REQUIRED], ["p","Float",0.5], ["generator","Generator?",null]], positional: 2, out: 0 },
-    ],
-    bfloat16: [
-      { fn: O.bfloat16, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-    ],
-    bitwiseAnd_: [
-      { fn: O.bitwise_and_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-    ],
-    bitwiseNot_: [
-      { fn: O.bitwise_not_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    bitwiseOr_: [
-      { fn: O.bitwise_or_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-    ],
-    bitwiseXor_: [
-      { fn: O.bitwise_xor_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-    ],
-    bool: [
-      { fn: O.bool, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-    ],
-    byte: [
-      { fn: O.byte, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-    ],
-    cauchy_: [
-      { fn: O.cauchy_, args: [["self","Tensor",REQUIRED], ["median","Float",0], ["sigma","Float",1], ["generator","Generator?",null]], positional: 3, out: 0 },
-    ],
-    cdouble: [
-      { fn: O.cdouble, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-    ],
-    ceil_: [
-      { fn: O.ceil_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    cfloat: [
-      { fn: O.cfloat, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-    ],
-    char: [
-      { fn: O.char, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-    ],
-    clamp_: [
-      { fn: O.clamp_Tensor_, args: [["self","Tensor",REQUIRED], ["min","Tensor?",null], ["max","Tensor?",null]], positional: 3, out: 0 },
-      { fn: O.clamp_, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: 0 },
-    ],
-    clampMax_: [
-      { fn: O.clamp_max_, args: [["self","Tensor",REQUIRED], ["max","Scalar",REQUIRED]], positional: 2, out: 0 },
-      { fn: O.clamp_max_Tensor_, args: [["self","Tensor",REQUIRED], ["max","Tensor",REQUIRED]], positional: 2, out: 0 },
-    ],
-    clampMin_: [
-      { fn: O.clamp_min_, args: [["self","Tensor",REQUIRED], ["min","Scalar",REQUIRED]], positional: 2, out: 0 },
-      { fn: O.clamp_min_Tensor_, args: [["self","Tensor",REQUIRED], ["min","Tensor",REQUIRED]], positional: 2, out: 0 },
-    ],
-    clip_: [
-      { fn: O.clamp_Tensor_, args: [["self","Tensor",REQUIRED], ["min","Tensor?",null], ["max","Tensor?",null]], positional: 3, out: 0 },
-      { fn: O.clamp_, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: 0 },
-    ],
-    contiguous: [
-      { fn: O.contiguous, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-    ],
-    copy_: [
-      { fn: O.copy_, args: [["self","Tensor",REQUIRED], ["src","Tensor",REQUIRED], ["nonBlocking","Bool",false]], positional: 3, out: 0 },
-    ],
-    copysign_: [
-      { fn: O.copysign_, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-    ],
-    cos_: [
-      { fn: O.cos_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    cosh_: [
-      { fn: O.cosh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    cpu: [
-      { fn: O.cpu, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-    ],
-    cuda: [
-      { fn: O.cuda, args: [["self","Tensor",REQUIRED], ["device","Device?",null], ["nonBlocking","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 3, out: 0 },
-    ],
-    cumprod_: [
-      { fn: O.cumprod_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 2, out: 0 },
-    ],
-    cumsum_: [
-      { fn: O.cumsum_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 2, out: 0 },
-    ],
-    deg2rad_: [
-      { fn: O.deg2rad_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    detach_: [
-      { fn: O.detach_inplace_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    digamma_: [
-      { fn: O.digamma_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    div_: [
-      { fn: O.div_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["roundingMode","String?",null]], positional: 2, out: 0 },
-    ],
-    divide_: [
-      { fn: O.div_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["roundingMode","String?",null]], positional: 2, out: 0 },
-    ],
-    double: [
-      { fn: O.double, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-    ],
-    eq_: [
-      { fn: O.eq_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-    ],
-    erf_: [
-      { fn: O.erf_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    erfc_: [
-      { fn: O.erfc_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    erfinv_: [
-      { fn: O.erfinv_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    exp_: [
-      { fn: O.exp_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    exp2_: [
-      { fn: O.exp2_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    expand: [
-      { fn: O.expand, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["implicit","Bool",false]], positional: 2, out: 0 },
-    ],
-    expandAs: [
-      { fn: O.expand_as, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-    ],
-    expm1_: [
-      { fn: O.expm1_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    exponential_: [
-      { fn: O.exponential_, args: [["self","Tensor",REQUIRED], ["lambd","Float",1], ["generator","Generator?",null]], positional: 2, out: 0 },
-    ],
-    fill_: [
-      { fn: O.fill_, args: [["self","Tensor",REQUIRED], ["value","Scalar",REQUIRED]], positional: 2, out: 0 },
-      { fn: O.fill_Tensor_, args: [["self","Tensor",REQUIRED], ["value","Tensor",REQUIRED]], positional: 2, out: 0 },
-    ],
-    fix_: [
-      { fn: O.trunc_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    float: [
-      { fn: O.float, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-    ],
-    floor_: [
-      { fn: O.floor_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    floorDivide_: [
-      { fn: O.floor_divide_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-    ],
-    fmod_: [
-      { fn: O.fmod_, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-    ],
-    frac_: [
-      { fn: O.frac_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    gcd_: [
-      { fn: O.gcd_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-    ],
-    ge_: [
-      { fn: O.ge_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-    ],
-    geometric_: [
-      { fn: O.geometric_, args: [["self","Tensor",REQUIRED], ["p","Float",REQUIRED], ["generator","Generator?",null]], positional: 2, out: 0 },
-    ],
-    greater_: [
-      { fn: O.gt_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-    ],
-    greaterEqual_: [
-      { fn: O.ge_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-    ],
-    gt_: [
-      { fn: O.gt_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-    ],
-    half: [
-      { fn: O.half, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-    ],
-    heaviside_: [
-      { fn: O.heaviside_, args: [["self","Tensor",REQUIRED], ["values","Tensor",REQUIRED]], positional: 2, out: 0 },
-    ],
-    hypot_: [
-      { fn: O.hypot_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-    ],
-    indexAdd_: [
-      { fn: O.index_add_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED], ["alpha","Scalar",1]], positional: 4, out: 0 },
-    ],
-    indexCopy_: [
-      { fn: O.index_copy_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED]], positional: 4, out: 0 },
-    ],
-    indexFill_: [
-      { fn: O.index_fill_int_Tensor_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Tensor",REQUIRED]], positional: 4, out: 0 },
-      { fn: O.index_fill_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: 0 },
-    ],
-    indexPut_: [
-      { fn: O.index_put_, args: [["self","Tensor",REQUIRED], ["indices","Tensor?[]",REQUIRED], ["values","Tensor",REQUIRED], ["accumulate","Bool",false]], positional: 4, out: 0 },
-    ],
-    int: [
-      { fn: O.int, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-    ],
-    isContiguous: [
-      { fn: O.is_contiguous, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-    ],
-    isPinned: [
-      { fn: O.is_pinned, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    isSetTo: [
-      { fn: O.is_set_to, args: [["self","Tensor",REQUIRED], ["tensor","Tensor",REQUIRED]], positional: 2, out: 0 },
-    ],
-    lcm_: [
-      { fn: O.lcm_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-    ],
-    ldexp_: [
-      { fn: O.ldexp_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-    ],
-    le_: [
-      { fn: O.le_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-    ],
-    lerp_: [
-      { fn: O.lerp_, args: [["self","Tensor",REQUIRED], ["end","Tensor",REQUIRED], ["weight","Tensor|Scalar",REQUIRED]], positional: 3, out: 0 },
-    ],
-    less_: [
-      { fn: O.lt_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-    ],
-    lessEqual_: [
-      { fn: O.le_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-    ],
-    lgamma_: [
-      { fn: O.lgamma_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    log_: [
-      { fn: O.log_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    log10_: [
-      { fn: O.log10_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    log1p_: [
-      { fn: O.log1p_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    log2_: [
-      { fn: O.log2_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    logNormal_: [
-      { fn: O.log_normal_, args: [["self","Tensor",REQUIRED], ["mean","Float",1], ["std","Float",2], ["generator","Generator?",null]], positional: 3, out: 0 },
-    ],
-    logicalAnd_: [
-      { fn: O.logical_and_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-    ],
-    logicalNot_: [
-      { fn: O.logical_not_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    logicalOr_: [
-      { fn: O.logical_or_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-    ],
-    logicalXor_: [
-      { fn: O.logical_xor_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-    ],
-    logit_: [
-      { fn: O.logit_, args: [["self","Tensor",REQUIRED], ["eps","Float?",null]], positional: 2, out: 0 },
-    ],
-    long: [
-      { fn: O.long, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-    ],
-    lt_: [
-      { fn: O.lt_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-    ],
-    maskedFill_: [
-      { fn: O.masked_fill_Tensor_, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["value","Tensor",REQUIRED]], positional: 3, out: 0 },
-      { fn: O.masked_fill_, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["value","Scalar",REQUIRED]], positional: 3, out: 0 },
-    ],
-    maskedScatter_: [
-      { fn: O.masked_scatter_, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["source","Tensor",REQUIRED]], positional: 3, out: 0 },
-    ],
-    mul_: [
-      { fn: O.mul_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-    ],
-    multiply_: [
-      { fn: O.mul_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-    ],
-    nanToNum_: [
-      { fn: O.nan_to_num_, args: [["self","Tensor",REQUIRED], ["nan","Float?",null], ["posinf","Float?",null], ["neginf","Float?",null]], positional: 4, out: 0 },
-    ],
-    ne_: [
-      { fn: O.ne_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-    ],
-    neg_: [
-      { fn: O.neg_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    negative_: [
-      { fn: O.neg_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    newEmpty: [
-      { fn: O.new_empty, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 0, layout: true },
-    ],
-    newEmptyStrided: [
-      { fn: O.new_empty_strided, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["stride","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 0, layout: true },
-    ],
-    newFull: [
-      { fn: O.new_full, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["fillValue","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 0, layout: true },
-    ],
-    newOnes: [
-      { fn: O.new_ones, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 0, layout: true },
-    ],
-    newZeros: [
-      { fn: O.new_zeros, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 0, layout: true },
-    ],
-    nextafter_: [
-      { fn: O.nextafter_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-    ],
-    normal_: [
-      { fn: O.normal_inplace_, args: [["self","Tensor",REQUIRED], ["mean","Float",0], ["std","Float",1], ["generator","Generator?",null]], positional: 3, out: 0 },
-    ],
-    notEqual_: [
-      { fn: O.ne_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-    ],
-    pinMemory: [
-      { fn: O.pin_memory, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    polygamma: [
-      { fn: O.polygamma_method, args: [["self","Tensor",REQUIRED], ["n","Int",REQUIRED]], positional: 2, out: 0 },
-    ],
-    polygamma_: [
-      { fn: O.polygamma_method_, args: [["self","Tensor",REQUIRED], ["n","Int",REQUIRED]], positional: 2, out: 0 },
-    ],
-    pow: [
-      { fn: O.pow_Tensor, args: [["self","Tensor",REQUIRED], ["exponent","Tensor",REQUIRED]], positional: 2, out: 1 },
-      { fn: O.pow, args: [["self","Tensor",REQUIRED], ["exponent","Scalar",REQUIRED]], positional: 2, out: 1 },
-    ],
-    pow_: [
-      { fn: O.pow_Tensor_, args: [["self","Tensor",REQUIRED], ["exponent","Tensor",REQUIRED]], positional: 2, out: 0 },
-      { fn: O.pow_, args: [["self","Tensor",REQUIRED], ["exponent","Scalar",REQUIRED]], positional: 2, out: 0 },
-    ],
-    put_: [
-      { fn: O.put_, args: [["self","Tensor",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED], ["accumulate","Bool",false]], positional: 4, out: 0 },
-    ],
-    rad2deg_: [
-      { fn: O.rad2deg_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    random_: [
-      { fn: O.random_, args: [["self","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 1, out: 0 },
-      { fn: O.random_to_, args: [["self","Tensor",REQUIRED], ["to","Scalar",REQUIRED], ["generator","Generator?",null]], positional: 2, out: 0 },
-      { fn: O.random_from_, args: [["self","Tensor",REQUIRED], ["from","Scalar",REQUIRED], ["to","Scalar?",null], ["generator","Generator?",null]], positional: 3, out: 0 },
-    ],
-    reciprocal_: [
-      { fn: O.reciprocal_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    relu_: [
-      { fn: O.relu_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    remainder: [
-      { fn: O.remainder, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
-    ],
-    remainder_: [
-      { fn: O.remainder_, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-    ],
-    repeat: [
-      { fn: O.repeat, args: [["self","Tensor",REQUIRED], ["repeats","Sizes",REQUIRED]], positional: 2, out: 0 },
-    ],
-    repeatInterleave: [
-      { fn: O.repeat_interleave_self_int, args: [["self","Tensor",REQUIRED], ["repeats","Int",REQUIRED], ["dim","Dim?",null], ["outputSize","Int?",null]], positional: 3, out: 0 },
-      { fn: O.repeat_interleave_self_Tensor, args: [["self","Tensor",REQUIRED], ["repeats","Tensor|Index",REQUIRED], ["dim","Dim?",null], ["outputSize","Int?",null]], positional: 3, out: 0 },
-    ],
-    reshapeAs: [
-      { fn: O.reshape_as, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-    ],
-    resize_: [
-      { fn: O.resize_, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 2, out: 0 },
-    ],
-    resizeAs_: [
-      { fn: O.resize_as_, args: [["self","Tensor",REQUIRED], ["theTemplate","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 2, out: 0 },
-    ],
-    round_: [
-      { fn: O.round_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-      { fn: O.round_decimals_, args: [["self","Tensor",REQUIRED], ["decimals","Int",REQUIRED]], positional: 1, out: 0 },
-    ],
-    rsqrt_: [
-      { fn: O.rsqrt_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    scatter_: [
-      { fn: O.scatter_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: 0 },
-      { fn: O.scatter_value_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: 0 },
-      { fn: O.scatter_reduce_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED], ["reduce","String",REQUIRED]], positional: 4, out: 0 },
-      { fn: O.scatter_value_reduce_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED], ["reduce","String",REQUIRED]], positional: 4, out: 0 },
-    ],
-    scatterAdd_: [
-      { fn: O.scatter_add_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: 0 },
-    ],
-    set_: [
-      { fn: O.set_, args: [["self","Tensor",REQUIRED], ["source","Source?",null], ["storageOffset","Int",0], ["size","Dims?",null], ["stride","Dims?",null]], positional: 5, out: 0 },
-    ],
-    sgn_: [
-      { fn: O.sgn_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    short: [
-      { fn: O.short, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
-    ],
-    sigmoid_: [
-      { fn: O.sigmoid_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    sign_: [
-      { fn: O.sign_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    sin_: [
-      { fn: O.sin_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    sinc_: [
-      { fn: O.sinc_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    sinh_: [
-      { fn: O.sinh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    slice: [
-      { fn: O.slice, args: [["self","Tensor",REQUIRED], ["dim","Dim",0], ["start","Int?",null], ["end","Int?",null], ["step","Int",1]], positional: 5, out: 0 },
-    ],
-    sqrt_: [
-      { fn: O.sqrt_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    square_: [
-      { fn: O.square_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    squeeze_: [
-      { fn: O.squeeze_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-      { fn: O.squeeze_dim_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 0 },
-      { fn: O.squeeze_dims_, args: [["self","Tensor",REQUIRED], ["dim","Dims",REQUIRED]], positional: 2, out: 0 },
-    ],
-    sub_: [
-      { fn: O.sub_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 0 },
-    ],
-    subtract_: [
-      { fn: O.sub_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 0 },
-    ],
-    sumToSize: [
-      { fn: O.sum_to_size, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED]], positional: 2, out: 0 },
-    ],
-    swapaxes_: [
-      { fn: O.transpose_, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: 0 },
-    ],
-    swapdims_: [
-      { fn: O.transpose_, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: 0 },
-    ],
-    t_: [
-      { fn: O.t_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    tan_: [
-      { fn: O.tan_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    tanh_: [
-      { fn: O.tanh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    to: [
-      { fn: O.to, args: [["self","Tensor",REQUIRED], ["dtype","DType",REQUIRED], ["nonBlocking","Bool",false], ["copy","Bool",false], ["memoryFormat","MemoryFormat?",null], ["device","Device?",null]], positional: 4, out: 0 },
-      { fn: O.to_device, args: [["self","Tensor",REQUIRED], ["device","Device?",null], ["dtype","DType?",null], ["nonBlocking","Bool",false], ["copy","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 5, out: 0 },
-      { fn: O.to_other, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED], ["nonBlocking","Bool",false], ["copy","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 4, out: 0 },
-    ],
-    transpose_: [
-      { fn: O.transpose_, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: 0 },
-    ],
-    trueDivide_: [
-      { fn: O.true_divide_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
-    ],
-    trunc_: [
-      { fn: O.trunc_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    type: [
-      { fn: O.type, args: [["self","Tensor",REQUIRED], ["dtype","DType",REQUIRED]], positional: 2, out: 0 },
-    ],
-    typeAs: [
-      { fn: O.type_as, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-    ],
-    unfold: [
-      { fn: O.unfold, args: [["self","Tensor",REQUIRED], ["dimension","Dim",REQUIRED], ["size","Int",REQUIRED], ["step","Int",REQUIRED]], positional: 4, out: 0 },
-    ],
-    uniform_: [
-      { fn: O.uniform_, args: [["self","Tensor",REQUIRED], ["from","Float",0], ["to","Float",1], ["generator","Generator?",null]], positional: 3, out: 0 },
-    ],
-    unsqueeze_: [
-      { fn: O.unsqueeze_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 0 },
-    ],
-    view: [
-      { fn: O.view, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED]], positional: 2, out: 0 },
-      { fn: O.view_dtype, args: [["self","Tensor",REQUIRED], ["dtype","DType",REQUIRED]], positional: 2, out: 0 },
-    ],
-    viewAs: [
-      { fn: O.view_as, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-    ],
-    xlogy: [
-      { fn: O.xlogy_Tensor, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
-      { fn: O.xlogy_Scalar_Other, args: [["self","Tensor",REQUIRED], ["other","Scalar",REQUIRED]], positional: 2, out: 1 },
-    ],
-    xlogy_: [
-      { fn: O.xlogy_Tensor_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
-      { fn: O.xlogy_Scalar_Other_, args: [["self","Tensor",REQUIRED], ["other","Scalar",REQUIRED]], positional: 2, out: 0 },
-    ],
-    zero_: [
-      { fn: O.zero_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-  } satisfies Record<string, A.Overload[]>;
-}
+const $T = A.overloadTable($T_lines);
 
-let $T_made: ReturnType<typeof $T_make> | undefined;
-
-function $T(): ReturnType<typeof $T_make> {
-  $T_made ??= $T_make();
-  return $T_made;
+/** A line each, so that none costs anything until it is read. */
+function $T_lines(): string {
+  return `
+abs_ [[[["self","Tensor"]],1,0]]
+acos_ [[[["self","Tensor"]],1,0]]
+acosh_ [[[["self","Tensor"]],1,0]]
+add_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"],["alpha","Scalar",1]],2,0]]
+addbmm_ [[[["self","Tensor"],["batch1","Tensor"],["batch2","Tensor"],["beta","Scalar",1],["alpha","Scalar",1]],3,0]]
+addcdiv_ [[[["self","Tensor"],["tensor1","Tensor"],["tensor2","Tensor"],["value","Scalar",1]],3,0]]
+addcmul_ [[[["self","Tensor"],["tensor1","Tensor"],["tensor2","Tensor"],["value","Scalar",1]],3,0]]
+addmm_ [[[["self","Tensor"],["mat1","Tensor"],["mat2","Tensor"],["beta","Scalar",1],["alpha","Scalar",1]],3,0]]
+addmv_ [[[["self","Tensor"],["mat","Tensor"],["vec","Tensor"],["beta","Scalar",1],["alpha","Scalar",1]],3,0]]
+addr_ [[[["self","Tensor"],["vec1","Tensor"],["vec2","Tensor"],["beta","Scalar",1],["alpha","Scalar",1]],3,0]]
+arccos_ [[[["self","Tensor"]],1,0]]
+arccosh_ [[[["self","Tensor"]],1,0]]
+arcsin_ [[[["self","Tensor"]],1,0]]
+arcsinh_ [[[["self","Tensor"]],1,0]]
+arctan_ [[[["self","Tensor"]],1,0]]
+arctan2_ [[[["self","Tensor"],["other","Tensor"]],2,0]]
+arctanh_ [[[["self","Tensor"]],1,0]]
+asStrided_ [[[["self","Tensor"],["size","Sizes"],["stride","Sizes"],["storageOffset","Int?",null]],4,0]]
+asin_ [[[["self","Tensor"]],1,0]]
+asinh_ [[[["self","Tensor"]],1,0]]
+atan_ [[[["self","Tensor"]],1,0]]
+atan2_ [[[["self","Tensor"],["other","Tensor"]],2,0]]
+atanh_ [[[["self","Tensor"]],1,0]]
+baddbmm_ [[[["self","Tensor"],["batch1","Tensor"],["batch2","Tensor"],["beta","Scalar",1],["alpha","Scalar",1]],3,0]]
+bernoulli_ [[[["self","Tensor"],["p","Tensor"],["generator","Generator?",null]],2,0],[[["self","Tensor"],["p","Float",0.5],["generator","Generator?",null]],2,0]]
+bfloat16 [[[["self","Tensor"],["memoryFormat","MemoryFormat?",null]],1,0]]
+bitwiseAnd_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,0]]
+bitwiseNot_ [[[["self","Tensor"]],1,0]]
+bitwiseOr_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,0]]
+bitwiseXor_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,0]]
+bool [[[["self","Tensor"],["memoryFormat","MemoryFormat?",null]],1,0]]
+byte [[[["self","Tensor"],["memoryFormat","MemoryFormat?",null]],1,0]]
+cauchy_ [[[["self","Tensor"],["median","Float",0],["sigma","Float",1],["generator","Generator?",null]],3,0]]
+cdouble [[[["self","Tensor"],["memoryFormat","MemoryFormat?",null]],1,0]]
+ceil_ [[[["self","Tensor"]],1,0]]
+cfloat [[[["self","Tensor"],["memoryFormat","MemoryFormat?",null]],1,0]]
+char [[[["self","Tensor"],["memoryFormat","MemoryFormat?",null]],1,0]]
+clamp_ [[[["self","Tensor"],["min","Tensor?",null],["max","Tensor?",null]],3,0],[[["self","Tensor"],["min","Scalar?",null],["max","Scalar?",null]],3,0]]
+clampMax_ [[[["self","Tensor"],["max","Scalar"]],2,0],[[["self","Tensor"],["max","Tensor"]],2,0]]
+clampMin_ [[[["self","Tensor"],["min","Scalar"]],2,0],[[["self","Tensor"],["min","Tensor"]],2,0]]
+clip_ [[[["self","Tensor"],["min","Tensor?",null],["max","Tensor?",null]],3,0],[[["self","Tensor"],["min","Scalar?",null],["max","Scalar?",null]],3,0]]
+contiguous [[[["self","Tensor"],["memoryFormat","MemoryFormat?",null]],1,0]]
+copy_ [[[["self","Tensor"],["src","Tensor"],["nonBlocking","Bool",false]],3,0]]
+copysign_ [[[["self","Tensor"],["other","Tensor|Scalar"]],2,0]]
+cos_ [[[["self","Tensor"]],1,0]]
+cosh_ [[[["self","Tensor"]],1,0]]
+cpu [[[["self","Tensor"],["memoryFormat","MemoryFormat?",null]],1,0]]
+cuda [[[["self","Tensor"],["device","Device?",null],["nonBlocking","Bool",false],["memoryFormat","MemoryFormat?",null]],3,0]]
+cumprod_ [[[["self","Tensor"],["dim","Dim"],["dtype","DType?",null]],2,0]]
+cumsum_ [[[["self","Tensor"],["dim","Dim"],["dtype","DType?",null]],2,0]]
+deg2rad_ [[[["self","Tensor"]],1,0]]
+detach_ [[[["self","Tensor"]],1,0]]
+digamma_ [[[["self","Tensor"]],1,0]]
+div_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"],["roundingMode","String?",null]],2,0]]
+divide_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"],["roundingMode","String?",null]],2,0]]
+double [[[["self","Tensor"],["memoryFormat","MemoryFormat?",null]],1,0]]
+eq_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,0]]
+erf_ [[[["self","Tensor"]],1,0]]
+erfc_ [[[["self","Tensor"]],1,0]]
+erfinv_ [[[["self","Tensor"]],1,0]]
+exp_ [[[["self","Tensor"]],1,0]]
+exp2_ [[[["self","Tensor"]],1,0]]
+expand [[[["self","Tensor"],["size","Size"],["implicit","Bool",false]],2,0]]
+expandAs [[[["self","Tensor"],["other","Tensor"]],2,0]]
+expm1_ [[[["self","Tensor"]],1,0]]
+exponential_ [[[["self","Tensor"],["lambd","Float",1],["generator","Generator?",null]],2,0]]
+fill_ [[[["self","Tensor"],["value","Scalar"]],2,0],[[["self","Tensor"],["value","Tensor"]],2,0]]
+fix_ [[[["self","Tensor"]],1,0]]
+float [[[["self","Tensor"],["memoryFormat","MemoryFormat?",null]],1,0]]
+floor_ [[[["self","Tensor"]],1,0]]
+floorDivide_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,0]]
+fmod_ [[[["self","Tensor"],["other","Tensor|Scalar"]],2,0]]
+frac_ [[[["self","Tensor"]],1,0]]
+gcd_ [[[["self","Tensor"],["other","Tensor"]],2,0]]
+ge_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,0]]
+geometric_ [[[["self","Tensor"],["p","Float"],["generator","Generator?",null]],2,0]]
+greater_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,0]]
+greaterEqual_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,0]]
+gt_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,0]]
+half [[[["self","Tensor"],["memoryFormat","MemoryFormat?",null]],1,0]]
+heaviside_ [[[["self","Tensor"],["values","Tensor"]],2,0]]
+hypot_ [[[["self","Tensor"],["other","Tensor"]],2,0]]
+indexAdd_ [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["source","Tensor"],["alpha","Scalar",1]],4,0]]
+indexCopy_ [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["source","Tensor"]],4,0]]
+indexFill_ [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["value","Tensor"]],4,0],[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["value","Scalar"]],4,0]]
+indexPut_ [[[["self","Tensor"],["indices","Tensor?[]"],["values","Tensor"],["accumulate","Bool",false]],4,0]]
+int [[[["self","Tensor"],["memoryFormat","MemoryFormat?",null]],1,0]]
+isContiguous [[[["self","Tensor"],["memoryFormat","MemoryFormat?",null]],1,0]]
+isPinned [[[["self","Tensor"]],1,0]]
+isSetTo [[[["self","Tensor"],["tensor","Tensor"]],2,0]]
+lcm_ [[[["self","Tensor"],["other","Tensor"]],2,0]]
+ldexp_ [[[["self","Tensor"],["other","Tensor"]],2,0]]
+le_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,0]]
+lerp_ [[[["self","Tensor"],["end","Tensor"],["weight","Tensor|Scalar"]],3,0]]
+less_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,0]]
+lessEqual_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,0]]
+lgamma_ [[[["self","Tensor"]],1,0]]
+log_ [[[["self","Tensor"]],1,0]]
+log10_ [[[["self","Tensor"]],1,0]]
+log1p_ [[[["self","Tensor"]],1,0]]
+log2_ [[[["self","Tensor"]],1,0]]
+logNormal_ [[[["self","Tensor"],["mean","Float",1],["std","Float",2],["generator","Generator?",null]],3,0]]
+logicalAnd_ [[[["self","Tensor"],["other","Tensor"]],2,0]]
+logicalNot_ [[[["self","Tensor"]],1,0]]
+logicalOr_ [[[["self","Tensor"],["other","Tensor"]],2,0]]
+logicalXor_ [[[["self","Tensor"],["other","Tensor"]],2,0]]
+logit_ [[[["self","Tensor"],["eps","Float?",null]],2,0]]
+long [[[["self","Tensor"],["memoryFormat","MemoryFormat?",null]],1,0]]
+lt_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,0]]
+maskedFill_ [[[["self","Tensor"],["mask","Tensor"],["value","Tensor"]],3,0],[[["self","Tensor"],["mask","Tensor"],["value","Scalar"]],3,0]]
+maskedScatter_ [[[["self","Tensor"],["mask","Tensor"],["source","Tensor"]],3,0]]
+mul_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,0]]
+multiply_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,0]]
+nanToNum_ [[[["self","Tensor"],["nan","Float?",null],["posinf","Float?",null],["neginf","Float?",null]],4,0]]
+ne_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,0]]
+neg_ [[[["self","Tensor"]],1,0]]
+negative_ [[[["self","Tensor"]],1,0]]
+newEmpty [[[["self","Tensor"],["size","Size"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],2,0,true]]
+newEmptyStrided [[[["self","Tensor"],["size","Size"],["stride","Size"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],3,0,true]]
+newFull [[[["self","Tensor"],["size","Size"],["fillValue","Scalar"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],3,0,true]]
+newOnes [[[["self","Tensor"],["size","Size"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],2,0,true]]
+newZeros [[[["self","Tensor"],["size","Size"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],2,0,true]]
+nextafter_ [[[["self","Tensor"],["other","Tensor"]],2,0]]
+normal_ [[[["self","Tensor"],["mean","Float",0],["std","Float",1],["generator","Generator?",null]],3,0]]
+notEqual_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,0]]
+pinMemory [[[["self","Tensor"]],1,0]]
+polygamma [[[["self","Tensor"],["n","Int"]],2,0]]
+polygamma_ [[[["self","Tensor"],["n","Int"]],2,0]]
+pow [[[["self","Tensor"],["exponent","Tensor"]],2,1],[[["self","Tensor"],["exponent","Scalar"]],2,1]]
+pow_ [[[["self","Tensor"],["exponent","Tensor"]],2,0],[[["self","Tensor"],["exponent","Scalar"]],2,0]]
+put_ [[[["self","Tensor"],["index","Tensor|Index"],["source","Tensor"],["accumulate","Bool",false]],4,0]]
+rad2deg_ [[[["self","Tensor"]],1,0]]
+random_ [[[["self","Tensor"],["generator","Generator?",null]],1,0],[[["self","Tensor"],["to","Scalar"],["generator","Generator?",null]],2,0],[[["self","Tensor"],["from","Scalar"],["to","Scalar?",null],["generator","Generator?",null]],3,0]]
+reciprocal_ [[[["self","Tensor"]],1,0]]
+relu_ [[[["self","Tensor"]],1,0]]
+remainder [[[["self","Tensor"],["other","Tensor|Scalar"]],2,1]]
+remainder_ [[[["self","Tensor"],["other","Tensor|Scalar"]],2,0]]
+repeat [[[["self","Tensor"],["repeats","Sizes"]],2,0]]
+repeatInterleave [[[["self","Tensor"],["repeats","Int"],["dim","Dim?",null],["outputSize","Int?",null]],3,0],[[["self","Tensor"],["repeats","Tensor|Index"],["dim","Dim?",null],["outputSize","Int?",null]],3,0]]
+reshapeAs [[[["self","Tensor"],["other","Tensor"]],2,0]]
+resize_ [[[["self","Tensor"],["size","Size"],["memoryFormat","MemoryFormat?",null]],2,0]]
+resizeAs_ [[[["self","Tensor"],["theTemplate","Tensor"],["memoryFormat","MemoryFormat?",null]],2,0]]
+round_ [[[["self","Tensor"]],1,0],[[["self","Tensor"],["decimals","Int"]],1,0]]
+rsqrt_ [[[["self","Tensor"]],1,0]]
+scatter_ [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["src","Tensor"]],4,0],[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["value","Scalar"]],4,0],[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["src","Tensor"],["reduce","String"]],4,0],[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["value","Scalar"],["reduce","String"]],4,0]]
+scatterAdd_ [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["src","Tensor"]],4,0]]
+set_ [[[["self","Tensor"],["source","Source?",null],["storageOffset","Int",0],["size","Dims?",null],["stride","Dims?",null]],5,0]]
+sgn_ [[[["self","Tensor"]],1,0]]
+short [[[["self","Tensor"],["memoryFormat","MemoryFormat?",null]],1,0]]
+sigmoid_ [[[["self","Tensor"]],1,0]]
+sign_ [[[["self","Tensor"]],1,0]]
+sin_ [[[["self","Tensor"]],1,0]]
+sinc_ [[[["self","Tensor"]],1,0]]
+sinh_ [[[["self","Tensor"]],1,0]]
+slice [[[["self","Tensor"],["dim","Dim",0],["start","Int?",null],["end","Int?",null],["step","Int",1]],5,0]]
+sqrt_ [[[["self","Tensor"]],1,0]]
+square_ [[[["self","Tensor"]],1,0]]
+squeeze_ [[[["self","Tensor"]],1,0],[[["self","Tensor"],["dim","Dim"]],2,0],[[["self","Tensor"],["dim","Dims"]],2,0]]
+sub_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"],["alpha","Scalar",1]],2,0]]
+subtract_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"],["alpha","Scalar",1]],2,0]]
+sumToSize [[[["self","Tensor"],["size","Size"]],2,0]]
+swapaxes_ [[[["self","Tensor"],["dim0","Dim"],["dim1","Dim"]],3,0]]
+swapdims_ [[[["self","Tensor"],["dim0","Dim"],["dim1","Dim"]],3,0]]
+t_ [[[["self","Tensor"]],1,0]]
+tan_ [[[["self","Tensor"]],1,0]]
+tanh_ [[[["self","Tensor"]],1,0]]
+to [[[["self","Tensor"],["dtype","DType"],["nonBlocking","Bool",false],["copy","Bool",false],["memoryFormat","MemoryFormat?",null],["device","Device?",null]],4,0],[[["self","Tensor"],["device","Device?",null],["dtype","DType?",null],["nonBlocking","Bool",false],["copy","Bool",false],["memoryFormat","MemoryFormat?",null]],5,0],[[["self","Tensor"],["other","Tensor"],["nonBlocking","Bool",false],["copy","Bool",false],["memoryFormat","MemoryFormat?",null]],4,0]]
+transpose_ [[[["self","Tensor"],["dim0","Dim"],["dim1","Dim"]],3,0]]
+trueDivide_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,0]]
+trunc_ [[[["self","Tensor"]],1,0]]
+type [[[["self","Tensor"],["dtype","DType"]],2,0]]
+typeAs [[[["self","Tensor"],["other","Tensor"]],2,0]]
+unfold [[[["self","Tensor"],["dimension","Dim"],["size","Int"],["step","Int"]],4,0]]
+uniform_ [[[["self","Tensor"],["from","Float",0],["to","Float",1],["generator","Generator?",null]],3,0]]
+unsqueeze_ [[[["self","Tensor"],["dim","Dim"]],2,0]]
+view [[[["self","Tensor"],["size","Size"]],2,0],[[["self","Tensor"],["dtype","DType"]],2,0]]
+viewAs [[[["self","Tensor"],["other","Tensor"]],2,0]]
+xlogy [[[["self","Tensor"],["other","Tensor"]],2,1],[[["self","Tensor"],["other","Scalar"]],2,1]]
+xlogy_ [[[["self","Tensor"],["other","Tensor"]],2,0],[[["self","Tensor"],["other","Scalar"]],2,0]]
+zero_ [[[["self","Tensor"]],1,0]]
+`;
 }

@@ -351,6 +351,7 @@ import type { OfDType } from "../src/tensor/of-dtype.ts";
 import type { UntypedStorage } from "../src/tensor/storage.ts";
 import type { TypedStorageLike } from "../src/tensor/storage-types.ts";
 import type { Unchecked } from "../src/dispatch/arguments.ts";
+import type { Member } from "../src/tensor/late-members.ts";
 import type { BoolTensor, Tensor } from "../src/tensor/tensor.ts";
 import * as F from "./functional.ts";
 import * as M from "./method-functions.ts";
@@ -5514,1216 +5515,2029 @@ declare module "../src/tensor/tensor.ts" {
   interface Tensor extends TensorMethods {}
 }
 
-/** Puts the methods on Tensor's prototype. */
-export function installMethods(prototype: Tensor): void {
-  const p = prototype as unknown as Record<string, unknown>;
-  Object.defineProperty(p, "T", { configurable: true, get(this: Tensor) {
-    return O.T(this);
-  } });
-  p.abs = function (this: Tensor, options: unknown) {
-    return (F.abs as Unchecked)(this, options);
-  };
-  p.abs_ = function (this: Tensor, options: unknown) {
-    return (M.abs_ as Unchecked)(this, options);
-  };
-  p.acos = function (this: Tensor, options: unknown) {
-    return (F.acos as Unchecked)(this, options);
-  };
-  p.acos_ = function (this: Tensor, options: unknown) {
-    return (M.acos_ as Unchecked)(this, options);
-  };
-  p.acosh = function (this: Tensor, options: unknown) {
-    return (F.acosh as Unchecked)(this, options);
-  };
-  p.acosh_ = function (this: Tensor, options: unknown) {
-    return (M.acosh_ as Unchecked)(this, options);
-  };
-  p.add = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.add as Unchecked)(this, other, options);
-  };
-  p.add_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.add_ as Unchecked)(this, other, options);
-  };
-  p.addbmm = function (this: Tensor, batch1: unknown, batch2: unknown, options: unknown) {
-    return (F.addbmm as Unchecked)(this, batch1, batch2, options);
-  };
-  p.addbmm_ = function (this: Tensor, batch1: unknown, batch2: unknown, options: unknown) {
-    return (M.addbmm_ as Unchecked)(this, batch1, batch2, options);
-  };
-  p.addcdiv = function (this: Tensor, tensor1: unknown, tensor2: unknown, options: unknown) {
-    return (F.addcdiv as Unchecked)(this, tensor1, tensor2, options);
-  };
-  p.addcdiv_ = function (this: Tensor, tensor1: unknown, tensor2: unknown, options: unknown) {
-    return (M.addcdiv_ as Unchecked)(this, tensor1, tensor2, options);
-  };
-  p.addcmul = function (this: Tensor, tensor1: unknown, tensor2: unknown, options: unknown) {
-    return (F.addcmul as Unchecked)(this, tensor1, tensor2, options);
-  };
-  p.addcmul_ = function (this: Tensor, tensor1: unknown, tensor2: unknown, options: unknown) {
-    return (M.addcmul_ as Unchecked)(this, tensor1, tensor2, options);
-  };
-  p.addmm = function (this: Tensor, mat1: unknown, mat2: unknown, options: unknown) {
-    return (F.addmm as Unchecked)(this, mat1, mat2, options);
-  };
-  p.addmm_ = function (this: Tensor, mat1: unknown, mat2: unknown, options: unknown) {
-    return (M.addmm_ as Unchecked)(this, mat1, mat2, options);
-  };
-  p.addmv = function (this: Tensor, mat: unknown, vec: unknown, options: unknown) {
-    return (F.addmv as Unchecked)(this, mat, vec, options);
-  };
-  p.addmv_ = function (this: Tensor, mat: unknown, vec: unknown, options: unknown) {
-    return (M.addmv_ as Unchecked)(this, mat, vec, options);
-  };
-  p.addr = function (this: Tensor, vec1: unknown, vec2: unknown, options: unknown) {
-    return (F.addr as Unchecked)(this, vec1, vec2, options);
-  };
-  p.addr_ = function (this: Tensor, vec1: unknown, vec2: unknown, options: unknown) {
-    return (M.addr_ as Unchecked)(this, vec1, vec2, options);
-  };
-  p.all = function (this: Tensor, ...args: unknown[]) {
-    return (F.all as Unchecked)(this, ...args);
-  };
-  p.allclose = function (this: Tensor, ...args: unknown[]) {
-    return (F.allclose as Unchecked)(this, ...args);
-  };
-  p.amax = function (this: Tensor, ...args: unknown[]) {
-    return (F.amax as Unchecked)(this, ...args);
-  };
-  p.amin = function (this: Tensor, ...args: unknown[]) {
-    return (F.amin as Unchecked)(this, ...args);
-  };
-  p.any = function (this: Tensor, ...args: unknown[]) {
-    return (F.any as Unchecked)(this, ...args);
-  };
-  p.arccos = function (this: Tensor, options: unknown) {
-    return (F.arccos as Unchecked)(this, options);
-  };
-  p.arccos_ = function (this: Tensor, options: unknown) {
-    return (M.arccos_ as Unchecked)(this, options);
-  };
-  p.arccosh = function (this: Tensor, options: unknown) {
-    return (F.arccosh as Unchecked)(this, options);
-  };
-  p.arccosh_ = function (this: Tensor, options: unknown) {
-    return (M.arccosh_ as Unchecked)(this, options);
-  };
-  p.arcsin = function (this: Tensor, options: unknown) {
-    return (F.arcsin as Unchecked)(this, options);
-  };
-  p.arcsin_ = function (this: Tensor, options: unknown) {
-    return (M.arcsin_ as Unchecked)(this, options);
-  };
-  p.arcsinh = function (this: Tensor, options: unknown) {
-    return (F.arcsinh as Unchecked)(this, options);
-  };
-  p.arcsinh_ = function (this: Tensor, options: unknown) {
-    return (M.arcsinh_ as Unchecked)(this, options);
-  };
-  p.arctan = function (this: Tensor, options: unknown) {
-    return (F.arctan as Unchecked)(this, options);
-  };
-  p.arctan_ = function (this: Tensor, options: unknown) {
-    return (M.arctan_ as Unchecked)(this, options);
-  };
-  p.arctan2 = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.arctan2 as Unchecked)(this, other, options);
-  };
-  p.arctan2_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.arctan2_ as Unchecked)(this, other, options);
-  };
-  p.arctanh = function (this: Tensor, options: unknown) {
-    return (F.arctanh as Unchecked)(this, options);
-  };
-  p.arctanh_ = function (this: Tensor, options: unknown) {
-    return (M.arctanh_ as Unchecked)(this, options);
-  };
-  p.argmax = function (this: Tensor, ...args: unknown[]) {
-    return (F.argmax as Unchecked)(this, ...args);
-  };
-  p.argmin = function (this: Tensor, ...args: unknown[]) {
-    return (F.argmin as Unchecked)(this, ...args);
-  };
-  p.argsort = function (this: Tensor, ...args: unknown[]) {
-    return (F.argsort as Unchecked)(this, ...args);
-  };
-  p.argwhere = function (this: Tensor, ...args: unknown[]) {
-    return (F.argwhere as Unchecked)(this, ...args);
-  };
-  p.asStrided = function (this: Tensor, ...args: unknown[]) {
-    return (F.asStrided as Unchecked)(this, ...args);
-  };
-  p.asStrided_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.asStrided_ as Unchecked)(this, ...args);
-  };
-  p.asin = function (this: Tensor, options: unknown) {
-    return (F.asin as Unchecked)(this, options);
-  };
-  p.asin_ = function (this: Tensor, options: unknown) {
-    return (M.asin_ as Unchecked)(this, options);
-  };
-  p.asinh = function (this: Tensor, options: unknown) {
-    return (F.asinh as Unchecked)(this, options);
-  };
-  p.asinh_ = function (this: Tensor, options: unknown) {
-    return (M.asinh_ as Unchecked)(this, options);
-  };
-  p.atan = function (this: Tensor, options: unknown) {
-    return (F.atan as Unchecked)(this, options);
-  };
-  p.atan_ = function (this: Tensor, options: unknown) {
-    return (M.atan_ as Unchecked)(this, options);
-  };
-  p.atan2 = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.atan2 as Unchecked)(this, other, options);
-  };
-  p.atan2_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.atan2_ as Unchecked)(this, other, options);
-  };
-  p.atanh = function (this: Tensor, options: unknown) {
-    return (F.atanh as Unchecked)(this, options);
-  };
-  p.atanh_ = function (this: Tensor, options: unknown) {
-    return (M.atanh_ as Unchecked)(this, options);
-  };
-  p.baddbmm = function (this: Tensor, batch1: unknown, batch2: unknown, options: unknown) {
-    return (F.baddbmm as Unchecked)(this, batch1, batch2, options);
-  };
-  p.baddbmm_ = function (this: Tensor, batch1: unknown, batch2: unknown, options: unknown) {
-    return (M.baddbmm_ as Unchecked)(this, batch1, batch2, options);
-  };
-  p.bernoulli = function (this: Tensor, ...args: unknown[]) {
-    return (F.bernoulli as Unchecked)(this, ...args);
-  };
-  p.bernoulli_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.bernoulli_ as Unchecked)(this, ...args);
-  };
-  p.bfloat16 = function (this: Tensor, ...args: unknown[]) {
-    return (M.bfloat16 as Unchecked)(this, ...args);
-  };
-  p.bincount = function (this: Tensor, ...args: unknown[]) {
-    return (F.bincount as Unchecked)(this, ...args);
-  };
-  p.bitwiseAnd = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.bitwiseAnd as Unchecked)(this, other, options);
-  };
-  p.bitwiseAnd_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.bitwiseAnd_ as Unchecked)(this, other, options);
-  };
-  p.bitwiseNot = function (this: Tensor, options: unknown) {
-    return (F.bitwiseNot as Unchecked)(this, options);
-  };
-  p.bitwiseNot_ = function (this: Tensor, options: unknown) {
-    return (M.bitwiseNot_ as Unchecked)(this, options);
-  };
-  p.bitwiseOr = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.bitwiseOr as Unchecked)(this, other, options);
-  };
-  p.bitwiseOr_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.bitwiseOr_ as Unchecked)(this, other, options);
-  };
-  p.bitwiseXor = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.bitwiseXor as Unchecked)(this, other, options);
-  };
-  p.bitwiseXor_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.bitwiseXor_ as Unchecked)(this, other, options);
-  };
-  p.bmm = function (this: Tensor, mat2: unknown, options: unknown) {
-    return (F.bmm as Unchecked)(this, mat2, options);
-  };
-  p.bool = function (this: Tensor, ...args: unknown[]) {
-    return (M.bool as Unchecked)(this, ...args);
-  };
-  p.broadcastTo = function (this: Tensor, ...args: unknown[]) {
-    return (F.broadcastTo as Unchecked)(this, ...args);
-  };
-  p.byte = function (this: Tensor, ...args: unknown[]) {
-    return (M.byte as Unchecked)(this, ...args);
-  };
-  p.cauchy_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.cauchy_ as Unchecked)(this, ...args);
-  };
-  p.cdouble = function (this: Tensor, ...args: unknown[]) {
-    return (M.cdouble as Unchecked)(this, ...args);
-  };
-  p.ceil = function (this: Tensor, options: unknown) {
-    return (F.ceil as Unchecked)(this, options);
-  };
-  p.ceil_ = function (this: Tensor, options: unknown) {
-    return (M.ceil_ as Unchecked)(this, options);
-  };
-  p.cfloat = function (this: Tensor, ...args: unknown[]) {
-    return (M.cfloat as Unchecked)(this, ...args);
-  };
-  p.char = function (this: Tensor, ...args: unknown[]) {
-    return (M.char as Unchecked)(this, ...args);
-  };
-  p.chunk = function (this: Tensor, ...args: unknown[]) {
-    return (F.chunk as Unchecked)(this, ...args);
-  };
-  p.clamp = function (this: Tensor, ...args: unknown[]) {
-    return (F.clamp as Unchecked)(this, ...args);
-  };
-  p.clamp_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.clamp_ as Unchecked)(this, ...args);
-  };
-  p.clampMax = function (this: Tensor, ...args: unknown[]) {
-    return (F.clampMax as Unchecked)(this, ...args);
-  };
-  p.clampMax_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.clampMax_ as Unchecked)(this, ...args);
-  };
-  p.clampMin = function (this: Tensor, ...args: unknown[]) {
-    return (F.clampMin as Unchecked)(this, ...args);
-  };
-  p.clampMin_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.clampMin_ as Unchecked)(this, ...args);
-  };
-  p.clip = function (this: Tensor, ...args: unknown[]) {
-    return (F.clip as Unchecked)(this, ...args);
-  };
-  p.clip_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.clip_ as Unchecked)(this, ...args);
-  };
-  p.clone = function (this: Tensor, options: unknown) {
-    return (F.clone as Unchecked)(this, options);
-  };
-  p.conj = function (this: Tensor, ...args: unknown[]) {
-    return (F.conj as Unchecked)(this, ...args);
-  };
-  p.contiguous = function (this: Tensor, ...args: unknown[]) {
-    return (M.contiguous as Unchecked)(this, ...args);
-  };
-  p.copy_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.copy_ as Unchecked)(this, ...args);
-  };
-  p.copysign = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.copysign as Unchecked)(this, other, options);
-  };
-  p.copysign_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.copysign_ as Unchecked)(this, other, options);
-  };
-  p.cos = function (this: Tensor, options: unknown) {
-    return (F.cos as Unchecked)(this, options);
-  };
-  p.cos_ = function (this: Tensor, options: unknown) {
-    return (M.cos_ as Unchecked)(this, options);
-  };
-  p.cosh = function (this: Tensor, options: unknown) {
-    return (F.cosh as Unchecked)(this, options);
-  };
-  p.cosh_ = function (this: Tensor, options: unknown) {
-    return (M.cosh_ as Unchecked)(this, options);
-  };
-  p.cpu = function (this: Tensor, ...args: unknown[]) {
-    return (M.cpu as Unchecked)(this, ...args);
-  };
-  p.cuda = function (this: Tensor, ...args: unknown[]) {
-    return (M.cuda as Unchecked)(this, ...args);
-  };
-  p.cummax = function (this: Tensor, ...args: unknown[]) {
-    return (F.cummax as Unchecked)(this, ...args);
-  };
-  p.cummin = function (this: Tensor, ...args: unknown[]) {
-    return (F.cummin as Unchecked)(this, ...args);
-  };
-  p.cumprod = function (this: Tensor, ...args: unknown[]) {
-    return (F.cumprod as Unchecked)(this, ...args);
-  };
-  p.cumprod_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.cumprod_ as Unchecked)(this, ...args);
-  };
-  p.cumsum = function (this: Tensor, ...args: unknown[]) {
-    return (F.cumsum as Unchecked)(this, ...args);
-  };
-  p.cumsum_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.cumsum_ as Unchecked)(this, ...args);
-  };
-  p.deg2rad = function (this: Tensor, options: unknown) {
-    return (F.deg2rad as Unchecked)(this, options);
-  };
-  p.deg2rad_ = function (this: Tensor, options: unknown) {
-    return (M.deg2rad_ as Unchecked)(this, options);
-  };
-  p.detach = function (this: Tensor, ...args: unknown[]) {
-    return (F.detach as Unchecked)(this, ...args);
-  };
-  p.detach_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.detach_ as Unchecked)(this, ...args);
-  };
-  p.diagonal = function (this: Tensor, ...args: unknown[]) {
-    return (F.diagonal as Unchecked)(this, ...args);
-  };
-  p.diff = function (this: Tensor, ...args: unknown[]) {
-    return (F.diff as Unchecked)(this, ...args);
-  };
-  p.digamma = function (this: Tensor, options: unknown) {
-    return (F.digamma as Unchecked)(this, options);
-  };
-  p.digamma_ = function (this: Tensor, options: unknown) {
-    return (M.digamma_ as Unchecked)(this, options);
-  };
-  p.div = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.div as Unchecked)(this, other, options);
-  };
-  p.div_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.div_ as Unchecked)(this, other, options);
-  };
-  p.divide = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.divide as Unchecked)(this, other, options);
-  };
-  p.divide_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.divide_ as Unchecked)(this, other, options);
-  };
-  p.dot = function (this: Tensor, tensor: unknown, options: unknown) {
-    return (F.dot as Unchecked)(this, tensor, options);
-  };
-  p.double = function (this: Tensor, ...args: unknown[]) {
-    return (M.double as Unchecked)(this, ...args);
-  };
-  p.eq = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.eq as Unchecked)(this, other, options);
-  };
-  p.eq_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.eq_ as Unchecked)(this, other, options);
-  };
-  p.equal = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.equal as Unchecked)(this, other, options);
-  };
-  p.erf = function (this: Tensor, options: unknown) {
-    return (F.erf as Unchecked)(this, options);
-  };
-  p.erf_ = function (this: Tensor, options: unknown) {
-    return (M.erf_ as Unchecked)(this, options);
-  };
-  p.erfc = function (this: Tensor, options: unknown) {
-    return (F.erfc as Unchecked)(this, options);
-  };
-  p.erfc_ = function (this: Tensor, options: unknown) {
-    return (M.erfc_ as Unchecked)(this, options);
-  };
-  p.erfinv = function (this: Tensor, options: unknown) {
-    return (F.erfinv as Unchecked)(this, options);
-  };
-  p.erfinv_ = function (this: Tensor, options: unknown) {
-    return (M.erfinv_ as Unchecked)(this, options);
-  };
-  p.exp = function (this: Tensor, options: unknown) {
-    return (F.exp as Unchecked)(this, options);
-  };
-  p.exp_ = function (this: Tensor, options: unknown) {
-    return (M.exp_ as Unchecked)(this, options);
-  };
-  p.exp2 = function (this: Tensor, options: unknown) {
-    return (F.exp2 as Unchecked)(this, options);
-  };
-  p.exp2_ = function (this: Tensor, options: unknown) {
-    return (M.exp2_ as Unchecked)(this, options);
-  };
-  p.expand = function (this: Tensor, ...args: unknown[]) {
-    return (M.expand as Unchecked)(this, ...args);
-  };
-  p.expandAs = function (this: Tensor, ...args: unknown[]) {
-    return (M.expandAs as Unchecked)(this, ...args);
-  };
-  p.expm1 = function (this: Tensor, options: unknown) {
-    return (F.expm1 as Unchecked)(this, options);
-  };
-  p.expm1_ = function (this: Tensor, options: unknown) {
-    return (M.expm1_ as Unchecked)(this, options);
-  };
-  p.exponential_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.exponential_ as Unchecked)(this, ...args);
-  };
-  p.fill_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.fill_ as Unchecked)(this, ...args);
-  };
-  p.fix = function (this: Tensor, options: unknown) {
-    return (F.fix as Unchecked)(this, options);
-  };
-  p.fix_ = function (this: Tensor, options: unknown) {
-    return (M.fix_ as Unchecked)(this, options);
-  };
-  p.flatten = function (this: Tensor, ...args: unknown[]) {
-    return (F.flatten as Unchecked)(this, ...args);
-  };
-  p.flip = function (this: Tensor, ...args: unknown[]) {
-    return (F.flip as Unchecked)(this, ...args);
-  };
-  p.fliplr = function (this: Tensor, ...args: unknown[]) {
-    return (F.fliplr as Unchecked)(this, ...args);
-  };
-  p.flipud = function (this: Tensor, ...args: unknown[]) {
-    return (F.flipud as Unchecked)(this, ...args);
-  };
-  p.float = function (this: Tensor, ...args: unknown[]) {
-    return (M.float as Unchecked)(this, ...args);
-  };
-  p.floor = function (this: Tensor, options: unknown) {
-    return (F.floor as Unchecked)(this, options);
-  };
-  p.floor_ = function (this: Tensor, options: unknown) {
-    return (M.floor_ as Unchecked)(this, options);
-  };
-  p.floorDivide = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.floorDivide as Unchecked)(this, other, options);
-  };
-  p.floorDivide_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.floorDivide_ as Unchecked)(this, other, options);
-  };
-  p.fmax = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.fmax as Unchecked)(this, other, options);
-  };
-  p.fmin = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.fmin as Unchecked)(this, other, options);
-  };
-  p.fmod = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.fmod as Unchecked)(this, other, options);
-  };
-  p.fmod_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.fmod_ as Unchecked)(this, other, options);
-  };
-  p.frac = function (this: Tensor, options: unknown) {
-    return (F.frac as Unchecked)(this, options);
-  };
-  p.frac_ = function (this: Tensor, options: unknown) {
-    return (M.frac_ as Unchecked)(this, options);
-  };
-  p.gather = function (this: Tensor, ...args: unknown[]) {
-    return (F.gather as Unchecked)(this, ...args);
-  };
-  p.gcd = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.gcd as Unchecked)(this, other, options);
-  };
-  p.gcd_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.gcd_ as Unchecked)(this, other, options);
-  };
-  p.ge = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.ge as Unchecked)(this, other, options);
-  };
-  p.ge_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.ge_ as Unchecked)(this, other, options);
-  };
-  p.geometric_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.geometric_ as Unchecked)(this, ...args);
-  };
-  p.ger = function (this: Tensor, ...args: unknown[]) {
-    return (F.ger as Unchecked)(this, ...args);
-  };
-  p.greater = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.greater as Unchecked)(this, other, options);
-  };
-  p.greater_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.greater_ as Unchecked)(this, other, options);
-  };
-  p.greaterEqual = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.greaterEqual as Unchecked)(this, other, options);
-  };
-  p.greaterEqual_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.greaterEqual_ as Unchecked)(this, other, options);
-  };
-  p.gt = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.gt as Unchecked)(this, other, options);
-  };
-  p.gt_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.gt_ as Unchecked)(this, other, options);
-  };
-  p.half = function (this: Tensor, ...args: unknown[]) {
-    return (M.half as Unchecked)(this, ...args);
-  };
-  p.heaviside = function (this: Tensor, values: unknown, options: unknown) {
-    return (F.heaviside as Unchecked)(this, values, options);
-  };
-  p.heaviside_ = function (this: Tensor, values: unknown, options: unknown) {
-    return (M.heaviside_ as Unchecked)(this, values, options);
-  };
-  p.hypot = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.hypot as Unchecked)(this, other, options);
-  };
-  p.hypot_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.hypot_ as Unchecked)(this, other, options);
-  };
-  Object.defineProperty(p, "imag", { configurable: true, get(this: Tensor) {
-    return O.imag(this);
-  } });
-  p.indexAdd = function (this: Tensor, ...args: unknown[]) {
-    return (F.indexAdd as Unchecked)(this, ...args);
-  };
-  p.indexAdd_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.indexAdd_ as Unchecked)(this, ...args);
-  };
-  p.indexCopy = function (this: Tensor, ...args: unknown[]) {
-    return (F.indexCopy as Unchecked)(this, ...args);
-  };
-  p.indexCopy_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.indexCopy_ as Unchecked)(this, ...args);
-  };
-  p.indexFill = function (this: Tensor, ...args: unknown[]) {
-    return (F.indexFill as Unchecked)(this, ...args);
-  };
-  p.indexFill_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.indexFill_ as Unchecked)(this, ...args);
-  };
-  p.indexPut = function (this: Tensor, ...args: unknown[]) {
-    return (F.indexPut as Unchecked)(this, ...args);
-  };
-  p.indexPut_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.indexPut_ as Unchecked)(this, ...args);
-  };
-  p.indexSelect = function (this: Tensor, ...args: unknown[]) {
-    return (F.indexSelect as Unchecked)(this, ...args);
-  };
-  p.inner = function (this: Tensor, ...args: unknown[]) {
-    return (F.inner as Unchecked)(this, ...args);
-  };
-  p.int = function (this: Tensor, ...args: unknown[]) {
-    return (M.int as Unchecked)(this, ...args);
-  };
-  p.isContiguous = function (this: Tensor, ...args: unknown[]) {
-    return (M.isContiguous as Unchecked)(this, ...args);
-  };
-  p.isPinned = function (this: Tensor, ...args: unknown[]) {
-    return (M.isPinned as Unchecked)(this, ...args);
-  };
-  p.isSetTo = function (this: Tensor, ...args: unknown[]) {
-    return (M.isSetTo as Unchecked)(this, ...args);
-  };
-  p.isclose = function (this: Tensor, ...args: unknown[]) {
-    return (F.isclose as Unchecked)(this, ...args);
-  };
-  p.isfinite = function (this: Tensor, options: unknown) {
-    return (F.isfinite as Unchecked)(this, options);
-  };
-  p.isinf = function (this: Tensor, options: unknown) {
-    return (F.isinf as Unchecked)(this, options);
-  };
-  p.isnan = function (this: Tensor, options: unknown) {
-    return (F.isnan as Unchecked)(this, options);
-  };
-  p.isneginf = function (this: Tensor, options: unknown) {
-    return (F.isneginf as Unchecked)(this, options);
-  };
-  p.isposinf = function (this: Tensor, options: unknown) {
-    return (F.isposinf as Unchecked)(this, options);
-  };
-  p.isreal = function (this: Tensor, ...args: unknown[]) {
-    return (F.isreal as Unchecked)(this, ...args);
-  };
-  p.kthvalue = function (this: Tensor, ...args: unknown[]) {
-    return (F.kthvalue as Unchecked)(this, ...args);
-  };
-  p.lcm = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.lcm as Unchecked)(this, other, options);
-  };
-  p.lcm_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.lcm_ as Unchecked)(this, other, options);
-  };
-  p.ldexp = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.ldexp as Unchecked)(this, other, options);
-  };
-  p.ldexp_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.ldexp_ as Unchecked)(this, other, options);
-  };
-  p.le = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.le as Unchecked)(this, other, options);
-  };
-  p.le_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.le_ as Unchecked)(this, other, options);
-  };
-  p.lerp = function (this: Tensor, end: unknown, weight: unknown, options: unknown) {
-    return (F.lerp as Unchecked)(this, end, weight, options);
-  };
-  p.lerp_ = function (this: Tensor, end: unknown, weight: unknown, options: unknown) {
-    return (M.lerp_ as Unchecked)(this, end, weight, options);
-  };
-  p.less = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.less as Unchecked)(this, other, options);
-  };
-  p.less_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.less_ as Unchecked)(this, other, options);
-  };
-  p.lessEqual = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.lessEqual as Unchecked)(this, other, options);
-  };
-  p.lessEqual_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.lessEqual_ as Unchecked)(this, other, options);
-  };
-  p.lgamma = function (this: Tensor, options: unknown) {
-    return (F.lgamma as Unchecked)(this, options);
-  };
-  p.lgamma_ = function (this: Tensor, options: unknown) {
-    return (M.lgamma_ as Unchecked)(this, options);
-  };
-  p.log = function (this: Tensor, options: unknown) {
-    return (F.log as Unchecked)(this, options);
-  };
-  p.log_ = function (this: Tensor, options: unknown) {
-    return (M.log_ as Unchecked)(this, options);
-  };
-  p.log10 = function (this: Tensor, options: unknown) {
-    return (F.log10 as Unchecked)(this, options);
-  };
-  p.log10_ = function (this: Tensor, options: unknown) {
-    return (M.log10_ as Unchecked)(this, options);
-  };
-  p.log1p = function (this: Tensor, options: unknown) {
-    return (F.log1p as Unchecked)(this, options);
-  };
-  p.log1p_ = function (this: Tensor, options: unknown) {
-    return (M.log1p_ as Unchecked)(this, options);
-  };
-  p.log2 = function (this: Tensor, options: unknown) {
-    return (F.log2 as Unchecked)(this, options);
-  };
-  p.log2_ = function (this: Tensor, options: unknown) {
-    return (M.log2_ as Unchecked)(this, options);
-  };
-  p.logNormal_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.logNormal_ as Unchecked)(this, ...args);
-  };
-  p.logSoftmax = function (this: Tensor, ...args: unknown[]) {
-    return (F.logSoftmax as Unchecked)(this, ...args);
-  };
-  p.logaddexp = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.logaddexp as Unchecked)(this, other, options);
-  };
-  p.logaddexp2 = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.logaddexp2 as Unchecked)(this, other, options);
-  };
-  p.logcumsumexp = function (this: Tensor, ...args: unknown[]) {
-    return (F.logcumsumexp as Unchecked)(this, ...args);
-  };
-  p.logicalAnd = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.logicalAnd as Unchecked)(this, other, options);
-  };
-  p.logicalAnd_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.logicalAnd_ as Unchecked)(this, other, options);
-  };
-  p.logicalNot = function (this: Tensor, options: unknown) {
-    return (F.logicalNot as Unchecked)(this, options);
-  };
-  p.logicalNot_ = function (this: Tensor, options: unknown) {
-    return (M.logicalNot_ as Unchecked)(this, options);
-  };
-  p.logicalOr = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.logicalOr as Unchecked)(this, other, options);
-  };
-  p.logicalOr_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.logicalOr_ as Unchecked)(this, other, options);
-  };
-  p.logicalXor = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.logicalXor as Unchecked)(this, other, options);
-  };
-  p.logicalXor_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.logicalXor_ as Unchecked)(this, other, options);
-  };
-  p.logit = function (this: Tensor, ...args: unknown[]) {
-    return (F.logit as Unchecked)(this, ...args);
-  };
-  p.logit_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.logit_ as Unchecked)(this, ...args);
-  };
-  p.logsumexp = function (this: Tensor, ...args: unknown[]) {
-    return (F.logsumexp as Unchecked)(this, ...args);
-  };
-  p.long = function (this: Tensor, ...args: unknown[]) {
-    return (M.long as Unchecked)(this, ...args);
-  };
-  p.lt = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.lt as Unchecked)(this, other, options);
-  };
-  p.lt_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.lt_ as Unchecked)(this, other, options);
-  };
-  Object.defineProperty(p, "mT", { configurable: true, get(this: Tensor) {
-    return O.mT(this);
-  } });
-  p.maskedFill = function (this: Tensor, ...args: unknown[]) {
-    return (F.maskedFill as Unchecked)(this, ...args);
-  };
-  p.maskedFill_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.maskedFill_ as Unchecked)(this, ...args);
-  };
-  p.maskedScatter = function (this: Tensor, mask: unknown, source: unknown, options: unknown) {
-    return (F.maskedScatter as Unchecked)(this, mask, source, options);
-  };
-  p.maskedScatter_ = function (this: Tensor, mask: unknown, source: unknown, options: unknown) {
-    return (M.maskedScatter_ as Unchecked)(this, mask, source, options);
-  };
-  p.maskedSelect = function (this: Tensor, mask: unknown, options: unknown) {
-    return (F.maskedSelect as Unchecked)(this, mask, options);
-  };
-  p.matmul = function (this: Tensor, ...args: unknown[]) {
-    return (F.matmul as Unchecked)(this, ...args);
-  };
-  p.max = function (this: Tensor, ...args: unknown[]) {
-    return (F.max as Unchecked)(this, ...args);
-  };
-  p.maximum = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.maximum as Unchecked)(this, other, options);
-  };
-  p.mean = function (this: Tensor, ...args: unknown[]) {
-    return (F.mean as Unchecked)(this, ...args);
-  };
-  p.median = function (this: Tensor, ...args: unknown[]) {
-    return (F.median as Unchecked)(this, ...args);
-  };
-  p.min = function (this: Tensor, ...args: unknown[]) {
-    return (F.min as Unchecked)(this, ...args);
-  };
-  p.minimum = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.minimum as Unchecked)(this, other, options);
-  };
-  p.mm = function (this: Tensor, mat2: unknown, options: unknown) {
-    return (F.mm as Unchecked)(this, mat2, options);
-  };
-  p.mode = function (this: Tensor, ...args: unknown[]) {
-    return (F.mode as Unchecked)(this, ...args);
-  };
-  p.moveaxis = function (this: Tensor, ...args: unknown[]) {
-    return (F.moveaxis as Unchecked)(this, ...args);
-  };
-  p.movedim = function (this: Tensor, ...args: unknown[]) {
-    return (F.movedim as Unchecked)(this, ...args);
-  };
-  p.mul = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.mul as Unchecked)(this, other, options);
-  };
-  p.mul_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.mul_ as Unchecked)(this, other, options);
-  };
-  p.multinomial = function (this: Tensor, ...args: unknown[]) {
-    return (F.multinomial as Unchecked)(this, ...args);
-  };
-  p.multiply = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.multiply as Unchecked)(this, other, options);
-  };
-  p.multiply_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.multiply_ as Unchecked)(this, other, options);
-  };
-  p.mv = function (this: Tensor, vec: unknown, options: unknown) {
-    return (F.mv as Unchecked)(this, vec, options);
-  };
-  p.nanToNum = function (this: Tensor, ...args: unknown[]) {
-    return (F.nanToNum as Unchecked)(this, ...args);
-  };
-  p.nanToNum_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.nanToNum_ as Unchecked)(this, ...args);
-  };
-  p.nanmean = function (this: Tensor, ...args: unknown[]) {
-    return (F.nanmean as Unchecked)(this, ...args);
-  };
-  p.nanmedian = function (this: Tensor, ...args: unknown[]) {
-    return (F.nanmedian as Unchecked)(this, ...args);
-  };
-  p.nanquantile = function (this: Tensor, ...args: unknown[]) {
-    return (F.nanquantile as Unchecked)(this, ...args);
-  };
-  p.nansum = function (this: Tensor, ...args: unknown[]) {
-    return (F.nansum as Unchecked)(this, ...args);
-  };
-  p.narrow = function (this: Tensor, ...args: unknown[]) {
-    return (F.narrow as Unchecked)(this, ...args);
-  };
-  p.ne = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.ne as Unchecked)(this, other, options);
-  };
-  p.ne_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.ne_ as Unchecked)(this, other, options);
-  };
-  p.neg = function (this: Tensor, options: unknown) {
-    return (F.neg as Unchecked)(this, options);
-  };
-  p.neg_ = function (this: Tensor, options: unknown) {
-    return (M.neg_ as Unchecked)(this, options);
-  };
-  p.negative = function (this: Tensor, options: unknown) {
-    return (F.negative as Unchecked)(this, options);
-  };
-  p.negative_ = function (this: Tensor, options: unknown) {
-    return (M.negative_ as Unchecked)(this, options);
-  };
-  p.newEmpty = function (this: Tensor, ...args: unknown[]) {
-    return (M.newEmpty as Unchecked)(this, ...args);
-  };
-  p.newEmptyStrided = function (this: Tensor, ...args: unknown[]) {
-    return (M.newEmptyStrided as Unchecked)(this, ...args);
-  };
-  p.newFull = function (this: Tensor, ...args: unknown[]) {
-    return (M.newFull as Unchecked)(this, ...args);
-  };
-  p.newOnes = function (this: Tensor, ...args: unknown[]) {
-    return (M.newOnes as Unchecked)(this, ...args);
-  };
-  p.newZeros = function (this: Tensor, ...args: unknown[]) {
-    return (M.newZeros as Unchecked)(this, ...args);
-  };
-  p.nextafter = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.nextafter as Unchecked)(this, other, options);
-  };
-  p.nextafter_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.nextafter_ as Unchecked)(this, other, options);
-  };
-  p.nonzero = function (this: Tensor, ...args: unknown[]) {
-    return (F.nonzero as Unchecked)(this, ...args);
-  };
-  p.norm = function (this: Tensor, ...args: unknown[]) {
-    return (F.norm as Unchecked)(this, ...args);
-  };
-  p.normal_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.normal_ as Unchecked)(this, ...args);
-  };
-  p.notEqual = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.notEqual as Unchecked)(this, other, options);
-  };
-  p.notEqual_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.notEqual_ as Unchecked)(this, other, options);
-  };
-  p.outer = function (this: Tensor, ...args: unknown[]) {
-    return (F.outer as Unchecked)(this, ...args);
-  };
-  p.permute = function (this: Tensor, ...args: unknown[]) {
-    return (F.permute as Unchecked)(this, ...args);
-  };
-  p.pinMemory = function (this: Tensor, ...args: unknown[]) {
-    return (M.pinMemory as Unchecked)(this, ...args);
-  };
-  p.polygamma = function (this: Tensor, ...args: unknown[]) {
-    return (M.polygamma as Unchecked)(this, ...args);
-  };
-  p.polygamma_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.polygamma_ as Unchecked)(this, ...args);
-  };
-  p.pow = function (this: Tensor, ...args: unknown[]) {
-    return (M.pow as Unchecked)(this, ...args);
-  };
-  p.pow_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.pow_ as Unchecked)(this, ...args);
-  };
-  p.prod = function (this: Tensor, ...args: unknown[]) {
-    return (F.prod as Unchecked)(this, ...args);
-  };
-  p.put = function (this: Tensor, ...args: unknown[]) {
-    return (F.put as Unchecked)(this, ...args);
-  };
-  p.put_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.put_ as Unchecked)(this, ...args);
-  };
-  p.quantile = function (this: Tensor, ...args: unknown[]) {
-    return (F.quantile as Unchecked)(this, ...args);
-  };
-  p.rad2deg = function (this: Tensor, options: unknown) {
-    return (F.rad2deg as Unchecked)(this, options);
-  };
-  p.rad2deg_ = function (this: Tensor, options: unknown) {
-    return (M.rad2deg_ as Unchecked)(this, options);
-  };
-  p.random_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.random_ as Unchecked)(this, ...args);
-  };
-  p.ravel = function (this: Tensor, ...args: unknown[]) {
-    return (F.ravel as Unchecked)(this, ...args);
-  };
-  Object.defineProperty(p, "real", { configurable: true, get(this: Tensor) {
-    return O.real(this);
-  } });
-  p.reciprocal = function (this: Tensor, options: unknown) {
-    return (F.reciprocal as Unchecked)(this, options);
-  };
-  p.reciprocal_ = function (this: Tensor, options: unknown) {
-    return (M.reciprocal_ as Unchecked)(this, options);
-  };
-  p.relu = function (this: Tensor, options: unknown) {
-    return (F.relu as Unchecked)(this, options);
-  };
-  p.relu_ = function (this: Tensor, options: unknown) {
-    return (M.relu_ as Unchecked)(this, options);
-  };
-  p.remainder = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.remainder as Unchecked)(this, other, options);
-  };
-  p.remainder_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.remainder_ as Unchecked)(this, other, options);
-  };
-  p.repeat = function (this: Tensor, ...args: unknown[]) {
-    return (M.repeat as Unchecked)(this, ...args);
-  };
-  p.repeatInterleave = function (this: Tensor, ...args: unknown[]) {
-    return (M.repeatInterleave as Unchecked)(this, ...args);
-  };
-  p.reshape = function (this: Tensor, ...args: unknown[]) {
-    return (F.reshape as Unchecked)(this, ...args);
-  };
-  p.reshapeAs = function (this: Tensor, ...args: unknown[]) {
-    return (M.reshapeAs as Unchecked)(this, ...args);
-  };
-  p.resize_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.resize_ as Unchecked)(this, ...args);
-  };
-  p.resizeAs_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.resizeAs_ as Unchecked)(this, ...args);
-  };
-  p.resolveConj = function (this: Tensor, ...args: unknown[]) {
-    return (F.resolveConj as Unchecked)(this, ...args);
-  };
-  p.resolveNeg = function (this: Tensor, ...args: unknown[]) {
-    return (F.resolveNeg as Unchecked)(this, ...args);
-  };
-  p.roll = function (this: Tensor, ...args: unknown[]) {
-    return (F.roll as Unchecked)(this, ...args);
-  };
-  p.rot90 = function (this: Tensor, ...args: unknown[]) {
-    return (F.rot90 as Unchecked)(this, ...args);
-  };
-  p.round = function (this: Tensor, ...args: unknown[]) {
-    return (F.round as Unchecked)(this, ...args);
-  };
-  p.round_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.round_ as Unchecked)(this, ...args);
-  };
-  p.rsqrt = function (this: Tensor, options: unknown) {
-    return (F.rsqrt as Unchecked)(this, options);
-  };
-  p.rsqrt_ = function (this: Tensor, options: unknown) {
-    return (M.rsqrt_ as Unchecked)(this, options);
-  };
-  p.scatter = function (this: Tensor, ...args: unknown[]) {
-    return (F.scatter as Unchecked)(this, ...args);
-  };
-  p.scatter_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.scatter_ as Unchecked)(this, ...args);
-  };
-  p.scatterAdd = function (this: Tensor, ...args: unknown[]) {
-    return (F.scatterAdd as Unchecked)(this, ...args);
-  };
-  p.scatterAdd_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.scatterAdd_ as Unchecked)(this, ...args);
-  };
-  p.select = function (this: Tensor, ...args: unknown[]) {
-    return (F.select as Unchecked)(this, ...args);
-  };
-  p.set_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.set_ as Unchecked)(this, ...args);
-  };
-  p.sgn = function (this: Tensor, options: unknown) {
-    return (F.sgn as Unchecked)(this, options);
-  };
-  p.sgn_ = function (this: Tensor, options: unknown) {
-    return (M.sgn_ as Unchecked)(this, options);
-  };
-  p.short = function (this: Tensor, ...args: unknown[]) {
-    return (M.short as Unchecked)(this, ...args);
-  };
-  p.sigmoid = function (this: Tensor, options: unknown) {
-    return (F.sigmoid as Unchecked)(this, options);
-  };
-  p.sigmoid_ = function (this: Tensor, options: unknown) {
-    return (M.sigmoid_ as Unchecked)(this, options);
-  };
-  p.sign = function (this: Tensor, options: unknown) {
-    return (F.sign as Unchecked)(this, options);
-  };
-  p.sign_ = function (this: Tensor, options: unknown) {
-    return (M.sign_ as Unchecked)(this, options);
-  };
-  p.signbit = function (this: Tensor, options: unknown) {
-    return (F.signbit as Unchecked)(this, options);
-  };
-  p.sin = function (this: Tensor, options: unknown) {
-    return (F.sin as Unchecked)(this, options);
-  };
-  p.sin_ = function (this: Tensor, options: unknown) {
-    return (M.sin_ as Unchecked)(this, options);
-  };
-  p.sinc = function (this: Tensor, options: unknown) {
-    return (F.sinc as Unchecked)(this, options);
-  };
-  p.sinc_ = function (this: Tensor, options: unknown) {
-    return (M.sinc_ as Unchecked)(this, options);
-  };
-  p.sinh = function (this: Tensor, options: unknown) {
-    return (F.sinh as Unchecked)(this, options);
-  };
-  p.sinh_ = function (this: Tensor, options: unknown) {
-    return (M.sinh_ as Unchecked)(this, options);
-  };
-  p.slice = function (this: Tensor, ...args: unknown[]) {
-    return (M.slice as Unchecked)(this, ...args);
-  };
-  p.softmax = function (this: Tensor, ...args: unknown[]) {
-    return (F.softmax as Unchecked)(this, ...args);
-  };
-  p.sort = function (this: Tensor, ...args: unknown[]) {
-    return (F.sort as Unchecked)(this, ...args);
-  };
-  p.split = function (this: Tensor, ...args: unknown[]) {
-    return (F.split as Unchecked)(this, ...args);
-  };
-  p.splitWithSizes = function (this: Tensor, ...args: unknown[]) {
-    return (F.splitWithSizes as Unchecked)(this, ...args);
-  };
-  p.sqrt = function (this: Tensor, options: unknown) {
-    return (F.sqrt as Unchecked)(this, options);
-  };
-  p.sqrt_ = function (this: Tensor, options: unknown) {
-    return (M.sqrt_ as Unchecked)(this, options);
-  };
-  p.square = function (this: Tensor, ...args: unknown[]) {
-    return (F.square as Unchecked)(this, ...args);
-  };
-  p.square_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.square_ as Unchecked)(this, ...args);
-  };
-  p.squeeze = function (this: Tensor, ...args: unknown[]) {
-    return (F.squeeze as Unchecked)(this, ...args);
-  };
-  p.squeeze_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.squeeze_ as Unchecked)(this, ...args);
-  };
-  p.std = function (this: Tensor, ...args: unknown[]) {
-    return (F.std as Unchecked)(this, ...args);
-  };
-  p.sub = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.sub as Unchecked)(this, other, options);
-  };
-  p.sub_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.sub_ as Unchecked)(this, other, options);
-  };
-  p.subtract = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.subtract as Unchecked)(this, other, options);
-  };
-  p.subtract_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.subtract_ as Unchecked)(this, other, options);
-  };
-  p.sum = function (this: Tensor, ...args: unknown[]) {
-    return (F.sum as Unchecked)(this, ...args);
-  };
-  p.sumToSize = function (this: Tensor, ...args: unknown[]) {
-    return (M.sumToSize as Unchecked)(this, ...args);
-  };
-  p.swapaxes = function (this: Tensor, ...args: unknown[]) {
-    return (F.swapaxes as Unchecked)(this, ...args);
-  };
-  p.swapaxes_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.swapaxes_ as Unchecked)(this, ...args);
-  };
-  p.swapdims = function (this: Tensor, ...args: unknown[]) {
-    return (F.swapdims as Unchecked)(this, ...args);
-  };
-  p.swapdims_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.swapdims_ as Unchecked)(this, ...args);
-  };
-  p.t = function (this: Tensor, options: unknown) {
-    return (F.t as Unchecked)(this, options);
-  };
-  p.t_ = function (this: Tensor, options: unknown) {
-    return (M.t_ as Unchecked)(this, options);
-  };
-  p.take = function (this: Tensor, ...args: unknown[]) {
-    return (F.take as Unchecked)(this, ...args);
-  };
-  p.takeAlongDim = function (this: Tensor, ...args: unknown[]) {
-    return (F.takeAlongDim as Unchecked)(this, ...args);
-  };
-  p.tan = function (this: Tensor, options: unknown) {
-    return (F.tan as Unchecked)(this, options);
-  };
-  p.tan_ = function (this: Tensor, options: unknown) {
-    return (M.tan_ as Unchecked)(this, options);
-  };
-  p.tanh = function (this: Tensor, options: unknown) {
-    return (F.tanh as Unchecked)(this, options);
-  };
-  p.tanh_ = function (this: Tensor, options: unknown) {
-    return (M.tanh_ as Unchecked)(this, options);
-  };
-  p.tensorSplit = function (this: Tensor, ...args: unknown[]) {
-    return (F.tensorSplit as Unchecked)(this, ...args);
-  };
-  p.tile = function (this: Tensor, ...args: unknown[]) {
-    return (F.tile as Unchecked)(this, ...args);
-  };
-  p.to = function (this: Tensor, ...args: unknown[]) {
-    return (M.to as Unchecked)(this, ...args);
-  };
-  p.topk = function (this: Tensor, ...args: unknown[]) {
-    return (F.topk as Unchecked)(this, ...args);
-  };
-  p.transpose = function (this: Tensor, ...args: unknown[]) {
-    return (F.transpose as Unchecked)(this, ...args);
-  };
-  p.transpose_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.transpose_ as Unchecked)(this, ...args);
-  };
-  p.trueDivide = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.trueDivide as Unchecked)(this, other, options);
-  };
-  p.trueDivide_ = function (this: Tensor, other: unknown, options: unknown) {
-    return (M.trueDivide_ as Unchecked)(this, other, options);
-  };
-  p.trunc = function (this: Tensor, options: unknown) {
-    return (F.trunc as Unchecked)(this, options);
-  };
-  p.trunc_ = function (this: Tensor, options: unknown) {
-    return (M.trunc_ as Unchecked)(this, options);
-  };
-  p.type = function (this: Tensor, ...args: unknown[]) {
-    return (M.type as Unchecked)(this, ...args);
-  };
-  p.typeAs = function (this: Tensor, ...args: unknown[]) {
-    return (M.typeAs as Unchecked)(this, ...args);
-  };
-  p.unbind = function (this: Tensor, ...args: unknown[]) {
-    return (F.unbind as Unchecked)(this, ...args);
-  };
-  p.unflatten = function (this: Tensor, ...args: unknown[]) {
-    return (F.unflatten as Unchecked)(this, ...args);
-  };
-  p.unfold = function (this: Tensor, ...args: unknown[]) {
-    return (M.unfold as Unchecked)(this, ...args);
-  };
-  p.uniform_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.uniform_ as Unchecked)(this, ...args);
-  };
-  p.unique = function (this: Tensor, ...args: unknown[]) {
-    return (F.unique as Unchecked)(this, ...args);
-  };
-  p.uniqueConsecutive = function (this: Tensor, ...args: unknown[]) {
-    return (F.uniqueConsecutive as Unchecked)(this, ...args);
-  };
-  p.unsqueeze = function (this: Tensor, ...args: unknown[]) {
-    return (F.unsqueeze as Unchecked)(this, ...args);
-  };
-  p.unsqueeze_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.unsqueeze_ as Unchecked)(this, ...args);
-  };
-  p.var = function (this: Tensor, ...args: unknown[]) {
-    return (F.var as Unchecked)(this, ...args);
-  };
-  p.variance = function (this: Tensor, ...args: unknown[]) {
-    return (F.variance as Unchecked)(this, ...args);
-  };
-  p.vdot = function (this: Tensor, other: unknown, options: unknown) {
-    return (F.vdot as Unchecked)(this, other, options);
-  };
-  p.view = function (this: Tensor, ...args: unknown[]) {
-    return (M.view as Unchecked)(this, ...args);
-  };
-  p.viewAs = function (this: Tensor, ...args: unknown[]) {
-    return (M.viewAs as Unchecked)(this, ...args);
-  };
-  p.viewAsComplex = function (this: Tensor, options: unknown) {
-    return (F.viewAsComplex as Unchecked)(this, options);
-  };
-  p.viewAsReal = function (this: Tensor, options: unknown) {
-    return (F.viewAsReal as Unchecked)(this, options);
-  };
-  p.xlogy = function (this: Tensor, ...args: unknown[]) {
-    return (M.xlogy as Unchecked)(this, ...args);
-  };
-  p.xlogy_ = function (this: Tensor, ...args: unknown[]) {
-    return (M.xlogy_ as Unchecked)(this, ...args);
-  };
-  p.zero_ = function (this: Tensor, options: unknown) {
-    return (M.zero_ as Unchecked)(this, options);
-  };
+function $T(this: Tensor): Tensor {
+  return O.T(this);
+}
+
+function $abs(this: Tensor, options: unknown) {
+  return (F.abs as Unchecked)(this, options);
+}
+
+function $abs_(this: Tensor, options: unknown) {
+  return (M.abs_ as Unchecked)(this, options);
+}
+
+function $acos(this: Tensor, options: unknown) {
+  return (F.acos as Unchecked)(this, options);
+}
+
+function $acos_(this: Tensor, options: unknown) {
+  return (M.acos_ as Unchecked)(this, options);
+}
+
+function $acosh(this: Tensor, options: unknown) {
+  return (F.acosh as Unchecked)(this, options);
+}
+
+function $acosh_(this: Tensor, options: unknown) {
+  return (M.acosh_ as Unchecked)(this, options);
+}
+
+function $add(this: Tensor, other: unknown, options: unknown) {
+  return (F.add as Unchecked)(this, other, options);
+}
+
+function $add_(this: Tensor, other: unknown, options: unknown) {
+  return (M.add_ as Unchecked)(this, other, options);
+}
+
+function $addbmm(this: Tensor, batch1: unknown, batch2: unknown, options: unknown) {
+  return (F.addbmm as Unchecked)(this, batch1, batch2, options);
+}
+
+function $addbmm_(this: Tensor, batch1: unknown, batch2: unknown, options: unknown) {
+  return (M.addbmm_ as Unchecked)(this, batch1, batch2, options);
+}
+
+function $addcdiv(this: Tensor, tensor1: unknown, tensor2: unknown, options: unknown) {
+  return (F.addcdiv as Unchecked)(this, tensor1, tensor2, options);
+}
+
+function $addcdiv_(this: Tensor, tensor1: unknown, tensor2: unknown, options: unknown) {
+  return (M.addcdiv_ as Unchecked)(this, tensor1, tensor2, options);
+}
+
+function $addcmul(this: Tensor, tensor1: unknown, tensor2: unknown, options: unknown) {
+  return (F.addcmul as Unchecked)(this, tensor1, tensor2, options);
+}
+
+function $addcmul_(this: Tensor, tensor1: unknown, tensor2: unknown, options: unknown) {
+  return (M.addcmul_ as Unchecked)(this, tensor1, tensor2, options);
+}
+
+function $addmm(this: Tensor, mat1: unknown, mat2: unknown, options: unknown) {
+  return (F.addmm as Unchecked)(this, mat1, mat2, options);
+}
+
+function $addmm_(this: Tensor, mat1: unknown, mat2: unknown, options: unknown) {
+  return (M.addmm_ as Unchecked)(this, mat1, mat2, options);
+}
+
+function $addmv(this: Tensor, mat: unknown, vec: unknown, options: unknown) {
+  return (F.addmv as Unchecked)(this, mat, vec, options);
+}
+
+function $addmv_(this: Tensor, mat: unknown, vec: unknown, options: unknown) {
+  return (M.addmv_ as Unchecked)(this, mat, vec, options);
+}
+
+function $addr(this: Tensor, vec1: unknown, vec2: unknown, options: unknown) {
+  return (F.addr as Unchecked)(this, vec1, vec2, options);
+}
+
+function $addr_(this: Tensor, vec1: unknown, vec2: unknown, options: unknown) {
+  return (M.addr_ as Unchecked)(this, vec1, vec2, options);
+}
+
+function $all(this: Tensor, ...args: unknown[]) {
+  return (F.all as Unchecked)(this, ...args);
+}
+
+function $allclose(this: Tensor, ...args: unknown[]) {
+  return (F.allclose as Unchecked)(this, ...args);
+}
+
+function $amax(this: Tensor, ...args: unknown[]) {
+  return (F.amax as Unchecked)(this, ...args);
+}
+
+function $amin(this: Tensor, ...args: unknown[]) {
+  return (F.amin as Unchecked)(this, ...args);
+}
+
+function $any(this: Tensor, ...args: unknown[]) {
+  return (F.any as Unchecked)(this, ...args);
+}
+
+function $arccos(this: Tensor, options: unknown) {
+  return (F.arccos as Unchecked)(this, options);
+}
+
+function $arccos_(this: Tensor, options: unknown) {
+  return (M.arccos_ as Unchecked)(this, options);
+}
+
+function $arccosh(this: Tensor, options: unknown) {
+  return (F.arccosh as Unchecked)(this, options);
+}
+
+function $arccosh_(this: Tensor, options: unknown) {
+  return (M.arccosh_ as Unchecked)(this, options);
+}
+
+function $arcsin(this: Tensor, options: unknown) {
+  return (F.arcsin as Unchecked)(this, options);
+}
+
+function $arcsin_(this: Tensor, options: unknown) {
+  return (M.arcsin_ as Unchecked)(this, options);
+}
+
+function $arcsinh(this: Tensor, options: unknown) {
+  return (F.arcsinh as Unchecked)(this, options);
+}
+
+function $arcsinh_(this: Tensor, options: unknown) {
+  return (M.arcsinh_ as Unchecked)(this, options);
+}
+
+function $arctan(this: Tensor, options: unknown) {
+  return (F.arctan as Unchecked)(this, options);
+}
+
+function $arctan_(this: Tensor, options: unknown) {
+  return (M.arctan_ as Unchecked)(this, options);
+}
+
+function $arctan2(this: Tensor, other: unknown, options: unknown) {
+  return (F.arctan2 as Unchecked)(this, other, options);
+}
+
+function $arctan2_(this: Tensor, other: unknown, options: unknown) {
+  return (M.arctan2_ as Unchecked)(this, other, options);
+}
+
+function $arctanh(this: Tensor, options: unknown) {
+  return (F.arctanh as Unchecked)(this, options);
+}
+
+function $arctanh_(this: Tensor, options: unknown) {
+  return (M.arctanh_ as Unchecked)(this, options);
+}
+
+function $argmax(this: Tensor, ...args: unknown[]) {
+  return (F.argmax as Unchecked)(this, ...args);
+}
+
+function $argmin(this: Tensor, ...args: unknown[]) {
+  return (F.argmin as Unchecked)(this, ...args);
+}
+
+function $argsort(this: Tensor, ...args: unknown[]) {
+  return (F.argsort as Unchecked)(this, ...args);
+}
+
+function $argwhere(this: Tensor, ...args: unknown[]) {
+  return (F.argwhere as Unchecked)(this, ...args);
+}
+
+function $asStrided(this: Tensor, ...args: unknown[]) {
+  return (F.asStrided as Unchecked)(this, ...args);
+}
+
+function $asStrided_(this: Tensor, ...args: unknown[]) {
+  return (M.asStrided_ as Unchecked)(this, ...args);
+}
+
+function $asin(this: Tensor, options: unknown) {
+  return (F.asin as Unchecked)(this, options);
+}
+
+function $asin_(this: Tensor, options: unknown) {
+  return (M.asin_ as Unchecked)(this, options);
+}
+
+function $asinh(this: Tensor, options: unknown) {
+  return (F.asinh as Unchecked)(this, options);
+}
+
+function $asinh_(this: Tensor, options: unknown) {
+  return (M.asinh_ as Unchecked)(this, options);
+}
+
+function $atan(this: Tensor, options: unknown) {
+  return (F.atan as Unchecked)(this, options);
+}
+
+function $atan_(this: Tensor, options: unknown) {
+  return (M.atan_ as Unchecked)(this, options);
+}
+
+function $atan2(this: Tensor, other: unknown, options: unknown) {
+  return (F.atan2 as Unchecked)(this, other, options);
+}
+
+function $atan2_(this: Tensor, other: unknown, options: unknown) {
+  return (M.atan2_ as Unchecked)(this, other, options);
+}
+
+function $atanh(this: Tensor, options: unknown) {
+  return (F.atanh as Unchecked)(this, options);
+}
+
+function $atanh_(this: Tensor, options: unknown) {
+  return (M.atanh_ as Unchecked)(this, options);
+}
+
+function $baddbmm(this: Tensor, batch1: unknown, batch2: unknown, options: unknown) {
+  return (F.baddbmm as Unchecked)(this, batch1, batch2, options);
+}
+
+function $baddbmm_(this: Tensor, batch1: unknown, batch2: unknown, options: unknown) {
+  return (M.baddbmm_ as Unchecked)(this, batch1, batch2, options);
+}
+
+function $bernoulli(this: Tensor, ...args: unknown[]) {
+  return (F.bernoulli as Unchecked)(this, ...args);
+}
+
+function $bernoulli_(this: Tensor, ...args: unknown[]) {
+  return (M.bernoulli_ as Unchecked)(this, ...args);
+}
+
+function $bfloat16(this: Tensor, ...args: unknown[]) {
+  return (M.bfloat16 as Unchecked)(this, ...args);
+}
+
+function $bincount(this: Tensor, ...args: unknown[]) {
+  return (F.bincount as Unchecked)(this, ...args);
+}
+
+function $bitwiseAnd(this: Tensor, other: unknown, options: unknown) {
+  return (F.bitwiseAnd as Unchecked)(this, other, options);
+}
+
+function $bitwiseAnd_(this: Tensor, other: unknown, options: unknown) {
+  return (M.bitwiseAnd_ as Unchecked)(this, other, options);
+}
+
+function $bitwiseNot(this: Tensor, options: unknown) {
+  return (F.bitwiseNot as Unchecked)(this, options);
+}
+
+function $bitwiseNot_(this: Tensor, options: unknown) {
+  return (M.bitwiseNot_ as Unchecked)(this, options);
+}
+
+function $bitwiseOr(this: Tensor, other: unknown, options: unknown) {
+  return (F.bitwiseOr as Unchecked)(this, other, options);
+}
+
+function $bitwiseOr_(this: Tensor, other: unknown, options: unknown) {
+  return (M.bitwiseOr_ as Unchecked)(this, other, options);
+}
+
+function $bitwiseXor(this: Tensor, other: unknown, options: unknown) {
+  return (F.bitwiseXor as Unchecked)(this, other, options);
+}
+
+function $bitwiseXor_(this: Tensor, other: unknown, options: unknown) {
+  return (M.bitwiseXor_ as Unchecked)(this, other, options);
+}
+
+function $bmm(this: Tensor, mat2: unknown, options: unknown) {
+  return (F.bmm as Unchecked)(this, mat2, options);
+}
+
+function $bool(this: Tensor, ...args: unknown[]) {
+  return (M.bool as Unchecked)(this, ...args);
+}
+
+function $broadcastTo(this: Tensor, ...args: unknown[]) {
+  return (F.broadcastTo as Unchecked)(this, ...args);
+}
+
+function $byte(this: Tensor, ...args: unknown[]) {
+  return (M.byte as Unchecked)(this, ...args);
+}
+
+function $cauchy_(this: Tensor, ...args: unknown[]) {
+  return (M.cauchy_ as Unchecked)(this, ...args);
+}
+
+function $cdouble(this: Tensor, ...args: unknown[]) {
+  return (M.cdouble as Unchecked)(this, ...args);
+}
+
+function $ceil(this: Tensor, options: unknown) {
+  return (F.ceil as Unchecked)(this, options);
+}
+
+function $ceil_(this: Tensor, options: unknown) {
+  return (M.ceil_ as Unchecked)(this, options);
+}
+
+function $cfloat(this: Tensor, ...args: unknown[]) {
+  return (M.cfloat as Unchecked)(this, ...args);
+}
+
+function $char(this: Tensor, ...args: unknown[]) {
+  return (M.char as Unchecked)(this, ...args);
+}
+
+function $chunk(this: Tensor, ...args: unknown[]) {
+  return (F.chunk as Unchecked)(this, ...args);
+}
+
+function $clamp(this: Tensor, ...args: unknown[]) {
+  return (F.clamp as Unchecked)(this, ...args);
+}
+
+function $clamp_(this: Tensor, ...args: unknown[]) {
+  return (M.clamp_ as Unchecked)(this, ...args);
+}
+
+function $clampMax(this: Tensor, ...args: unknown[]) {
+  return (F.clampMax as Unchecked)(this, ...args);
+}
+
+function $clampMax_(this: Tensor, ...args: unknown[]) {
+  return (M.clampMax_ as Unchecked)(this, ...args);
+}
+
+function $clampMin(this: Tensor, ...args: unknown[]) {
+  return (F.clampMin as Unchecked)(this, ...args);
+}
+
+function $clampMin_(this: Tensor, ...args: unknown[]) {
+  return (M.clampMin_ as Unchecked)(this, ...args);
+}
+
+function $clip(this: Tensor, ...args: unknown[]) {
+  return (F.clip as Unchecked)(this, ...args);
+}
+
+function $clip_(this: Tensor, ...args: unknown[]) {
+  return (M.clip_ as Unchecked)(this, ...args);
+}
+
+function $clone(this: Tensor, options: unknown) {
+  return (F.clone as Unchecked)(this, options);
+}
+
+function $conj(this: Tensor, ...args: unknown[]) {
+  return (F.conj as Unchecked)(this, ...args);
+}
+
+function $contiguous(this: Tensor, ...args: unknown[]) {
+  return (M.contiguous as Unchecked)(this, ...args);
+}
+
+function $copy_(this: Tensor, ...args: unknown[]) {
+  return (M.copy_ as Unchecked)(this, ...args);
+}
+
+function $copysign(this: Tensor, other: unknown, options: unknown) {
+  return (F.copysign as Unchecked)(this, other, options);
+}
+
+function $copysign_(this: Tensor, other: unknown, options: unknown) {
+  return (M.copysign_ as Unchecked)(this, other, options);
+}
+
+function $cos(this: Tensor, options: unknown) {
+  return (F.cos as Unchecked)(this, options);
+}
+
+function $cos_(this: Tensor, options: unknown) {
+  return (M.cos_ as Unchecked)(this, options);
+}
+
+function $cosh(this: Tensor, options: unknown) {
+  return (F.cosh as Unchecked)(this, options);
+}
+
+function $cosh_(this: Tensor, options: unknown) {
+  return (M.cosh_ as Unchecked)(this, options);
+}
+
+function $cpu(this: Tensor, ...args: unknown[]) {
+  return (M.cpu as Unchecked)(this, ...args);
+}
+
+function $cuda(this: Tensor, ...args: unknown[]) {
+  return (M.cuda as Unchecked)(this, ...args);
+}
+
+function $cummax(this: Tensor, ...args: unknown[]) {
+  return (F.cummax as Unchecked)(this, ...args);
+}
+
+function $cummin(this: Tensor, ...args: unknown[]) {
+  return (F.cummin as Unchecked)(this, ...args);
+}
+
+function $cumprod(this: Tensor, ...args: unknown[]) {
+  return (F.cumprod as Unchecked)(this, ...args);
+}
+
+function $cumprod_(this: Tensor, ...args: unknown[]) {
+  return (M.cumprod_ as Unchecked)(this, ...args);
+}
+
+function $cumsum(this: Tensor, ...args: unknown[]) {
+  return (F.cumsum as Unchecked)(this, ...args);
+}
+
+function $cumsum_(this: Tensor, ...args: unknown[]) {
+  return (M.cumsum_ as Unchecked)(this, ...args);
+}
+
+function $deg2rad(this: Tensor, options: unknown) {
+  return (F.deg2rad as Unchecked)(this, options);
+}
+
+function $deg2rad_(this: Tensor, options: unknown) {
+  return (M.deg2rad_ as Unchecked)(this, options);
+}
+
+function $detach(this: Tensor, ...args: unknown[]) {
+  return (F.detach as Unchecked)(this, ...args);
+}
+
+function $detach_(this: Tensor, ...args: unknown[]) {
+  return (M.detach_ as Unchecked)(this, ...args);
+}
+
+function $diagonal(this: Tensor, ...args: unknown[]) {
+  return (F.diagonal as Unchecked)(this, ...args);
+}
+
+function $diff(this: Tensor, ...args: unknown[]) {
+  return (F.diff as Unchecked)(this, ...args);
+}
+
+function $digamma(this: Tensor, options: unknown) {
+  return (F.digamma as Unchecked)(this, options);
+}
+
+function $digamma_(this: Tensor, options: unknown) {
+  return (M.digamma_ as Unchecked)(this, options);
+}
+
+function $div(this: Tensor, other: unknown, options: unknown) {
+  return (F.div as Unchecked)(this, other, options);
+}
+
+function $div_(this: Tensor, other: unknown, options: unknown) {
+  return (M.div_ as Unchecked)(this, other, options);
+}
+
+function $divide(this: Tensor, other: unknown, options: unknown) {
+  return (F.divide as Unchecked)(this, other, options);
+}
+
+function $divide_(this: Tensor, other: unknown, options: unknown) {
+  return (M.divide_ as Unchecked)(this, other, options);
+}
+
+function $dot(this: Tensor, tensor: unknown, options: unknown) {
+  return (F.dot as Unchecked)(this, tensor, options);
+}
+
+function $double(this: Tensor, ...args: unknown[]) {
+  return (M.double as Unchecked)(this, ...args);
+}
+
+function $eq(this: Tensor, other: unknown, options: unknown) {
+  return (F.eq as Unchecked)(this, other, options);
+}
+
+function $eq_(this: Tensor, other: unknown, options: unknown) {
+  return (M.eq_ as Unchecked)(this, other, options);
+}
+
+function $equal(this: Tensor, other: unknown, options: unknown) {
+  return (F.equal as Unchecked)(this, other, options);
+}
+
+function $erf(this: Tensor, options: unknown) {
+  return (F.erf as Unchecked)(this, options);
+}
+
+function $erf_(this: Tensor, options: unknown) {
+  return (M.erf_ as Unchecked)(this, options);
+}
+
+function $erfc(this: Tensor, options: unknown) {
+  return (F.erfc as Unchecked)(this, options);
+}
+
+function $erfc_(this: Tensor, options: unknown) {
+  return (M.erfc_ as Unchecked)(this, options);
+}
+
+function $erfinv(this: Tensor, options: unknown) {
+  return (F.erfinv as Unchecked)(this, options);
+}
+
+function $erfinv_(this: Tensor, options: unknown) {
+  return (M.erfinv_ as Unchecked)(this, options);
+}
+
+function $exp(this: Tensor, options: unknown) {
+  return (F.exp as Unchecked)(this, options);
+}
+
+function $exp_(this: Tensor, options: unknown) {
+  return (M.exp_ as Unchecked)(this, options);
+}
+
+function $exp2(this: Tensor, options: unknown) {
+  return (F.exp2 as Unchecked)(this, options);
+}
+
+function $exp2_(this: Tensor, options: unknown) {
+  return (M.exp2_ as Unchecked)(this, options);
+}
+
+function $expand(this: Tensor, ...args: unknown[]) {
+  return (M.expand as Unchecked)(this, ...args);
+}
+
+function $expandAs(this: Tensor, ...args: unknown[]) {
+  return (M.expandAs as Unchecked)(this, ...args);
+}
+
+function $expm1(this: Tensor, options: unknown) {
+  return (F.expm1 as Unchecked)(this, options);
+}
+
+function $expm1_(this: Tensor, options: unknown) {
+  return (M.expm1_ as Unchecked)(this, options);
+}
+
+function $exponential_(this: Tensor, ...args: unknown[]) {
+  return (M.exponential_ as Unchecked)(this, ...args);
+}
+
+function $fill_(this: Tensor, ...args: unknown[]) {
+  return (M.fill_ as Unchecked)(this, ...args);
+}
+
+function $fix(this: Tensor, options: unknown) {
+  return (F.fix as Unchecked)(this, options);
+}
+
+function $fix_(this: Tensor, options: unknown) {
+  return (M.fix_ as Unchecked)(this, options);
+}
+
+function $flatten(this: Tensor, ...args: unknown[]) {
+  return (F.flatten as Unchecked)(this, ...args);
+}
+
+function $flip(this: Tensor, ...args: unknown[]) {
+  return (F.flip as Unchecked)(this, ...args);
+}
+
+function $fliplr(this: Tensor, ...args: unknown[]) {
+  return (F.fliplr as Unchecked)(this, ...args);
+}
+
+function $flipud(this: Tensor, ...args: unknown[]) {
+  return (F.flipud as Unchecked)(this, ...args);
+}
+
+function $float(this: Tensor, ...args: unknown[]) {
+  return (M.float as Unchecked)(this, ...args);
+}
+
+function $floor(this: Tensor, options: unknown) {
+  return (F.floor as Unchecked)(this, options);
+}
+
+function $floor_(this: Tensor, options: unknown) {
+  return (M.floor_ as Unchecked)(this, options);
+}
+
+function $floorDivide(this: Tensor, other: unknown, options: unknown) {
+  return (F.floorDivide as Unchecked)(this, other, options);
+}
+
+function $floorDivide_(this: Tensor, other: unknown, options: unknown) {
+  return (M.floorDivide_ as Unchecked)(this, other, options);
+}
+
+function $fmax(this: Tensor, other: unknown, options: unknown) {
+  return (F.fmax as Unchecked)(this, other, options);
+}
+
+function $fmin(this: Tensor, other: unknown, options: unknown) {
+  return (F.fmin as Unchecked)(this, other, options);
+}
+
+function $fmod(this: Tensor, other: unknown, options: unknown) {
+  return (F.fmod as Unchecked)(this, other, options);
+}
+
+function $fmod_(this: Tensor, other: unknown, options: unknown) {
+  return (M.fmod_ as Unchecked)(this, other, options);
+}
+
+function $frac(this: Tensor, options: unknown) {
+  return (F.frac as Unchecked)(this, options);
+}
+
+function $frac_(this: Tensor, options: unknown) {
+  return (M.frac_ as Unchecked)(this, options);
+}
+
+function $gather(this: Tensor, ...args: unknown[]) {
+  return (F.gather as Unchecked)(this, ...args);
+}
+
+function $gcd(this: Tensor, other: unknown, options: unknown) {
+  return (F.gcd as Unchecked)(this, other, options);
+}
+
+function $gcd_(this: Tensor, other: unknown, options: unknown) {
+  return (M.gcd_ as Unchecked)(this, other, options);
+}
+
+function $ge(this: Tensor, other: unknown, options: unknown) {
+  return (F.ge as Unchecked)(this, other, options);
+}
+
+function $ge_(this: Tensor, other: unknown, options: unknown) {
+  return (M.ge_ as Unchecked)(this, other, options);
+}
+
+function $geometric_(this: Tensor, ...args: unknown[]) {
+  return (M.geometric_ as Unchecked)(this, ...args);
+}
+
+function $ger(this: Tensor, ...args: unknown[]) {
+  return (F.ger as Unchecked)(this, ...args);
+}
+
+function $greater(this: Tensor, other: unknown, options: unknown) {
+  return (F.greater as Unchecked)(this, other, options);
+}
+
+function $greater_(this: Tensor, other: unknown, options: unknown) {
+  return (M.greater_ as Unchecked)(this, other, options);
+}
+
+function $greaterEqual(this: Tensor, other: unknown, options: unknown) {
+  return (F.greaterEqual as Unchecked)(this, other, options);
+}
+
+function $greaterEqual_(this: Tensor, other: unknown, options: unknown) {
+  return (M.greaterEqual_ as Unchecked)(this, other, options);
+}
+
+function $gt(this: Tensor, other: unknown, options: unknown) {
+  return (F.gt as Unchecked)(this, other, options);
+}
+
+function $gt_(this: Tensor, other: unknown, options: unknown) {
+  return (M.gt_ as Unchecked)(this, other, options);
+}
+
+function $half(this: Tensor, ...args: unknown[]) {
+  return (M.half as Unchecked)(this, ...args);
+}
+
+function $heaviside(this: Tensor, values: unknown, options: unknown) {
+  return (F.heaviside as Unchecked)(this, values, options);
+}
+
+function $heaviside_(this: Tensor, values: unknown, options: unknown) {
+  return (M.heaviside_ as Unchecked)(this, values, options);
+}
+
+function $hypot(this: Tensor, other: unknown, options: unknown) {
+  return (F.hypot as Unchecked)(this, other, options);
+}
+
+function $hypot_(this: Tensor, other: unknown, options: unknown) {
+  return (M.hypot_ as Unchecked)(this, other, options);
+}
+
+function $imag(this: Tensor): Tensor {
+  return O.imag(this);
+}
+
+function $indexAdd(this: Tensor, ...args: unknown[]) {
+  return (F.indexAdd as Unchecked)(this, ...args);
+}
+
+function $indexAdd_(this: Tensor, ...args: unknown[]) {
+  return (M.indexAdd_ as Unchecked)(this, ...args);
+}
+
+function $indexCopy(this: Tensor, ...args: unknown[]) {
+  return (F.indexCopy as Unchecked)(this, ...args);
+}
+
+function $indexCopy_(this: Tensor, ...args: unknown[]) {
+  return (M.indexCopy_ as Unchecked)(this, ...args);
+}
+
+function $indexFill(this: Tensor, ...args: unknown[]) {
+  return (F.indexFill as Unchecked)(this, ...args);
+}
+
+function $indexFill_(this: Tensor, ...args: unknown[]) {
+  return (M.indexFill_ as Unchecked)(this, ...args);
+}
+
+function $indexPut(this: Tensor, ...args: unknown[]) {
+  return (F.indexPut as Unchecked)(this, ...args);
+}
+
+function $indexPut_(this: Tensor, ...args: unknown[]) {
+  return (M.indexPut_ as Unchecked)(this, ...args);
+}
+
+function $indexSelect(this: Tensor, ...args: unknown[]) {
+  return (F.indexSelect as Unchecked)(this, ...args);
+}
+
+function $inner(this: Tensor, ...args: unknown[]) {
+  return (F.inner as Unchecked)(this, ...args);
+}
+
+function $int(this: Tensor, ...args: unknown[]) {
+  return (M.int as Unchecked)(this, ...args);
+}
+
+function $isContiguous(this: Tensor, ...args: unknown[]) {
+  return (M.isContiguous as Unchecked)(this, ...args);
+}
+
+function $isPinned(this: Tensor, ...args: unknown[]) {
+  return (M.isPinned as Unchecked)(this, ...args);
+}
+
+function $isSetTo(this: Tensor, ...args: unknown[]) {
+  return (M.isSetTo as Unchecked)(this, ...args);
+}
+
+function $isclose(this: Tensor, ...args: unknown[]) {
+  return (F.isclose as Unchecked)(this, ...args);
+}
+
+function $isfinite(this: Tensor, options: unknown) {
+  return (F.isfinite as Unchecked)(this, options);
+}
+
+function $isinf(this: Tensor, options: unknown) {
+  return (F.isinf as Unchecked)(this, options);
+}
+
+function $isnan(this: Tensor, options: unknown) {
+  return (F.isnan as Unchecked)(this, options);
+}
+
+function $isneginf(this: Tensor, options: unknown) {
+  return (F.isneginf as Unchecked)(this, options);
+}
+
+function $isposinf(this: Tensor, options: unknown) {
+  return (F.isposinf as Unchecked)(this, options);
+}
+
+function $isreal(this: Tensor, ...args: unknown[]) {
+  return (F.isreal as Unchecked)(this, ...args);
+}
+
+function $kthvalue(this: Tensor, ...args: unknown[]) {
+  return (F.kthvalue as Unchecked)(this, ...args);
+}
+
+function $lcm(this: Tensor, other: unknown, options: unknown) {
+  return (F.lcm as Unchecked)(this, other, options);
+}
+
+function $lcm_(this: Tensor, other: unknown, options: unknown) {
+  return (M.lcm_ as Unchecked)(this, other, options);
+}
+
+function $ldexp(this: Tensor, other: unknown, options: unknown) {
+  return (F.ldexp as Unchecked)(this, other, options);
+}
+
+function $ldexp_(this: Tensor, other: unknown, options: unknown) {
+  return (M.ldexp_ as Unchecked)(this, other, options);
+}
+
+function $le(this: Tensor, other: unknown, options: unknown) {
+  return (F.le as Unchecked)(this, other, options);
+}
+
+function $le_(this: Tensor, other: unknown, options: unknown) {
+  return (M.le_ as Unchecked)(this, other, options);
+}
+
+function $lerp(this: Tensor, end: unknown, weight: unknown, options: unknown) {
+  return (F.lerp as Unchecked)(this, end, weight, options);
+}
+
+function $lerp_(this: Tensor, end: unknown, weight: unknown, options: unknown) {
+  return (M.lerp_ as Unchecked)(this, end, weight, options);
+}
+
+function $less(this: Tensor, other: unknown, options: unknown) {
+  return (F.less as Unchecked)(this, other, options);
+}
+
+function $less_(this: Tensor, other: unknown, options: unknown) {
+  return (M.less_ as Unchecked)(this, other, options);
+}
+
+function $lessEqual(this: Tensor, other: unknown, options: unknown) {
+  return (F.lessEqual as Unchecked)(this, other, options);
+}
+
+function $lessEqual_(this: Tensor, other: unknown, options: unknown) {
+  return (M.lessEqual_ as Unchecked)(this, other, options);
+}
+
+function $lgamma(this: Tensor, options: unknown) {
+  return (F.lgamma as Unchecked)(this, options);
+}
+
+function $lgamma_(this: Tensor, options: unknown) {
+  return (M.lgamma_ as Unchecked)(this, options);
+}
+
+function $log(this: Tensor, options: unknown) {
+  return (F.log as Unchecked)(this, options);
+}
+
+function $log_(this: Tensor, options: unknown) {
+  return (M.log_ as Unchecked)(this, options);
+}
+
+function $log10(this: Tensor, options: unknown) {
+  return (F.log10 as Unchecked)(this, options);
+}
+
+function $log10_(this: Tensor, options: unknown) {
+  return (M.log10_ as Unchecked)(this, options);
+}
+
+function $log1p(this: Tensor, options: unknown) {
+  return (F.log1p as Unchecked)(this, options);
+}
+
+function $log1p_(this: Tensor, options: unknown) {
+  return (M.log1p_ as Unchecked)(this, options);
+}
+
+function $log2(this: Tensor, options: unknown) {
+  return (F.log2 as Unchecked)(this, options);
+}
+
+function $log2_(this: Tensor, options: unknown) {
+  return (M.log2_ as Unchecked)(this, options);
+}
+
+function $logNormal_(this: Tensor, ...args: unknown[]) {
+  return (M.logNormal_ as Unchecked)(this, ...args);
+}
+
+function $logSoftmax(this: Tensor, ...args: unknown[]) {
+  return (F.logSoftmax as Unchecked)(this, ...args);
+}
+
+function $logaddexp(this: Tensor, other: unknown, options: unknown) {
+  return (F.logaddexp as Unchecked)(this, other, options);
+}
+
+function $logaddexp2(this: Tensor, other: unknown, options: unknown) {
+  return (F.logaddexp2 as Unchecked)(this, other, options);
+}
+
+function $logcumsumexp(this: Tensor, ...args: unknown[]) {
+  return (F.logcumsumexp as Unchecked)(this, ...args);
+}
+
+function $logicalAnd(this: Tensor, other: unknown, options: unknown) {
+  return (F.logicalAnd as Unchecked)(this, other, options);
+}
+
+function $logicalAnd_(this: Tensor, other: unknown, options: unknown) {
+  return (M.logicalAnd_ as Unchecked)(this, other, options);
+}
+
+function $logicalNot(this: Tensor, options: unknown) {
+  return (F.logicalNot as Unchecked)(this, options);
+}
+
+function $logicalNot_(this: Tensor, options: unknown) {
+  return (M.logicalNot_ as Unchecked)(this, options);
+}
+
+function $logicalOr(this: Tensor, other: unknown, options: unknown) {
+  return (F.logicalOr as Unchecked)(this, other, options);
+}
+
+function $logicalOr_(this: Tensor, other: unknown, options: unknown) {
+  return (M.logicalOr_ as Unchecked)(this, other, options);
+}
+
+function $logicalXor(this: Tensor, other: unknown, options: unknown) {
+  return (F.logicalXor as Unchecked)(this, other, options);
+}
+
+function $logicalXor_(this: Tensor, other: unknown, options: unknown) {
+  return (M.logicalXor_ as Unchecked)(this, other, options);
+}
+
+function $logit(this: Tensor, ...args: unknown[]) {
+  return (F.logit as Unchecked)(this, ...args);
+}
+
+function $logit_(this: Tensor, ...args: unknown[]) {
+  return (M.logit_ as Unchecked)(this, ...args);
+}
+
+function $logsumexp(this: Tensor, ...args: unknown[]) {
+  return (F.logsumexp as Unchecked)(this, ...args);
+}
+
+function $long(this: Tensor, ...args: unknown[]) {
+  return (M.long as Unchecked)(this, ...args);
+}
+
+function $lt(this: Tensor, other: unknown, options: unknown) {
+  return (F.lt as Unchecked)(this, other, options);
+}
+
+function $lt_(this: Tensor, other: unknown, options: unknown) {
+  return (M.lt_ as Unchecked)(this, other, options);
+}
+
+function $mT(this: Tensor): Tensor {
+  return O.mT(this);
+}
+
+function $maskedFill(this: Tensor, ...args: unknown[]) {
+  return (F.maskedFill as Unchecked)(this, ...args);
+}
+
+function $maskedFill_(this: Tensor, ...args: unknown[]) {
+  return (M.maskedFill_ as Unchecked)(this, ...args);
+}
+
+function $maskedScatter(this: Tensor, mask: unknown, source: unknown, options: unknown) {
+  return (F.maskedScatter as Unchecked)(this, mask, source, options);
+}
+
+function $maskedScatter_(this: Tensor, mask: unknown, source: unknown, options: unknown) {
+  return (M.maskedScatter_ as Unchecked)(this, mask, source, options);
+}
+
+function $maskedSelect(this: Tensor, mask: unknown, options: unknown) {
+  return (F.maskedSelect as Unchecked)(this, mask, options);
+}
+
+function $matmul(this: Tensor, ...args: unknown[]) {
+  return (F.matmul as Unchecked)(this, ...args);
+}
+
+function $max(this: Tensor, ...args: unknown[]) {
+  return (F.max as Unchecked)(this, ...args);
+}
+
+function $maximum(this: Tensor, other: unknown, options: unknown) {
+  return (F.maximum as Unchecked)(this, other, options);
+}
+
+function $mean(this: Tensor, ...args: unknown[]) {
+  return (F.mean as Unchecked)(this, ...args);
+}
+
+function $median(this: Tensor, ...args: unknown[]) {
+  return (F.median as Unchecked)(this, ...args);
+}
+
+function $min(this: Tensor, ...args: unknown[]) {
+  return (F.min as Unchecked)(this, ...args);
+}
+
+function $minimum(this: Tensor, other: unknown, options: unknown) {
+  return (F.minimum as Unchecked)(this, other, options);
+}
+
+function $mm(this: Tensor, mat2: unknown, options: unknown) {
+  return (F.mm as Unchecked)(this, mat2, options);
+}
+
+function $mode(this: Tensor, ...args: unknown[]) {
+  return (F.mode as Unchecked)(this, ...args);
+}
+
+function $moveaxis(this: Tensor, ...args: unknown[]) {
+  return (F.moveaxis as Unchecked)(this, ...args);
+}
+
+function $movedim(this: Tensor, ...args: unknown[]) {
+  return (F.movedim as Unchecked)(this, ...args);
+}
+
+function $mul(this: Tensor, other: unknown, options: unknown) {
+  return (F.mul as Unchecked)(this, other, options);
+}
+
+function $mul_(this: Tensor, other: unknown, options: unknown) {
+  return (M.mul_ as Unchecked)(this, other, options);
+}
+
+function $multinomial(this: Tensor, ...args: unknown[]) {
+  return (F.multinomial as Unchecked)(this, ...args);
+}
+
+function $multiply(this: Tensor, other: unknown, options: unknown) {
+  return (F.multiply as Unchecked)(this, other, options);
+}
+
+function $multiply_(this: Tensor, other: unknown, options: unknown) {
+  return (M.multiply_ as Unchecked)(this, other, options);
+}
+
+function $mv(this: Tensor, vec: unknown, options: unknown) {
+  return (F.mv as Unchecked)(this, vec, options);
+}
+
+function $nanToNum(this: Tensor, ...args: unknown[]) {
+  return (F.nanToNum as Unchecked)(this, ...args);
+}
+
+function $nanToNum_(this: Tensor, ...args: unknown[]) {
+  return (M.nanToNum_ as Unchecked)(this, ...args);
+}
+
+function $nanmean(this: Tensor, ...args: unknown[]) {
+  return (F.nanmean as Unchecked)(this, ...args);
+}
+
+function $nanmedian(this: Tensor, ...args: unknown[]) {
+  return (F.nanmedian as Unchecked)(this, ...args);
+}
+
+function $nanquantile(this: Tensor, ...args: unknown[]) {
+  return (F.nanquantile as Unchecked)(this, ...args);
+}
+
+function $nansum(this: Tensor, ...args: unknown[]) {
+  return (F.nansum as Unchecked)(this, ...args);
+}
+
+function $narrow(this: Tensor, ...args: unknown[]) {
+  return (F.narrow as Unchecked)(this, ...args);
+}
+
+function $ne(this: Tensor, other: unknown, options: unknown) {
+  return (F.ne as Unchecked)(this, other, options);
+}
+
+function $ne_(this: Tensor, other: unknown, options: unknown) {
+  return (M.ne_ as Unchecked)(this, other, options);
+}
+
+function $neg(this: Tensor, options: unknown) {
+  return (F.neg as Unchecked)(this, options);
+}
+
+function $neg_(this: Tensor, options: unknown) {
+  return (M.neg_ as Unchecked)(this, options);
+}
+
+function $negative(this: Tensor, options: unknown) {
+  return (F.negative as Unchecked)(this, options);
+}
+
+function $negative_(this: Tensor, options: unknown) {
+  return (M.negative_ as Unchecked)(this, options);
+}
+
+function $newEmpty(this: Tensor, ...args: unknown[]) {
+  return (M.newEmpty as Unchecked)(this, ...args);
+}
+
+function $newEmptyStrided(this: Tensor, ...args: unknown[]) {
+  return (M.newEmptyStrided as Unchecked)(this, ...args);
+}
+
+function $newFull(this: Tensor, ...args: unknown[]) {
+  return (M.newFull as Unchecked)(this, ...args);
+}
+
+function $newOnes(this: Tensor, ...args: unknown[]) {
+  return (M.newOnes as Unchecked)(this, ...args);
+}
+
+function $newZeros(this: Tensor, ...args: unknown[]) {
+  return (M.newZeros as Unchecked)(this, ...args);
+}
+
+function $nextafter(this: Tensor, other: unknown, options: unknown) {
+  return (F.nextafter as Unchecked)(this, other, options);
+}
+
+function $nextafter_(this: Tensor, other: unknown, options: unknown) {
+  return (M.nextafter_ as Unchecked)(this, other, options);
+}
+
+function $nonzero(this: Tensor, ...args: unknown[]) {
+  return (F.nonzero as Unchecked)(this, ...args);
+}
+
+function $norm(this: Tensor, ...args: unknown[]) {
+  return (F.norm as Unchecked)(this, ...args);
+}
+
+function $normal_(this: Tensor, ...args: unknown[]) {
+  return (M.normal_ as Unchecked)(this, ...args);
+}
+
+function $notEqual(this: Tensor, other: unknown, options: unknown) {
+  return (F.notEqual as Unchecked)(this, other, options);
+}
+
+function $notEqual_(this: Tensor, other: unknown, options: unknown) {
+  return (M.notEqual_ as Unchecked)(this, other, options);
+}
+
+function $outer(this: Tensor, ...args: unknown[]) {
+  return (F.outer as Unchecked)(this, ...args);
+}
+
+function $permute(this: Tensor, ...args: unknown[]) {
+  return (F.permute as Unchecked)(this, ...args);
+}
+
+function $pinMemory(this: Tensor, ...args: unknown[]) {
+  return (M.pinMemory as Unchecked)(this, ...args);
+}
+
+function $polygamma(this: Tensor, ...args: unknown[]) {
+  return (M.polygamma as Unchecked)(this, ...args);
+}
+
+function $polygamma_(this: Tensor, ...args: unknown[]) {
+  return (M.polygamma_ as Unchecked)(this, ...args);
+}
+
+function $pow(this: Tensor, ...args: unknown[]) {
+  return (M.pow as Unchecked)(this, ...args);
+}
+
+function $pow_(this: Tensor, ...args: unknown[]) {
+  return (M.pow_ as Unchecked)(this, ...args);
+}
+
+function $prod(this: Tensor, ...args: unknown[]) {
+  return (F.prod as Unchecked)(this, ...args);
+}
+
+function $put(this: Tensor, ...args: unknown[]) {
+  return (F.put as Unchecked)(this, ...args);
+}
+
+function $put_(this: Tensor, ...args: unknown[]) {
+  return (M.put_ as Unchecked)(this, ...args);
+}
+
+function $quantile(this: Tensor, ...args: unknown[]) {
+  return (F.quantile as Unchecked)(this, ...args);
+}
+
+function $rad2deg(this: Tensor, options: unknown) {
+  return (F.rad2deg as Unchecked)(this, options);
+}
+
+function $rad2deg_(this: Tensor, options: unknown) {
+  return (M.rad2deg_ as Unchecked)(this, options);
+}
+
+function $random_(this: Tensor, ...args: unknown[]) {
+  return (M.random_ as Unchecked)(this, ...args);
+}
+
+function $ravel(this: Tensor, ...args: unknown[]) {
+  return (F.ravel as Unchecked)(this, ...args);
+}
+
+function $real(this: Tensor): Tensor {
+  return O.real(this);
+}
+
+function $reciprocal(this: Tensor, options: unknown) {
+  return (F.reciprocal as Unchecked)(this, options);
+}
+
+function $reciprocal_(this: Tensor, options: unknown) {
+  return (M.reciprocal_ as Unchecked)(this, options);
+}
+
+function $relu(this: Tensor, options: unknown) {
+  return (F.relu as Unchecked)(this, options);
+}
+
+function $relu_(this: Tensor, options: unknown) {
+  return (M.relu_ as Unchecked)(this, options);
+}
+
+function $remainder(this: Tensor, other: unknown, options: unknown) {
+  return (M.remainder as Unchecked)(this, other, options);
+}
+
+function $remainder_(this: Tensor, other: unknown, options: unknown) {
+  return (M.remainder_ as Unchecked)(this, other, options);
+}
+
+function $repeat(this: Tensor, ...args: unknown[]) {
+  return (M.repeat as Unchecked)(this, ...args);
+}
+
+function $repeatInterleave(this: Tensor, ...args: unknown[]) {
+  return (M.repeatInterleave as Unchecked)(this, ...args);
+}
+
+function $reshape(this: Tensor, ...args: unknown[]) {
+  return (F.reshape as Unchecked)(this, ...args);
+}
+
+function $reshapeAs(this: Tensor, ...args: unknown[]) {
+  return (M.reshapeAs as Unchecked)(this, ...args);
+}
+
+function $resize_(this: Tensor, ...args: unknown[]) {
+  return (M.resize_ as Unchecked)(this, ...args);
+}
+
+function $resizeAs_(this: Tensor, ...args: unknown[]) {
+  return (M.resizeAs_ as Unchecked)(this, ...args);
+}
+
+function $resolveConj(this: Tensor, ...args: unknown[]) {
+  return (F.resolveConj as Unchecked)(this, ...args);
+}
+
+function $resolveNeg(this: Tensor, ...args: unknown[]) {
+  return (F.resolveNeg as Unchecked)(this, ...args);
+}
+
+function $roll(this: Tensor, ...args: unknown[]) {
+  return (F.roll as Unchecked)(this, ...args);
+}
+
+function $rot90(this: Tensor, ...args: unknown[]) {
+  return (F.rot90 as Unchecked)(this, ...args);
+}
+
+function $round(this: Tensor, ...args: unknown[]) {
+  return (F.round as Unchecked)(this, ...args);
+}
+
+function $round_(this: Tensor, ...args: unknown[]) {
+  return (M.round_ as Unchecked)(this, ...args);
+}
+
+function $rsqrt(this: Tensor, options: unknown) {
+  return (F.rsqrt as Unchecked)(this, options);
+}
+
+function $rsqrt_(this: Tensor, options: unknown) {
+  return (M.rsqrt_ as Unchecked)(this, options);
+}
+
+function $scatter(this: Tensor, ...args: unknown[]) {
+  return (F.scatter as Unchecked)(this, ...args);
+}
+
+function $scatter_(this: Tensor, ...args: unknown[]) {
+  return (M.scatter_ as Unchecked)(this, ...args);
+}
+
+function $scatterAdd(this: Tensor, ...args: unknown[]) {
+  return (F.scatterAdd as Unchecked)(this, ...args);
+}
+
+function $scatterAdd_(this: Tensor, ...args: unknown[]) {
+  return (M.scatterAdd_ as Unchecked)(this, ...args);
+}
+
+function $select(this: Tensor, ...args: unknown[]) {
+  return (F.select as Unchecked)(this, ...args);
+}
+
+function $set_(this: Tensor, ...args: unknown[]) {
+  return (M.set_ as Unchecked)(this, ...args);
+}
+
+function $sgn(this: Tensor, options: unknown) {
+  return (F.sgn as Unchecked)(this, options);
+}
+
+function $sgn_(this: Tensor, options: unknown) {
+  return (M.sgn_ as Unchecked)(this, options);
+}
+
+function $short(this: Tensor, ...args: unknown[]) {
+  return (M.short as Unchecked)(this, ...args);
+}
+
+function $sigmoid(this: Tensor, options: unknown) {
+  return (F.sigmoid as Unchecked)(this, options);
+}
+
+function $sigmoid_(this: Tensor, options: unknown) {
+  return (M.sigmoid_ as Unchecked)(this, options);
+}
+
+function $sign(this: Tensor, options: unknown) {
+  return (F.sign as Unchecked)(this, options);
+}
+
+function $sign_(this: Tensor, options: unknown) {
+  return (M.sign_ as Unchecked)(this, options);
+}
+
+function $signbit(this: Tensor, options: unknown) {
+  return (F.signbit as Unchecked)(this, options);
+}
+
+function $sin(this: Tensor, options: unknown) {
+  return (F.sin as Unchecked)(this, options);
+}
+
+function $sin_(this: Tensor, options: unknown) {
+  return (M.sin_ as Unchecked)(this, options);
+}
+
+function $sinc(this: Tensor, options: unknown) {
+  return (F.sinc as Unchecked)(this, options);
+}
+
+function $sinc_(this: Tensor, options: unknown) {
+  return (M.sinc_ as Unchecked)(this, options);
+}
+
+function $sinh(this: Tensor, options: unknown) {
+  return (F.sinh as Unchecked)(this, options);
+}
+
+function $sinh_(this: Tensor, options: unknown) {
+  return (M.sinh_ as Unchecked)(this, options);
+}
+
+function $slice(this: Tensor, ...args: unknown[]) {
+  return (M.slice as Unchecked)(this, ...args);
+}
+
+function $softmax(this: Tensor, ...args: unknown[]) {
+  return (F.softmax as Unchecked)(this, ...args);
+}
+
+function $sort(this: Tensor, ...args: unknown[]) {
+  return (F.sort as Unchecked)(this, ...args);
+}
+
+function $split(this: Tensor, ...args: unknown[]) {
+  return (F.split as Unchecked)(this, ...args);
+}
+
+function $splitWithSizes(this: Tensor, ...args: unknown[]) {
+  return (F.splitWithSizes as Unchecked)(this, ...args);
+}
+
+function $sqrt(this: Tensor, options: unknown) {
+  return (F.sqrt as Unchecked)(this, options);
+}
+
+function $sqrt_(this: Tensor, options: unknown) {
+  return (M.sqrt_ as Unchecked)(this, options);
+}
+
+function $square(this: Tensor, ...args: unknown[]) {
+  return (F.square as Unchecked)(this, ...args);
+}
+
+function $square_(this: Tensor, ...args: unknown[]) {
+  return (M.square_ as Unchecked)(this, ...args);
+}
+
+function $squeeze(this: Tensor, ...args: unknown[]) {
+  return (F.squeeze as Unchecked)(this, ...args);
+}
+
+function $squeeze_(this: Tensor, ...args: unknown[]) {
+  return (M.squeeze_ as Unchecked)(this, ...args);
+}
+
+function $std(this: Tensor, ...args: unknown[]) {
+  return (F.std as Unchecked)(this, ...args);
+}
+
+function $sub(this: Tensor, other: unknown, options: unknown) {
+  return (F.sub as Unchecked)(this, other, options);
+}
+
+function $sub_(this: Tensor, other: unknown, options: unknown) {
+  return (M.sub_ as Unchecked)(this, other, options);
+}
+
+function $subtract(this: Tensor, other: unknown, options: unknown) {
+  return (F.subtract as Unchecked)(this, other, options);
+}
+
+function $subtract_(this: Tensor, other: unknown, options: unknown) {
+  return (M.subtract_ as Unchecked)(this, other, options);
+}
+
+function $sum(this: Tensor, ...args: unknown[]) {
+  return (F.sum as Unchecked)(this, ...args);
+}
+
+function $sumToSize(this: Tensor, ...args: unknown[]) {
+  return (M.sumToSize as Unchecked)(this, ...args);
+}
+
+function $swapaxes(this: Tensor, ...args: unknown[]) {
+  return (F.swapaxes as Unchecked)(this, ...args);
+}
+
+function $swapaxes_(this: Tensor, ...args: unknown[]) {
+  return (M.swapaxes_ as Unchecked)(this, ...args);
+}
+
+function $swapdims(this: Tensor, ...args: unknown[]) {
+  return (F.swapdims as Unchecked)(this, ...args);
+}
+
+function $swapdims_(this: Tensor, ...args: unknown[]) {
+  return (M.swapdims_ as Unchecked)(this, ...args);
+}
+
+function $t(this: Tensor, options: unknown) {
+  return (F.t as Unchecked)(this, options);
+}
+
+function $t_(this: Tensor, options: unknown) {
+  return (M.t_ as Unchecked)(this, options);
+}
+
+function $take(this: Tensor, ...args: unknown[]) {
+  return (F.take as Unchecked)(this, ...args);
+}
+
+function $takeAlongDim(this: Tensor, ...args: unknown[]) {
+  return (F.takeAlongDim as Unchecked)(this, ...args);
+}
+
+function $tan(this: Tensor, options: unknown) {
+  return (F.tan as Unchecked)(this, options);
+}
+
+function $tan_(this: Tensor, options: unknown) {
+  return (M.tan_ as Unchecked)(this, options);
+}
+
+function $tanh(this: Tensor, options: unknown) {
+  return (F.tanh as Unchecked)(this, options);
+}
+
+function $tanh_(this: Tensor, options: unknown) {
+  return (M.tanh_ as Unchecked)(this, options);
+}
+
+function $tensorSplit(this: Tensor, ...args: unknown[]) {
+  return (F.tensorSplit as Unchecked)(this, ...args);
+}
+
+function $tile(this: Tensor, ...args: unknown[]) {
+  return (F.tile as Unchecked)(this, ...args);
+}
+
+function $to(this: Tensor, ...args: unknown[]) {
+  return (M.to as Unchecked)(this, ...args);
+}
+
+function $topk(this: Tensor, ...args: unknown[]) {
+  return (F.topk as Unchecked)(this, ...args);
+}
+
+function $transpose(this: Tensor, ...args: unknown[]) {
+  return (F.transpose as Unchecked)(this, ...args);
+}
+
+function $transpose_(this: Tensor, ...args: unknown[]) {
+  return (M.transpose_ as Unchecked)(this, ...args);
+}
+
+function $trueDivide(this: Tensor, other: unknown, options: unknown) {
+  return (F.trueDivide as Unchecked)(this, other, options);
+}
+
+function $trueDivide_(this: Tensor, other: unknown, options: unknown) {
+  return (M.trueDivide_ as Unchecked)(this, other, options);
+}
+
+function $trunc(this: Tensor, options: unknown) {
+  return (F.trunc as Unchecked)(this, options);
+}
+
+function $trunc_(this: Tensor, options: unknown) {
+  return (M.trunc_ as Unchecked)(this, options);
+}
+
+function $type(this: Tensor, ...args: unknown[]) {
+  return (M.type as Unchecked)(this, ...args);
+}
+
+function $typeAs(this: Tensor, ...args: unknown[]) {
+  return (M.typeAs as Unchecked)(this, ...args);
+}
+
+function $unbind(this: Tensor, ...args: unknown[]) {
+  return (F.unbind as Unchecked)(this, ...args);
+}
+
+function $unflatten(this: Tensor, ...args: unknown[]) {
+  return (F.unflatten as Unchecked)(this, ...args);
+}
+
+function $unfold(this: Tensor, ...args: unknown[]) {
+  return (M.unfold as Unchecked)(this, ...args);
+}
+
+function $uniform_(this: Tensor, ...args: unknown[]) {
+  return (M.uniform_ as Unchecked)(this, ...args);
+}
+
+function $unique(this: Tensor, ...args: unknown[]) {
+  return (F.unique as Unchecked)(this, ...args);
+}
+
+function $uniqueConsecutive(this: Tensor, ...args: unknown[]) {
+  return (F.uniqueConsecutive as Unchecked)(this, ...args);
+}
+
+function $unsqueeze(this: Tensor, ...args: unknown[]) {
+  return (F.unsqueeze as Unchecked)(this, ...args);
+}
+
+function $unsqueeze_(this: Tensor, ...args: unknown[]) {
+  return (M.unsqueeze_ as Unchecked)(this, ...args);
+}
+
+function $var(this: Tensor, ...args: unknown[]) {
+  return (F.var as Unchecked)(this, ...args);
+}
+
+function $variance(this: Tensor, ...args: unknown[]) {
+  return (F.variance as Unchecked)(this, ...args);
+}
+
+function $vdot(this: Tensor, other: unknown, options: unknown) {
+  return (F.vdot as Unchecked)(this, other, options);
+}
+
+function $view(this: Tensor, ...args: unknown[]) {
+  return (M.view as Unchecked)(this, ...args);
+}
+
+function $viewAs(this: Tensor, ...args: unknown[]) {
+  return (M.viewAs as Unchecked)(this, ...args);
+}
+
+function $viewAsComplex(this: Tensor, options: unknown) {
+  return (F.viewAsComplex as Unchecked)(this, options);
+}
+
+function $viewAsReal(this: Tensor, options: unknown) {
+  return (F.viewAsReal as Unchecked)(this, options);
+}
+
+function $xlogy(this: Tensor, ...args: unknown[]) {
+  return (M.xlogy as Unchecked)(this, ...args);
+}
+
+function $xlogy_(this: Tensor, ...args: unknown[]) {
+  return (M.xlogy_ as Unchecked)(this, ...args);
+}
+
+function $zero_(this: Tensor, options: unknown) {
+  return (M.zero_ as Unchecked)(this, options);
+}
+
+/** The names of the members, with blanks between them. */
+export function memberNames(): string {
+  return "T abs abs_ acos acos_ acosh acosh_ add add_ addbmm addbmm_ addcdiv addcdiv_ addcmul addcmul_ addmm addmm_ addmv addmv_ addr addr_ all allclose amax amin any arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan_ arctan2 arctan2_ arctanh arctanh_ argmax argmin argsort argwhere asStrided asStrided_ asin asin_ asinh asinh_ atan atan_ atan2 atan2_ atanh atanh_ baddbmm baddbmm_ bernoulli bernoulli_ bfloat16 bincount bitwiseAnd bitwiseAnd_ bitwiseNot bitwiseNot_ bitwiseOr bitwiseOr_ bitwiseXor bitwiseXor_ bmm bool broadcastTo byte cauchy_ cdouble ceil ceil_ cfloat char chunk clamp clamp_ clampMax clampMax_ clampMin clampMin_ clip clip_ clone conj contiguous copy_ copysign copysign_ cos cos_ cosh cosh_ cpu cuda cummax cummin cumprod cumprod_ cumsum cumsum_ deg2rad deg2rad_ detach detach_ diagonal diff digamma digamma_ div div_ divide divide_ dot double eq eq_ equal erf erf_ erfc erfc_ erfinv erfinv_ exp exp_ exp2 exp2_ expand expandAs expm1 expm1_ exponential_ fill_ fix fix_ flatten flip fliplr flipud float floor floor_ floorDivide floorDivide_ fmax fmin fmod fmod_ frac frac_ gather gcd gcd_ ge ge_ geometric_ ger greater greater_ greaterEqual greaterEqual_ gt gt_ half heaviside heaviside_ hypot hypot_ imag indexAdd indexAdd_ indexCopy indexCopy_ indexFill indexFill_ indexPut indexPut_ indexSelect inner int isContiguous isPinned isSetTo isclose isfinite isinf isnan isneginf isposinf isreal kthvalue lcm lcm_ ldexp ldexp_ le le_ lerp lerp_ less less_ lessEqual lessEqual_ lgamma lgamma_ log log_ log10 log10_ log1p log1p_ log2 log2_ logNormal_ logSoftmax logaddexp logaddexp2 logcumsumexp logicalAnd logicalAnd_ logicalNot logicalNot_ logicalOr logicalOr_ logicalXor logicalXor_ logit logit_ logsumexp long lt lt_ mT maskedFill maskedFill_ maskedScatter maskedScatter_ maskedSelect matmul max maximum mean median min minimum mm mode moveaxis movedim mul mul_ multinomial multiply multiply_ mv nanToNum nanToNum_ nanmean nanmedian nanquantile nansum narrow ne ne_ neg neg_ negative negative_ newEmpty newEmptyStrided newFull newOnes newZeros nextafter nextafter_ nonzero norm normal_ notEqual notEqual_ outer permute pinMemory polygamma polygamma_ pow pow_ prod put put_ quantile rad2deg rad2deg_ random_ ravel real reciprocal reciprocal_ relu relu_ remainder remainder_ repeat repeatInterleave reshape reshapeAs resize_ resizeAs_ resolveConj resolveNeg roll rot90 round round_ rsqrt rsqrt_ scatter scatter_ scatterAdd scatterAdd_ select set_ sgn sgn_ short sigmoid sigmoid_ sign sign_ signbit sin sin_ sinc sinc_ sinh sinh_ slice softmax sort split splitWithSizes sqrt sqrt_ square square_ squeeze squeeze_ std sub sub_ subtract subtract_ sum sumToSize swapaxes swapaxes_ swapdims swapdims_ t t_ take takeAlongDim tan tan_ tanh tanh_ tensorSplit tile to topk transpose transpose_ trueDivide trueDivide_ trunc trunc_ type typeAs unbind unflatten unfold uniform_ unique uniqueConsecutive unsqueeze unsqueeze_ var variance vdot view viewAs viewAsComplex viewAsReal xlogy xlogy_ zero_";
+}
+
+/** The member of this name, for src/tensor/late-members.ts. */
+export function memberOf(name: string): Member | undefined {
+  switch (name) {
+    case "T": return { get: $T };
+    case "abs": return $abs;
+    case "abs_": return $abs_;
+    case "acos": return $acos;
+    case "acos_": return $acos_;
+    case "acosh": return $acosh;
+    case "acosh_": return $acosh_;
+    case "add": return $add;
+    case "add_": return $add_;
+    case "addbmm": return $addbmm;
+    case "addbmm_": return $addbmm_;
+    case "addcdiv": return $addcdiv;
+    case "addcdiv_": return $addcdiv_;
+    case "addcmul": return $addcmul;
+    case "addcmul_": return $addcmul_;
+    case "addmm": return $addmm;
+    case "addmm_": return $addmm_;
+    case "addmv": return $addmv;
+    case "addmv_": return $addmv_;
+    case "addr": return $addr;
+    case "addr_": return $addr_;
+    case "all": return $all;
+    case "allclose": return $allclose;
+    case "amax": return $amax;
+    case "amin": return $amin;
+    case "any": return $any;
+    case "arccos": return $arccos;
+    case "arccos_": return $arccos_;
+    case "arccosh": return $arccosh;
+    case "arccosh_": return $arccosh_;
+    case "arcsin": return $arcsin;
+    case "arcsin_": return $arcsin_;
+    case "arcsinh": return $arcsinh;
+    case "arcsinh_": return $arcsinh_;
+    case "arctan": return $arctan;
+    case "arctan_": return $arctan_;
+    case "arctan2": return $arctan2;
+    case "arctan2_": return $arctan2_;
+    case "arctanh": return $arctanh;
+    case "arctanh_": return $arctanh_;
+    case "argmax": return $argmax;
+    case "argmin": return $argmin;
+    case "argsort": return $argsort;
+    case "argwhere": return $argwhere;
+    case "asStrided": return $asStrided;
+    case "asStrided_": return $asStrided_;
+    case "asin": return $asin;
+    case "asin_": return $asin_;
+    case "asinh": return $asinh;
+    case "asinh_": return $asinh_;
+    case "atan": return $atan;
+    case "atan_": return $atan_;
+    case "atan2": return $atan2;
+    case "atan2_": return $atan2_;
+    case "atanh": return $atanh;
+    case "atanh_": return $atanh_;
+    case "baddbmm": return $baddbmm;
+    case "baddbmm_": return $baddbmm_;
+    case "bernoulli": return $bernoulli;
+    case "bernoulli_": return $bernoulli_;
+    case "bfloat16": return $bfloat16;
+    case "bincount": return $bincount;
+    case "bitwiseAnd": return $bitwiseAnd;
+    case "bitwiseAnd_": return $bitwiseAnd_;
+    case "bitwiseNot": return $bitwiseNot;
+    case "bitwiseNot_": return $bitwiseNot_;
+    case "bitwiseOr": return $bitwiseOr;
+    case "bitwiseOr_": return $bitwiseOr_;
+    case "bitwiseXor": return $bitwiseXor;
+    case "bitwiseXor_": return $bitwiseXor_;
+    case "bmm": return $bmm;
+    case "bool": return $bool;
+    case "broadcastTo": return $broadcastTo;
+    case "byte": return $byte;
+    case "cauchy_": return $cauchy_;
+    case "cdouble": return $cdouble;
+    case "ceil": return $ceil;
+    case "ceil_": return $ceil_;
+    case "cfloat": return $cfloat;
+    case "char": return $char;
+    case "chunk": return $chunk;
+    case "clamp": return $clamp;
+    case "clamp_": return $clamp_;
+    case "clampMax": return $clampMax;
+    case "clampMax_": return $clampMax_;
+    case "clampMin": return $clampMin;
+    case "clampMin_": return $clampMin_;
+    case "clip": return $clip;
+    case "clip_": return $clip_;
+    case "clone": return $clone;
+    case "conj": return $conj;
+    case "contiguous": return $contiguous;
+    case "copy_": return $copy_;
+    case "copysign": return $copysign;
+    case "copysign_": return $copysign_;
+    case "cos": return $cos;
+    case "cos_": return $cos_;
+    case "cosh": return $cosh;
+    case "cosh_": return $cosh_;
+    case "cpu": return $cpu;
+    case "cuda": return $cuda;
+    case "cummax": return $cummax;
+    case "cummin": return $cummin;
+    case "cumprod": return $cumprod;
+    case "cumprod_": return $cumprod_;
+    case "cumsum": return $cumsum;
+    case "cumsum_": return $cumsum_;
+    case "deg2rad": return $deg2rad;
+    case "deg2rad_": return $deg2rad_;
+    case "detach": return $detach;
+    case "detach_": return $detach_;
+    case "diagonal": return $diagonal;
+    case "diff": return $diff;
+    case "digamma": return $digamma;
+    case "digamma_": return $digamma_;
+    case "div": return $div;
+    case "div_": return $div_;
+    case "divide": return $divide;
+    case "divide_": return $divide_;
+    case "dot": return $dot;
+    case "double": return $double;
+    case "eq": return $eq;
+    case "eq_": return $eq_;
+    case "equal": return $equal;
+    case "erf": return $erf;
+    case "erf_": return $erf_;
+    case "erfc": return $erfc;
+    case "erfc_": return $erfc_;
+    case "erfinv": return $erfinv;
+    case "erfinv_": return $erfinv_;
+    case "exp": return $exp;
+    case "exp_": return $exp_;
+    case "exp2": return $exp2;
+    case "exp2_": return $exp2_;
+    case "expand": return $expand;
+    case "expandAs": return $expandAs;
+    case "expm1": return $expm1;
+    case "expm1_": return $expm1_;
+    case "exponential_": return $exponential_;
+    case "fill_": return $fill_;
+    case "fix": return $fix;
+    case "fix_": return $fix_;
+    case "flatten": return $flatten;
+    case "flip": return $flip;
+    case "fliplr": return $fliplr;
+    case "flipud": return $flipud;
+    case "float": return $float;
+    case "floor": return $floor;
+    case "floor_": return $floor_;
+    case "floorDivide": return $floorDivide;
+    case "floorDivide_": return $floorDivide_;
+    case "fmax": return $fmax;
+    case "fmin": return $fmin;
+    case "fmod": return $fmod;
+    case "fmod_": return $fmod_;
+    case "frac": return $frac;
+    case "frac_": return $frac_;
+    case "gather": return $gather;
+    case "gcd": return $gcd;
+    case "gcd_": return $gcd_;
+    case "ge": return $ge;
+    case "ge_": return $ge_;
+    case "geometric_": return $geometric_;
+    case "ger": return $ger;
+    case "greater": return $greater;
+    case "greater_": return $greater_;
+    case "greaterEqual": return $greaterEqual;
+    case "greaterEqual_": return $greaterEqual_;
+    case "gt": return $gt;
+    case "gt_": return $gt_;
+    case "half": return $half;
+    case "heaviside": return $heaviside;
+    case "heaviside_": return $heaviside_;
+    case "hypot": return $hypot;
+    case "hypot_": return $hypot_;
+    case "imag": return { get: $imag };
+    case "indexAdd": return $indexAdd;
+    case "indexAdd_": return $indexAdd_;
+    case "indexCopy": return $indexCopy;
+    case "indexCopy_": return $indexCopy_;
+    case "indexFill": return $indexFill;
+    case "indexFill_": return $indexFill_;
+    case "indexPut": return $indexPut;
+    case "indexPut_": return $indexPut_;
+    case "indexSelect": return $indexSelect;
+    case "inner": return $inner;
+    case "int": return $int;
+    case "isContiguous": return $isContiguous;
+    case "isPinned": return $isPinned;
+    case "isSetTo": return $isSetTo;
+    case "isclose": return $isclose;
+    case "isfinite": return $isfinite;
+    case "isinf": return $isinf;
+    case "isnan": return $isnan;
+    case "isneginf": return $isneginf;
+    case "isposinf": return $isposinf;
+    case "isreal": return $isreal;
+    case "kthvalue": return $kthvalue;
+    case "lcm": return $lcm;
+    case "lcm_": return $lcm_;
+    case "ldexp": return $ldexp;
+    case "ldexp_": return $ldexp_;
+    case "le": return $le;
+    case "le_": return $le_;
+    case "lerp": return $lerp;
+    case "lerp_": return $lerp_;
+    case "less": return $less;
+    case "less_": return $less_;
+    case "lessEqual": return $lessEqual;
+    case "lessEqual_": return $lessEqual_;
+    case "lgamma": return $lgamma;
+    case "lgamma_": return $lgamma_;
+    case "log": return $log;
+    case "log_": return $log_;
+    case "log10": return $log10;
+    case "log10_": return $log10_;
+    case "log1p": return $log1p;
+    case "log1p_": return $log1p_;
+    case "log2": return $log2;
+    case "log2_": return $log2_;
+    case "logNormal_": return $logNormal_;
+    case "logSoftmax": return $logSoftmax;
+    case "logaddexp": return $logaddexp;
+    case "logaddexp2": return $logaddexp2;
+    case "logcumsumexp": return $logcumsumexp;
+    case "logicalAnd": return $logicalAnd;
+    case "logicalAnd_": return $logicalAnd_;
+    case "logicalNot": return $logicalNot;
+    case "logicalNot_": return $logicalNot_;
+    case "logicalOr": return $logicalOr;
+    case "logicalOr_": return $logicalOr_;
+    case "logicalXor": return $logicalXor;
+    case "logicalXor_": return $logicalXor_;
+    case "logit": return $logit;
+    case "logit_": return $logit_;
+    case "logsumexp": return $logsumexp;
+    case "long": return $long;
+    case "lt": return $lt;
+    case "lt_": return $lt_;
+    case "mT": return { get: $mT };
+    case "maskedFill": return $maskedFill;
+    case "maskedFill_": return $maskedFill_;
+    case "maskedScatter": return $maskedScatter;
+    case "maskedScatter_": return $maskedScatter_;
+    case "maskedSelect": return $maskedSelect;
+    case "matmul": return $matmul;
+    case "max": return $max;
+    case "maximum": return $maximum;
+    case "mean": return $mean;
+    case "median": return $median;
+    case "min": return $min;
+    case "minimum": return $minimum;
+    case "mm": return $mm;
+    case "mode": return $mode;
+    case "moveaxis": return $moveaxis;
+    case "movedim": return $movedim;
+    case "mul": return $mul;
+    case "mul_": return $mul_;
+    case "multinomial": return $multinomial;
+    case "multiply": return $multiply;
+    case "multiply_": return $multiply_;
+    case "mv": return $mv;
+    case "nanToNum": return $nanToNum;
+    case "nanToNum_": return $nanToNum_;
+    case "nanmean": return $nanmean;
+    case "nanmedian": return $nanmedian;
+    case "nanquantile": return $nanquantile;
+    case "nansum": return $nansum;
+    case "narrow": return $narrow;
+    case "ne": return $ne;
+    case "ne_": return $ne_;
+    case "neg": return $neg;
+    case "neg_": return $neg_;
+    case "negative": return $negative;
+    case "negative_": return $negative_;
+    case "newEmpty": return $newEmpty;
+    case "newEmptyStrided": return $newEmptyStrided;
+    case "newFull": return $newFull;
+    case "newOnes": return $newOnes;
+    case "newZeros": return $newZeros;
+    case "nextafter": return $nextafter;
+    case "nextafter_": return $nextafter_;
+    case "nonzero": return $nonzero;
+    case "norm": return $norm;
+    case "normal_": return $normal_;
+    case "notEqual": return $notEqual;
+    case "notEqual_": return $notEqual_;
+    case "outer": return $outer;
+    case "permute": return $permute;
+    case "pinMemory": return $pinMemory;
+    case "polygamma": return $polygamma;
+    case "polygamma_": return $polygamma_;
+    case "pow": return $pow;
+    case "pow_": return $pow_;
+    case "prod": return $prod;
+    case "put": return $put;
+    case "put_": return $put_;
+    case "quantile": return $quantile;
+    case "rad2deg": return $rad2deg;
+    case "rad2deg_": return $rad2deg_;
+    case "random_": return $random_;
+    case "ravel": return $ravel;
+    case "real": return { get: $real };
+    case "reciprocal": return $reciprocal;
+    case "reciprocal_": return $reciprocal_;
+    case "relu": return $relu;
+    case "relu_": return $relu_;
+    case "remainder": return $remainder;
+    case "remainder_": return $remainder_;
+    case "repeat": return $repeat;
+    case "repeatInterleave": return $repeatInterleave;
+    case "reshape": return $reshape;
+    case "reshapeAs": return $reshapeAs;
+    case "resize_": return $resize_;
+    case "resizeAs_": return $resizeAs_;
+    case "resolveConj": return $resolveConj;
+    case "resolveNeg": return $resolveNeg;
+    case "roll": return $roll;
+    case "rot90": return $rot90;
+    case "round": return $round;
+    case "round_": return $round_;
+    case "rsqrt": return $rsqrt;
+    case "rsqrt_": return $rsqrt_;
+    case "scatter": return $scatter;
+    case "scatter_": return $scatter_;
+    case "scatterAdd": return $scatterAdd;
+    case "scatterAdd_": return $scatterAdd_;
+    case "select": return $select;
+    case "set_": return $set_;
+    case "sgn": return $sgn;
+    case "sgn_": return $sgn_;
+    case "short": return $short;
+    case "sigmoid": return $sigmoid;
+    case "sigmoid_": return $sigmoid_;
+    case "sign": return $sign;
+    case "sign_": return $sign_;
+    case "signbit": return $signbit;
+    case "sin": return $sin;
+    case "sin_": return $sin_;
+    case "sinc": return $sinc;
+    case "sinc_": return $sinc_;
+    case "sinh": return $sinh;
+    case "sinh_": return $sinh_;
+    case "slice": return $slice;
+    case "softmax": return $softmax;
+    case "sort": return $sort;
+    case "split": return $split;
+    case "splitWithSizes": return $splitWithSizes;
+    case "sqrt": return $sqrt;
+    case "sqrt_": return $sqrt_;
+    case "square": return $square;
+    case "square_": return $square_;
+    case "squeeze": return $squeeze;
+    case "squeeze_": return $squeeze_;
+    case "std": return $std;
+    case "sub": return $sub;
+    case "sub_": return $sub_;
+    case "subtract": return $subtract;
+    case "subtract_": return $subtract_;
+    case "sum": return $sum;
+    case "sumToSize": return $sumToSize;
+    case "swapaxes": return $swapaxes;
+    case "swapaxes_": return $swapaxes_;
+    case "swapdims": return $swapdims;
+    case "swapdims_": return $swapdims_;
+    case "t": return $t;
+    case "t_": return $t_;
+    case "take": return $take;
+    case "takeAlongDim": return $takeAlongDim;
+    case "tan": return $tan;
+    case "tan_": return $tan_;
+    case "tanh": return $tanh;
+    case "tanh_": return $tanh_;
+    case "tensorSplit": return $tensorSplit;
+    case "tile": return $tile;
+    case "to": return $to;
+    case "topk": return $topk;
+    case "transpose": return $transpose;
+    case "transpose_": return $transpose_;
+    case "trueDivide": return $trueDivide;
+    case "trueDivide_": return $trueDivide_;
+    case "trunc": return $trunc;
+    case "trunc_": return $trunc_;
+    case "type": return $type;
+    case "typeAs": return $typeAs;
+    case "unbind": return $unbind;
+    case "unflatten": return $unflatten;
+    case "unfold": return $unfold;
+    case "uniform_": return $uniform_;
+    case "unique": return $unique;
+    case "uniqueConsecutive": return $uniqueConsecutive;
+    case "unsqueeze": return $unsqueeze;
+    case "unsqueeze_": return $unsqueeze_;
+    case "var": return $var;
+    case "variance": return $variance;
+    case "vdot": return $vdot;
+    case "view": return $view;
+    case "viewAs": return $viewAs;
+    case "viewAsComplex": return $viewAsComplex;
+    case "viewAsReal": return $viewAsReal;
+    case "xlogy": return $xlogy;
+    case "xlogy_": return $xlogy_;
+    case "zero_": return $zero_;
+  }
+  return undefined;
 }

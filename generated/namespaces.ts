@@ -42,6 +42,7 @@ import type {
   VectorNormArgs,
   WeightOptions,
 } from "./options.ts";
+import { lateNamespace } from "../src/tensor/late-members.ts";
 import * as A from "../src/dispatch/arguments.ts";
 import type { Either, IndexList, Layout, Some } from "../src/dispatch/arguments.ts";
 import type { Generator } from "../src/dispatch/generator.ts";
@@ -56,8 +57,6 @@ import type { TypedStorageLike } from "../src/tensor/storage-types.ts";
 import type { Td } from "../src/tensordict/core/state.ts";
 import { type BoolTensor, Tensor } from "../src/tensor/tensor.ts";
 import * as O from "./ops.ts";
-
-const REQUIRED = A.REQUIRED;
 
 /**
  * Zeroes each element with probability p and divides the others by 1 - p, when `training`.
@@ -77,7 +76,7 @@ export function nn_functional_dropout(input: Tensor, p: number, training: boolea
 export function nn_functional_dropout(input: Tensor | DropoutArgs): Tensor;
 export function nn_functional_dropout(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_dropout(args[0], 0.5, true, false);
-  return A.call<Tensor>("dropout", $T().nn_functional_dropout, args);
+  return A.call<Tensor>("dropout", $T("nn_functional_dropout", [O.nn_functional_dropout]), args);
 }
 
 /**
@@ -108,7 +107,7 @@ export function nn_functional_huberLoss<C extends Td>(options: { input: C; targe
 export function nn_functional_huberLoss(input: Tensor, target: Tensor | HuberLossTargetArgs): Tensor;
 export function nn_functional_huberLoss(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_huber_loss(args[0], args[1], "mean", 1, null);
-  return A.call<Tensor>("huberLoss", $T().nn_functional_huberLoss, args);
+  return A.call<Tensor>("huberLoss", $T("nn_functional_huberLoss", [O.nn_functional_huber_loss]), args);
 }
 
 /**
@@ -140,7 +139,7 @@ export function nn_functional_l1Loss<C extends Td>(options: { input: C; target: 
 export function nn_functional_l1Loss(input: Tensor, target: Tensor | MseLossTargetArgs): Tensor;
 export function nn_functional_l1Loss(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_l1_loss(args[0], args[1], null, null, "mean", null);
-  return A.call<Tensor>("l1Loss", $T().nn_functional_l1Loss, args);
+  return A.call<Tensor>("l1Loss", $T("nn_functional_l1Loss", [O.nn_functional_l1_loss]), args);
 }
 
 /**
@@ -162,7 +161,7 @@ export function nn_functional_layerNorm(options: LayerNormArgs): Tensor;
 /** Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts. @torch torch.nn.functional.layer_norm */
 export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[] | LayerNormNormalizedShapeArgs): Tensor;
 export function nn_functional_layerNorm(...args: unknown[]): Tensor {
-  return A.call<Tensor>("layerNorm", $T().nn_functional_layerNorm, args);
+  return A.call<Tensor>("layerNorm", $T("nn_functional_layerNorm", [O.nn_functional_layer_norm]), args);
 }
 
 /**
@@ -181,7 +180,7 @@ export function nn_functional_linear(options: LinearArgs): Tensor;
 export function nn_functional_linear(input: Tensor, weight: Tensor | LinearWeightArgs): Tensor;
 export function nn_functional_linear(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_linear(args[0], args[1], null);
-  return A.call<Tensor>("linear", $T().nn_functional_linear, args);
+  return A.call<Tensor>("linear", $T("nn_functional_linear", [O.nn_functional_linear]), args);
 }
 
 /**
@@ -199,7 +198,7 @@ export function nn_functional_logSoftmax(input: Tensor, dim: number | null, opti
 export function nn_functional_logSoftmax(input: Tensor | LogSoftmaxInputArgs): Tensor;
 export function nn_functional_logSoftmax(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_log_softmax(args[0], null, null);
-  return A.call<Tensor>("logSoftmax", $T().nn_functional_logSoftmax, args);
+  return A.call<Tensor>("logSoftmax", $T("nn_functional_logSoftmax", [O.nn_functional_log_softmax]), args);
 }
 
 /**
@@ -232,7 +231,7 @@ export function nn_functional_mseLoss<C extends Td>(options: { input: C; target:
 export function nn_functional_mseLoss(input: Tensor, target: Tensor | MseLossTargetArgs): Tensor;
 export function nn_functional_mseLoss(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_mse_loss(args[0], args[1], null, null, "mean", null);
-  return A.call<Tensor>("mseLoss", $T().nn_functional_mseLoss, args);
+  return A.call<Tensor>("mseLoss", $T("nn_functional_mseLoss", [O.nn_functional_mse_loss]), args);
 }
 
 /**
@@ -249,7 +248,7 @@ export function nn_functional_relu(input: Tensor | ReluArgs): Tensor;
 export function nn_functional_relu(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_relu(args[0], false);
   if (args.length === 2 && args[0] instanceof Tensor && typeof args[1] === "boolean") return O.nn_functional_relu(args[0], args[1]);
-  return A.call<Tensor>("relu", $T().nn_functional_relu, args);
+  return A.call<Tensor>("relu", $T("nn_functional_relu", [O.nn_functional_relu]), args);
 }
 
 /**
@@ -265,7 +264,7 @@ export function nn_functional_relu_(input: Tensor): Tensor;
 export function nn_functional_relu_(input: Tensor | ReluInputArgs): Tensor;
 export function nn_functional_relu_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_relu_(args[0]);
-  return A.call<Tensor>("relu_", $T().nn_functional_relu_, args);
+  return A.call<Tensor>("relu_", $T("nn_functional_relu_", [O.nn_functional_relu_]), args);
 }
 
 /**
@@ -298,7 +297,7 @@ export function nn_functional_smoothL1Loss<C extends Td>(options: { input: C; ta
 export function nn_functional_smoothL1Loss(input: Tensor, target: Tensor | SmoothL1LossTargetArgs): Tensor;
 export function nn_functional_smoothL1Loss(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_smooth_l1_loss(args[0], args[1], null, null, "mean", 1);
-  return A.call<Tensor>("smoothL1Loss", $T().nn_functional_smoothL1Loss, args);
+  return A.call<Tensor>("smoothL1Loss", $T("nn_functional_smoothL1Loss", [O.nn_functional_smooth_l1_loss]), args);
 }
 
 /**
@@ -322,7 +321,7 @@ export function nn_functional_softmax<C extends Td>(options: { input: C; dim: nu
 export function nn_functional_softmax(input: Tensor | SoftmaxInputArgs): Tensor;
 export function nn_functional_softmax(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_softmax(args[0], null, null);
-  return A.call<Tensor>("softmax", $T().nn_functional_softmax, args);
+  return A.call<Tensor>("softmax", $T("nn_functional_softmax", [O.nn_functional_softmax]), args);
 }
 
 /**
@@ -340,7 +339,7 @@ export function nn_functional_softmin(input: Tensor, dim: number | null, options
 export function nn_functional_softmin(input: Tensor | SoftminArgs): Tensor;
 export function nn_functional_softmin(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_softmin(args[0], null, null);
-  return A.call<Tensor>("softmin", $T().nn_functional_softmin, args);
+  return A.call<Tensor>("softmin", $T("nn_functional_softmin", [O.nn_functional_softmin]), args);
 }
 
 /**
@@ -366,77 +365,72 @@ export function linalg_vectorNorm(input: Tensor, ord: Scalar, dim: number | read
 export function linalg_vectorNorm(input: Tensor | { input: Tensor } & VectorNormArgs): Tensor;
 export function linalg_vectorNorm(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.linalg_vector_norm(args[0], 2, null, false, null);
-  return A.call<Tensor>("vectorNorm", $T().linalg_vectorNorm, args);
+  return A.call<Tensor>("vectorNorm", $T("linalg_vectorNorm", [O.linalg_vector_norm]), args);
+}
+
+function nn_functional_member(name: string): unknown {
+  switch (name) {
+    case "dropout": return nn_functional_dropout;
+    case "huberLoss": return nn_functional_huberLoss;
+    case "l1Loss": return nn_functional_l1Loss;
+    case "layerNorm": return nn_functional_layerNorm;
+    case "linear": return nn_functional_linear;
+    case "logSoftmax": return nn_functional_logSoftmax;
+    case "mseLoss": return nn_functional_mseLoss;
+    case "relu": return nn_functional_relu;
+    case "relu_": return nn_functional_relu_;
+    case "smoothL1Loss": return nn_functional_smoothL1Loss;
+    case "softmax": return nn_functional_softmax;
+    case "softmin": return nn_functional_softmin;
+  }
+  return undefined;
 }
 
 /** The functions of torch.nn.functional. */
-export const namespace_nn_functional = {
-  dropout: nn_functional_dropout,
-  huberLoss: nn_functional_huberLoss,
-  l1Loss: nn_functional_l1Loss,
-  layerNorm: nn_functional_layerNorm,
-  linear: nn_functional_linear,
-  logSoftmax: nn_functional_logSoftmax,
-  mseLoss: nn_functional_mseLoss,
-  relu: nn_functional_relu,
-  relu_: nn_functional_relu_,
-  smoothL1Loss: nn_functional_smoothL1Loss,
-  softmax: nn_functional_softmax,
-  softmin: nn_functional_softmin,
-} as const;
+export const namespace_nn_functional: {
+  readonly dropout: typeof nn_functional_dropout;
+  readonly huberLoss: typeof nn_functional_huberLoss;
+  readonly l1Loss: typeof nn_functional_l1Loss;
+  readonly layerNorm: typeof nn_functional_layerNorm;
+  readonly linear: typeof nn_functional_linear;
+  readonly logSoftmax: typeof nn_functional_logSoftmax;
+  readonly mseLoss: typeof nn_functional_mseLoss;
+  readonly relu: typeof nn_functional_relu;
+  readonly relu_: typeof nn_functional_relu_;
+  readonly smoothL1Loss: typeof nn_functional_smoothL1Loss;
+  readonly softmax: typeof nn_functional_softmax;
+  readonly softmin: typeof nn_functional_softmin;
+} = lateNamespace("dropout huberLoss l1Loss layerNorm linear logSoftmax mseLoss relu relu_ smoothL1Loss softmax softmin", nn_functional_member);
 
-/** The functions of torch.linalg. */
-export const namespace_linalg = {
-  vectorNorm: linalg_vectorNorm,
-} as const;
-
-function $T_make() {
-  return {
-    nn_functional_dropout: [
-      { fn: O.nn_functional_dropout, args: [["input","Tensor",REQUIRED], ["p","Float",0.5], ["training","Bool",true], ["inplace","Bool",false]], positional: 4, out: 0 },
-    ],
-    nn_functional_huberLoss: [
-      { fn: O.nn_functional_huber_loss, args: [["input","Tensor",REQUIRED], ["target","Tensor",REQUIRED], ["reduction","String","mean"], ["delta","Float",1], ["weight","Tensor?",null]], positional: 5, out: 0 },
-    ],
-    nn_functional_l1Loss: [
-      { fn: O.nn_functional_l1_loss, args: [["input","Tensor",REQUIRED], ["target","Tensor",REQUIRED], ["sizeAverage","Bool?",null], ["reduce","Bool?",null], ["reduction","String","mean"], ["weight","Tensor?",null]], positional: 6, out: 0 },
-    ],
-    nn_functional_layerNorm: [
-      { fn: O.nn_functional_layer_norm, args: [["input","Tensor",REQUIRED], ["normalizedShape","Sizes",REQUIRED], ["weight","Tensor?",null], ["bias","Tensor?",null], ["eps","Float",0.00001]], positional: 5, out: 0 },
-    ],
-    nn_functional_linear: [
-      { fn: O.nn_functional_linear, args: [["input","Tensor",REQUIRED], ["weight","Tensor",REQUIRED], ["bias","Tensor?",null]], positional: 3, out: 0 },
-    ],
-    nn_functional_logSoftmax: [
-      { fn: O.nn_functional_log_softmax, args: [["input","Tensor",REQUIRED], ["dim","Dim?",null], ["dtype","DType?",null]], positional: 2, out: 0 },
-    ],
-    nn_functional_mseLoss: [
-      { fn: O.nn_functional_mse_loss, args: [["input","Tensor",REQUIRED], ["target","Tensor",REQUIRED], ["sizeAverage","Bool?",null], ["reduce","Bool?",null], ["reduction","String","mean"], ["weight","Tensor?",null]], positional: 6, out: 0 },
-    ],
-    nn_functional_relu: [
-      { fn: O.nn_functional_relu, args: [["input","Tensor",REQUIRED], ["inplace","Bool",false]], positional: 2, out: 0 },
-    ],
-    nn_functional_relu_: [
-      { fn: O.nn_functional_relu_, args: [["input","Tensor",REQUIRED]], positional: 1, out: 0 },
-    ],
-    nn_functional_smoothL1Loss: [
-      { fn: O.nn_functional_smooth_l1_loss, args: [["input","Tensor",REQUIRED], ["target","Tensor",REQUIRED], ["sizeAverage","Bool?",null], ["reduce","Bool?",null], ["reduction","String","mean"], ["beta","Float",1]], positional: 6, out: 0 },
-    ],
-    nn_functional_softmax: [
-      { fn: O.nn_functional_softmax, args: [["input","Tensor",REQUIRED], ["dim","Dim?",null], ["dtype","DType?",null]], positional: 2, out: 0 },
-    ],
-    nn_functional_softmin: [
-      { fn: O.nn_functional_softmin, args: [["input","Tensor",REQUIRED], ["dim","Dim?",null], ["dtype","DType?",null]], positional: 2, out: 0 },
-    ],
-    linalg_vectorNorm: [
-      { fn: O.linalg_vector_norm, args: [["self","Tensor",REQUIRED], ["ord","Scalar",2], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 4, out: 1 },
-    ],
-  } satisfies Record<string, A.Overload[]>;
+function linalg_member(name: string): unknown {
+  switch (name) {
+    case "vectorNorm": return linalg_vectorNorm;
+  }
+  return undefined;
 }
 
-let $T_made: ReturnType<typeof $T_make> | undefined;
+/** The functions of torch.linalg. */
+export const namespace_linalg: {
+  readonly vectorNorm: typeof linalg_vectorNorm;
+} = lateNamespace("vectorNorm", linalg_member);
 
-function $T(): ReturnType<typeof $T_make> {
-  $T_made ??= $T_make();
-  return $T_made;
+const $T = A.overloadTable($T_lines);
+
+/** A line each, so that none costs anything until it is read. */
+function $T_lines(): string {
+  return `
+nn_functional_dropout [[[["input","Tensor"],["p","Float",0.5],["training","Bool",true],["inplace","Bool",false]],4,0]]
+nn_functional_huberLoss [[[["input","Tensor"],["target","Tensor"],["reduction","String","mean"],["delta","Float",1],["weight","Tensor?",null]],5,0]]
+nn_functional_l1Loss [[[["input","Tensor"],["target","Tensor"],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"],["weight","Tensor?",null]],6,0]]
+nn_functional_layerNorm [[[["input","Tensor"],["normalizedShape","Sizes"],["weight","Tensor?",null],["bias","Tensor?",null],["eps","Float",0.00001]],5,0]]
+nn_functional_linear [[[["input","Tensor"],["weight","Tensor"],["bias","Tensor?",null]],3,0]]
+nn_functional_logSoftmax [[[["input","Tensor"],["dim","Dim?",null],["dtype","DType?",null]],2,0]]
+nn_functional_mseLoss [[[["input","Tensor"],["target","Tensor"],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"],["weight","Tensor?",null]],6,0]]
+nn_functional_relu [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
+nn_functional_relu_ [[[["input","Tensor"]],1,0]]
+nn_functional_smoothL1Loss [[[["input","Tensor"],["target","Tensor"],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"],["beta","Float",1]],6,0]]
+nn_functional_softmax [[[["input","Tensor"],["dim","Dim?",null],["dtype","DType?",null]],2,0]]
+nn_functional_softmin [[[["input","Tensor"],["dim","Dim?",null],["dtype","DType?",null]],2,0]]
+linalg_vectorNorm [[[["self","Tensor"],["ord","Scalar",2],["dim","Dims?",null],["keepdim","Bool",false],["dtype","DType?",null]],4,1]]
+`;
 }

@@ -11,8 +11,8 @@ import type { DType } from "../src/tensor/dtype.ts";
 import type { Storage } from "../src/tensor/storage.ts";
 import type { Tensor } from "../src/tensor/tensor.ts";
 
-function nodes_make() {
-  class index_Backward extends Node {
+function make_index_Backward() {
+  return class index_Backward extends Node {
     override get name(): string {
       return "IndexBackward0";
     }
@@ -31,9 +31,15 @@ function nodes_make() {
       super.release();
       this.indices = S.drop(this.indices);
     }
-  }
+  };
+}
+let made_index_Backward: ReturnType<typeof make_index_Backward> | undefined;
+export function index_Backward() {
+  return (made_index_Backward ??= make_index_Backward());
+}
 
-  class index_put_Backward extends Node {
+function make_index_put_Backward() {
+  return class index_put_Backward extends Node {
     override get name(): string {
       return "IndexPutBackward0";
     }
@@ -53,9 +59,15 @@ function nodes_make() {
       super.release();
       this.indices = S.drop(this.indices);
     }
-  }
+  };
+}
+let made_index_put_Backward: ReturnType<typeof make_index_put_Backward> | undefined;
+export function index_put_Backward() {
+  return (made_index_put_Backward ??= make_index_put_Backward());
+}
 
-  class index_select_Backward extends Node {
+function make_index_select_Backward() {
+  return class index_select_Backward extends Node {
     override get name(): string {
       return "IndexSelectBackward0";
     }
@@ -76,9 +88,15 @@ function nodes_make() {
       super.release();
       this.index = S.drop(this.index);
     }
-  }
+  };
+}
+let made_index_select_Backward: ReturnType<typeof make_index_select_Backward> | undefined;
+export function index_select_Backward() {
+  return (made_index_select_Backward ??= make_index_select_Backward());
+}
 
-  class index_add_Backward extends Node {
+function make_index_add_Backward() {
+  return class index_add_Backward extends Node {
     override get name(): string {
       return "IndexAddBackward0";
     }
@@ -103,9 +121,15 @@ function nodes_make() {
       this.index = S.drop(this.index);
       this.source = S.drop(this.source);
     }
-  }
+  };
+}
+let made_index_add_Backward: ReturnType<typeof make_index_add_Backward> | undefined;
+export function index_add_Backward() {
+  return (made_index_add_Backward ??= make_index_add_Backward());
+}
 
-  class index_copy_Backward extends Node {
+function make_index_copy_Backward() {
+  return class index_copy_Backward extends Node {
     override get name(): string {
       return "IndexCopyBackward0";
     }
@@ -128,9 +152,15 @@ function nodes_make() {
       this.index = S.drop(this.index);
       this.source = S.drop(this.source);
     }
-  }
+  };
+}
+let made_index_copy_Backward: ReturnType<typeof make_index_copy_Backward> | undefined;
+export function index_copy_Backward() {
+  return (made_index_copy_Backward ??= make_index_copy_Backward());
+}
 
-  class index_fill_int_Tensor_Backward extends Node {
+function make_index_fill_int_Tensor_Backward() {
+  return class index_fill_int_Tensor_Backward extends Node {
     override get name(): string {
       return "IndexFillBackward1";
     }
@@ -150,9 +180,15 @@ function nodes_make() {
       super.release();
       this.index = S.drop(this.index);
     }
-  }
+  };
+}
+let made_index_fill_int_Tensor_Backward: ReturnType<typeof make_index_fill_int_Tensor_Backward> | undefined;
+export function index_fill_int_Tensor_Backward() {
+  return (made_index_fill_int_Tensor_Backward ??= make_index_fill_int_Tensor_Backward());
+}
 
-  class index_fill_Backward extends Node {
+function make_index_fill_Backward() {
+  return class index_fill_Backward extends Node {
     override get name(): string {
       return "IndexFillBackward0";
     }
@@ -171,9 +207,15 @@ function nodes_make() {
       super.release();
       this.index = S.drop(this.index);
     }
-  }
+  };
+}
+let made_index_fill_Backward: ReturnType<typeof make_index_fill_Backward> | undefined;
+export function index_fill_Backward() {
+  return (made_index_fill_Backward ??= make_index_fill_Backward());
+}
 
-  class gather_Backward extends Node {
+function make_gather_Backward() {
+  return class gather_Backward extends Node {
     override get name(): string {
       return "GatherBackward0";
     }
@@ -195,9 +237,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.index = S.drop(this.index);
     }
-  }
+  };
+}
+let made_gather_Backward: ReturnType<typeof make_gather_Backward> | undefined;
+export function gather_Backward() {
+  return (made_gather_Backward ??= make_gather_Backward());
+}
 
-  class scatter_Backward extends Node {
+function make_scatter_Backward() {
+  return class scatter_Backward extends Node {
     override get name(): string {
       return "ScatterBackward0";
     }
@@ -217,9 +265,15 @@ function nodes_make() {
       super.release();
       this.index = S.drop(this.index);
     }
-  }
+  };
+}
+let made_scatter_Backward: ReturnType<typeof make_scatter_Backward> | undefined;
+export function scatter_Backward() {
+  return (made_scatter_Backward ??= make_scatter_Backward());
+}
 
-  class scatter_value_Backward extends Node {
+function make_scatter_value_Backward() {
+  return class scatter_value_Backward extends Node {
     override get name(): string {
       return "ScatterBackward1";
     }
@@ -238,9 +292,15 @@ function nodes_make() {
       super.release();
       this.index = S.drop(this.index);
     }
-  }
+  };
+}
+let made_scatter_value_Backward: ReturnType<typeof make_scatter_value_Backward> | undefined;
+export function scatter_value_Backward() {
+  return (made_scatter_value_Backward ??= make_scatter_value_Backward());
+}
 
-  class scatter_reduce_Backward extends Node {
+function make_scatter_reduce_Backward() {
+  return class scatter_reduce_Backward extends Node {
     inplace = false;
     override get name(): string {
       return "NotImplemented";
@@ -257,9 +317,15 @@ function nodes_make() {
       }
       return all;
     }
-  }
+  };
+}
+let made_scatter_reduce_Backward: ReturnType<typeof make_scatter_reduce_Backward> | undefined;
+export function scatter_reduce_Backward() {
+  return (made_scatter_reduce_Backward ??= make_scatter_reduce_Backward());
+}
 
-  class scatter_value_reduce_Backward extends Node {
+function make_scatter_value_reduce_Backward() {
+  return class scatter_value_reduce_Backward extends Node {
     inplace = false;
     override get name(): string {
       return "NotImplemented";
@@ -271,9 +337,15 @@ function nodes_make() {
         this.needs(0) ? F.notDerivable("scatter", this) : null,
       ];
     }
-  }
+  };
+}
+let made_scatter_value_reduce_Backward: ReturnType<typeof make_scatter_value_reduce_Backward> | undefined;
+export function scatter_value_reduce_Backward() {
+  return (made_scatter_value_reduce_Backward ??= make_scatter_value_reduce_Backward());
+}
 
-  class scatter_add_Backward extends Node {
+function make_scatter_add_Backward() {
+  return class scatter_add_Backward extends Node {
     override get name(): string {
       return "ScatterAddBackward0";
     }
@@ -293,9 +365,15 @@ function nodes_make() {
       super.release();
       this.index = S.drop(this.index);
     }
-  }
+  };
+}
+let made_scatter_add_Backward: ReturnType<typeof make_scatter_add_Backward> | undefined;
+export function scatter_add_Backward() {
+  return (made_scatter_add_Backward ??= make_scatter_add_Backward());
+}
 
-  class masked_fill_Tensor_Backward extends Node {
+function make_masked_fill_Tensor_Backward() {
+  return class masked_fill_Tensor_Backward extends Node {
     override get name(): string {
       return "MaskedFillBackward1";
     }
@@ -313,9 +391,15 @@ function nodes_make() {
       super.release();
       this.mask = S.drop(this.mask);
     }
-  }
+  };
+}
+let made_masked_fill_Tensor_Backward: ReturnType<typeof make_masked_fill_Tensor_Backward> | undefined;
+export function masked_fill_Tensor_Backward() {
+  return (made_masked_fill_Tensor_Backward ??= make_masked_fill_Tensor_Backward());
+}
 
-  class masked_fill_Backward extends Node {
+function make_masked_fill_Backward() {
+  return class masked_fill_Backward extends Node {
     override get name(): string {
       return "MaskedFillBackward0";
     }
@@ -332,9 +416,15 @@ function nodes_make() {
       super.release();
       this.mask = S.drop(this.mask);
     }
-  }
+  };
+}
+let made_masked_fill_Backward: ReturnType<typeof make_masked_fill_Backward> | undefined;
+export function masked_fill_Backward() {
+  return (made_masked_fill_Backward ??= make_masked_fill_Backward());
+}
 
-  class masked_select_Backward extends Node {
+function make_masked_select_Backward() {
+  return class masked_select_Backward extends Node {
     override get name(): string {
       return "MaskedSelectBackward0";
     }
@@ -353,9 +443,15 @@ function nodes_make() {
       super.release();
       this.mask = S.drop(this.mask);
     }
-  }
+  };
+}
+let made_masked_select_Backward: ReturnType<typeof make_masked_select_Backward> | undefined;
+export function masked_select_Backward() {
+  return (made_masked_select_Backward ??= make_masked_select_Backward());
+}
 
-  class masked_scatter_Backward extends Node {
+function make_masked_scatter_Backward() {
+  return class masked_scatter_Backward extends Node {
     override get name(): string {
       return "MaskedScatterBackward0";
     }
@@ -375,9 +471,15 @@ function nodes_make() {
       super.release();
       this.mask = S.drop(this.mask);
     }
-  }
+  };
+}
+let made_masked_scatter_Backward: ReturnType<typeof make_masked_scatter_Backward> | undefined;
+export function masked_scatter_Backward() {
+  return (made_masked_scatter_Backward ??= make_masked_scatter_Backward());
+}
 
-  class take_Backward extends Node {
+function make_take_Backward() {
+  return class take_Backward extends Node {
     override get name(): string {
       return "TakeBackward0";
     }
@@ -396,9 +498,15 @@ function nodes_make() {
       super.release();
       this.index = S.drop(this.index);
     }
-  }
+  };
+}
+let made_take_Backward: ReturnType<typeof make_take_Backward> | undefined;
+export function take_Backward() {
+  return (made_take_Backward ??= make_take_Backward());
+}
 
-  class put_Backward extends Node {
+function make_put_Backward() {
+  return class put_Backward extends Node {
     override get name(): string {
       return "PutBackward0";
     }
@@ -420,9 +528,15 @@ function nodes_make() {
       super.release();
       this.index = S.drop(this.index);
     }
-  }
+  };
+}
+let made_put_Backward: ReturnType<typeof make_put_Backward> | undefined;
+export function put_Backward() {
+  return (made_put_Backward ??= make_put_Backward());
+}
 
-  class cat_Backward extends Node {
+function make_cat_Backward() {
+  return class cat_Backward extends Node {
     override get name(): string {
       return "CatBackward0";
     }
@@ -435,9 +549,15 @@ function nodes_make() {
       const tensors = this.tensors;
       return F.catBackward(grad, tensors.shape, dim);
     }
-  }
+  };
+}
+let made_cat_Backward: ReturnType<typeof make_cat_Backward> | undefined;
+export function cat_Backward() {
+  return (made_cat_Backward ??= make_cat_Backward());
+}
 
-  class stack_Backward extends Node {
+function make_stack_Backward() {
+  return class stack_Backward extends Node {
     override get name(): string {
       return "StackBackward0";
     }
@@ -448,9 +568,15 @@ function nodes_make() {
       const dim = this.dim;
       return grad.unbind(dim);
     }
-  }
+  };
+}
+let made_stack_Backward: ReturnType<typeof make_stack_Backward> | undefined;
+export function stack_Backward() {
+  return (made_stack_Backward ??= make_stack_Backward());
+}
 
-  class repeat_Backward extends Node {
+function make_repeat_Backward() {
+  return class repeat_Backward extends Node {
     override get name(): string {
       return "RepeatBackward0";
     }
@@ -465,9 +591,15 @@ function nodes_make() {
         this.needs(0) ? F.repeatBackward(grad, repeats, self.shape) : null,
       ];
     }
-  }
+  };
+}
+let made_repeat_Backward: ReturnType<typeof make_repeat_Backward> | undefined;
+export function repeat_Backward() {
+  return (made_repeat_Backward ??= make_repeat_Backward());
+}
 
-  class flip_Backward extends Node {
+function make_flip_Backward() {
+  return class flip_Backward extends Node {
     override get name(): string {
       return "FlipBackward0";
     }
@@ -480,9 +612,15 @@ function nodes_make() {
         this.needs(0) ? grad.flip(dims) : null,
       ];
     }
-  }
+  };
+}
+let made_flip_Backward: ReturnType<typeof make_flip_Backward> | undefined;
+export function flip_Backward() {
+  return (made_flip_Backward ??= make_flip_Backward());
+}
 
-  class roll_Backward extends Node {
+function make_roll_Backward() {
+  return class roll_Backward extends Node {
     override get name(): string {
       return "RollBackward0";
     }
@@ -497,9 +635,15 @@ function nodes_make() {
         this.needs(0) ? F.rollBackward(grad, shifts, dims) : null,
       ];
     }
-  }
+  };
+}
+let made_roll_Backward: ReturnType<typeof make_roll_Backward> | undefined;
+export function roll_Backward() {
+  return (made_roll_Backward ??= make_roll_Backward());
+}
 
-  class rot90_Backward extends Node {
+function make_rot90_Backward() {
+  return class rot90_Backward extends Node {
     override get name(): string {
       return "Rot90Backward0";
     }
@@ -514,9 +658,15 @@ function nodes_make() {
         this.needs(0) ? grad.rot90(-k, dims) : null,
       ];
     }
-  }
+  };
+}
+let made_rot90_Backward: ReturnType<typeof make_rot90_Backward> | undefined;
+export function rot90_Backward() {
+  return (made_rot90_Backward ??= make_rot90_Backward());
+}
 
-  class _mse_loss_Backward extends Node {
+function make__mse_loss_Backward() {
+  return class _mse_loss_Backward extends Node {
     override get name(): string {
       return "MseLossBackward0";
     }
@@ -539,9 +689,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.target = S.drop(this.target);
     }
-  }
+  };
+}
+let made__mse_loss_Backward: ReturnType<typeof make__mse_loss_Backward> | undefined;
+export function _mse_loss_Backward() {
+  return (made__mse_loss_Backward ??= make__mse_loss_Backward());
+}
 
-  class _smooth_l1_loss_Backward extends Node {
+function make__smooth_l1_loss_Backward() {
+  return class _smooth_l1_loss_Backward extends Node {
     override get name(): string {
       return "SmoothL1LossBackward0";
     }
@@ -566,9 +722,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.target = S.drop(this.target);
     }
-  }
+  };
+}
+let made__smooth_l1_loss_Backward: ReturnType<typeof make__smooth_l1_loss_Backward> | undefined;
+export function _smooth_l1_loss_Backward() {
+  return (made__smooth_l1_loss_Backward ??= make__smooth_l1_loss_Backward());
+}
 
-  class _huber_loss_Backward extends Node {
+function make__huber_loss_Backward() {
+  return class _huber_loss_Backward extends Node {
     override get name(): string {
       return "HuberLossBackward0";
     }
@@ -593,9 +755,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.target = S.drop(this.target);
     }
-  }
+  };
+}
+let made__huber_loss_Backward: ReturnType<typeof make__huber_loss_Backward> | undefined;
+export function _huber_loss_Backward() {
+  return (made__huber_loss_Backward ??= make__huber_loss_Backward());
+}
 
-  class mm_Backward extends Node {
+function make_mm_Backward() {
+  return class mm_Backward extends Node {
     override get name(): string {
       return "MmBackward0";
     }
@@ -620,9 +788,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.mat2 = S.drop(this.mat2);
     }
-  }
+  };
+}
+let made_mm_Backward: ReturnType<typeof make_mm_Backward> | undefined;
+export function mm_Backward() {
+  return (made_mm_Backward ??= make_mm_Backward());
+}
 
-  class bmm_Backward extends Node {
+function make_bmm_Backward() {
+  return class bmm_Backward extends Node {
     override get name(): string {
       return "BmmBackward0";
     }
@@ -643,9 +817,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.mat2 = S.drop(this.mat2);
     }
-  }
+  };
+}
+let made_bmm_Backward: ReturnType<typeof make_bmm_Backward> | undefined;
+export function bmm_Backward() {
+  return (made_bmm_Backward ??= make_bmm_Backward());
+}
 
-  class addmm_Backward extends Node {
+function make_addmm_Backward() {
+  return class addmm_Backward extends Node {
     override get name(): string {
       return "AddmmBackward0";
     }
@@ -675,9 +855,15 @@ function nodes_make() {
       this.mat1 = S.drop(this.mat1);
       this.mat2 = S.drop(this.mat2);
     }
-  }
+  };
+}
+let made_addmm_Backward: ReturnType<typeof make_addmm_Backward> | undefined;
+export function addmm_Backward() {
+  return (made_addmm_Backward ??= make_addmm_Backward());
+}
 
-  class baddbmm_Backward extends Node {
+function make_baddbmm_Backward() {
+  return class baddbmm_Backward extends Node {
     override get name(): string {
       return "BaddbmmBackward0";
     }
@@ -703,9 +889,15 @@ function nodes_make() {
       this.batch1 = S.drop(this.batch1);
       this.batch2 = S.drop(this.batch2);
     }
-  }
+  };
+}
+let made_baddbmm_Backward: ReturnType<typeof make_baddbmm_Backward> | undefined;
+export function baddbmm_Backward() {
+  return (made_baddbmm_Backward ??= make_baddbmm_Backward());
+}
 
-  class addbmm_Backward extends Node {
+function make_addbmm_Backward() {
+  return class addbmm_Backward extends Node {
     override get name(): string {
       return "AddbmmBackward0";
     }
@@ -731,9 +923,15 @@ function nodes_make() {
       this.batch1 = S.drop(this.batch1);
       this.batch2 = S.drop(this.batch2);
     }
-  }
+  };
+}
+let made_addbmm_Backward: ReturnType<typeof make_addbmm_Backward> | undefined;
+export function addbmm_Backward() {
+  return (made_addbmm_Backward ??= make_addbmm_Backward());
+}
 
-  class mv_Backward extends Node {
+function make_mv_Backward() {
+  return class mv_Backward extends Node {
     override get name(): string {
       return "MvBackward0";
     }
@@ -754,9 +952,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.vec = S.drop(this.vec);
     }
-  }
+  };
+}
+let made_mv_Backward: ReturnType<typeof make_mv_Backward> | undefined;
+export function mv_Backward() {
+  return (made_mv_Backward ??= make_mv_Backward());
+}
 
-  class addmv_Backward extends Node {
+function make_addmv_Backward() {
+  return class addmv_Backward extends Node {
     override get name(): string {
       return "AddmvBackward0";
     }
@@ -782,9 +986,15 @@ function nodes_make() {
       this.mat = S.drop(this.mat);
       this.vec = S.drop(this.vec);
     }
-  }
+  };
+}
+let made_addmv_Backward: ReturnType<typeof make_addmv_Backward> | undefined;
+export function addmv_Backward() {
+  return (made_addmv_Backward ??= make_addmv_Backward());
+}
 
-  class dot_Backward extends Node {
+function make_dot_Backward() {
+  return class dot_Backward extends Node {
     override get name(): string {
       return "DotBackward0";
     }
@@ -805,9 +1015,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.tensor = S.drop(this.tensor);
     }
-  }
+  };
+}
+let made_dot_Backward: ReturnType<typeof make_dot_Backward> | undefined;
+export function dot_Backward() {
+  return (made_dot_Backward ??= make_dot_Backward());
+}
 
-  class vdot_Backward extends Node {
+function make_vdot_Backward() {
+  return class vdot_Backward extends Node {
     override get name(): string {
       return "VdotBackward0";
     }
@@ -828,9 +1044,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.other = S.drop(this.other);
     }
-  }
+  };
+}
+let made_vdot_Backward: ReturnType<typeof make_vdot_Backward> | undefined;
+export function vdot_Backward() {
+  return (made_vdot_Backward ??= make_vdot_Backward());
+}
 
-  class addr_Backward extends Node {
+function make_addr_Backward() {
+  return class addr_Backward extends Node {
     override get name(): string {
       return "AddrBackward0";
     }
@@ -856,9 +1078,15 @@ function nodes_make() {
       this.vec1 = S.drop(this.vec1);
       this.vec2 = S.drop(this.vec2);
     }
-  }
+  };
+}
+let made_addr_Backward: ReturnType<typeof make_addr_Backward> | undefined;
+export function addr_Backward() {
+  return (made_addr_Backward ??= make_addr_Backward());
+}
 
-  class _softmax_Backward extends Node {
+function make__softmax_Backward() {
+  return class _softmax_Backward extends Node {
     override get name(): string {
       return "SoftmaxBackward0";
     }
@@ -879,9 +1107,15 @@ function nodes_make() {
       super.release();
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made__softmax_Backward: ReturnType<typeof make__softmax_Backward> | undefined;
+export function _softmax_Backward() {
+  return (made__softmax_Backward ??= make__softmax_Backward());
+}
 
-  class _log_softmax_Backward extends Node {
+function make__log_softmax_Backward() {
+  return class _log_softmax_Backward extends Node {
     override get name(): string {
       return "LogSoftmaxBackward0";
     }
@@ -902,9 +1136,15 @@ function nodes_make() {
       super.release();
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made__log_softmax_Backward: ReturnType<typeof make__log_softmax_Backward> | undefined;
+export function _log_softmax_Backward() {
+  return (made__log_softmax_Backward ??= make__log_softmax_Backward());
+}
 
-  class _softmax_backward_data_Backward extends Node {
+function make__softmax_backward_data_Backward() {
+  return class _softmax_backward_data_Backward extends Node {
     override get name(): string {
       return "SoftmaxBackwardDataBackward0";
     }
@@ -931,9 +1171,15 @@ function nodes_make() {
       this.gradOutput = S.drop(this.gradOutput);
       this.output = S.drop(this.output);
     }
-  }
+  };
+}
+let made__softmax_backward_data_Backward: ReturnType<typeof make__softmax_backward_data_Backward> | undefined;
+export function _softmax_backward_data_Backward() {
+  return (made__softmax_backward_data_Backward ??= make__softmax_backward_data_Backward());
+}
 
-  class _log_softmax_backward_data_Backward extends Node {
+function make__log_softmax_backward_data_Backward() {
+  return class _log_softmax_backward_data_Backward extends Node {
     override get name(): string {
       return "LogSoftmaxBackwardDataBackward0";
     }
@@ -960,9 +1206,15 @@ function nodes_make() {
       this.gradOutput = S.drop(this.gradOutput);
       this.output = S.drop(this.output);
     }
-  }
+  };
+}
+let made__log_softmax_backward_data_Backward: ReturnType<typeof make__log_softmax_backward_data_Backward> | undefined;
+export function _log_softmax_backward_data_Backward() {
+  return (made__log_softmax_backward_data_Backward ??= make__log_softmax_backward_data_Backward());
+}
 
-  class linalg_vector_norm_Backward extends Node {
+function make_linalg_vector_norm_Backward() {
+  return class linalg_vector_norm_Backward extends Node {
     override get name(): string {
       return "LinalgVectorNormBackward0";
     }
@@ -988,9 +1240,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_linalg_vector_norm_Backward: ReturnType<typeof make_linalg_vector_norm_Backward> | undefined;
+export function linalg_vector_norm_Backward() {
+  return (made_linalg_vector_norm_Backward ??= make_linalg_vector_norm_Backward());
+}
 
-  class acos_Backward extends Node {
+function make_acos_Backward() {
+  return class acos_Backward extends Node {
     override get name(): string {
       return "AcosBackward0";
     }
@@ -1007,9 +1265,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_acos_Backward: ReturnType<typeof make_acos_Backward> | undefined;
+export function acos_Backward() {
+  return (made_acos_Backward ??= make_acos_Backward());
+}
 
-  class asin_Backward extends Node {
+function make_asin_Backward() {
+  return class asin_Backward extends Node {
     override get name(): string {
       return "AsinBackward0";
     }
@@ -1026,9 +1290,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_asin_Backward: ReturnType<typeof make_asin_Backward> | undefined;
+export function asin_Backward() {
+  return (made_asin_Backward ??= make_asin_Backward());
+}
 
-  class atan_Backward extends Node {
+function make_atan_Backward() {
+  return class atan_Backward extends Node {
     override get name(): string {
       return "AtanBackward0";
     }
@@ -1045,9 +1315,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_atan_Backward: ReturnType<typeof make_atan_Backward> | undefined;
+export function atan_Backward() {
+  return (made_atan_Backward ??= make_atan_Backward());
+}
 
-  class tan_Backward extends Node {
+function make_tan_Backward() {
+  return class tan_Backward extends Node {
     override get name(): string {
       return "TanBackward0";
     }
@@ -1064,9 +1340,15 @@ function nodes_make() {
       super.release();
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_tan_Backward: ReturnType<typeof make_tan_Backward> | undefined;
+export function tan_Backward() {
+  return (made_tan_Backward ??= make_tan_Backward());
+}
 
-  class sinh_Backward extends Node {
+function make_sinh_Backward() {
+  return class sinh_Backward extends Node {
     override get name(): string {
       return "SinhBackward0";
     }
@@ -1083,9 +1365,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_sinh_Backward: ReturnType<typeof make_sinh_Backward> | undefined;
+export function sinh_Backward() {
+  return (made_sinh_Backward ??= make_sinh_Backward());
+}
 
-  class cosh_Backward extends Node {
+function make_cosh_Backward() {
+  return class cosh_Backward extends Node {
     override get name(): string {
       return "CoshBackward0";
     }
@@ -1102,9 +1390,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_cosh_Backward: ReturnType<typeof make_cosh_Backward> | undefined;
+export function cosh_Backward() {
+  return (made_cosh_Backward ??= make_cosh_Backward());
+}
 
-  class acosh_Backward extends Node {
+function make_acosh_Backward() {
+  return class acosh_Backward extends Node {
     override get name(): string {
       return "AcoshBackward0";
     }
@@ -1121,9 +1415,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_acosh_Backward: ReturnType<typeof make_acosh_Backward> | undefined;
+export function acosh_Backward() {
+  return (made_acosh_Backward ??= make_acosh_Backward());
+}
 
-  class asinh_Backward extends Node {
+function make_asinh_Backward() {
+  return class asinh_Backward extends Node {
     override get name(): string {
       return "AsinhBackward0";
     }
@@ -1140,9 +1440,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_asinh_Backward: ReturnType<typeof make_asinh_Backward> | undefined;
+export function asinh_Backward() {
+  return (made_asinh_Backward ??= make_asinh_Backward());
+}
 
-  class atanh_Backward extends Node {
+function make_atanh_Backward() {
+  return class atanh_Backward extends Node {
     override get name(): string {
       return "AtanhBackward0";
     }
@@ -1159,9 +1465,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_atanh_Backward: ReturnType<typeof make_atanh_Backward> | undefined;
+export function atanh_Backward() {
+  return (made_atanh_Backward ??= make_atanh_Backward());
+}
 
-  class log2_Backward extends Node {
+function make_log2_Backward() {
+  return class log2_Backward extends Node {
     override get name(): string {
       return "Log2Backward0";
     }
@@ -1178,9 +1490,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_log2_Backward: ReturnType<typeof make_log2_Backward> | undefined;
+export function log2_Backward() {
+  return (made_log2_Backward ??= make_log2_Backward());
+}
 
-  class log10_Backward extends Node {
+function make_log10_Backward() {
+  return class log10_Backward extends Node {
     override get name(): string {
       return "Log10Backward0";
     }
@@ -1197,9 +1515,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_log10_Backward: ReturnType<typeof make_log10_Backward> | undefined;
+export function log10_Backward() {
+  return (made_log10_Backward ??= make_log10_Backward());
+}
 
-  class exp2_Backward extends Node {
+function make_exp2_Backward() {
+  return class exp2_Backward extends Node {
     override get name(): string {
       return "Exp2Backward0";
     }
@@ -1216,9 +1540,15 @@ function nodes_make() {
       super.release();
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_exp2_Backward: ReturnType<typeof make_exp2_Backward> | undefined;
+export function exp2_Backward() {
+  return (made_exp2_Backward ??= make_exp2_Backward());
+}
 
-  class deg2rad_Backward extends Node {
+function make_deg2rad_Backward() {
+  return class deg2rad_Backward extends Node {
     override get name(): string {
       return "Deg2RadBackward0";
     }
@@ -1229,9 +1559,15 @@ function nodes_make() {
         this.needs(0) ? grad.mul(Math.PI / 180) : null,
       ];
     }
-  }
+  };
+}
+let made_deg2rad_Backward: ReturnType<typeof make_deg2rad_Backward> | undefined;
+export function deg2rad_Backward() {
+  return (made_deg2rad_Backward ??= make_deg2rad_Backward());
+}
 
-  class rad2deg_Backward extends Node {
+function make_rad2deg_Backward() {
+  return class rad2deg_Backward extends Node {
     override get name(): string {
       return "Rad2DegBackward0";
     }
@@ -1242,9 +1578,15 @@ function nodes_make() {
         this.needs(0) ? grad.mul(180 / Math.PI) : null,
       ];
     }
-  }
+  };
+}
+let made_rad2deg_Backward: ReturnType<typeof make_rad2deg_Backward> | undefined;
+export function rad2deg_Backward() {
+  return (made_rad2deg_Backward ??= make_rad2deg_Backward());
+}
 
-  class logit_Backward extends Node {
+function make_logit_Backward() {
+  return class logit_Backward extends Node {
     override get name(): string {
       return "LogitBackward0";
     }
@@ -1263,9 +1605,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_logit_Backward: ReturnType<typeof make_logit_Backward> | undefined;
+export function logit_Backward() {
+  return (made_logit_Backward ??= make_logit_Backward());
+}
 
-  class clamp_min_Backward extends Node {
+function make_clamp_min_Backward() {
+  return class clamp_min_Backward extends Node {
     override get name(): string {
       return "ClampMinBackward0";
     }
@@ -1284,9 +1632,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_clamp_min_Backward: ReturnType<typeof make_clamp_min_Backward> | undefined;
+export function clamp_min_Backward() {
+  return (made_clamp_min_Backward ??= make_clamp_min_Backward());
+}
 
-  class clamp_min_Tensor_Backward extends Node {
+function make_clamp_min_Tensor_Backward() {
+  return class clamp_min_Tensor_Backward extends Node {
     override get name(): string {
       return "ClampMinBackward1";
     }
@@ -1307,9 +1661,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.min = S.drop(this.min);
     }
-  }
+  };
+}
+let made_clamp_min_Tensor_Backward: ReturnType<typeof make_clamp_min_Tensor_Backward> | undefined;
+export function clamp_min_Tensor_Backward() {
+  return (made_clamp_min_Tensor_Backward ??= make_clamp_min_Tensor_Backward());
+}
 
-  class clamp_max_Backward extends Node {
+function make_clamp_max_Backward() {
+  return class clamp_max_Backward extends Node {
     override get name(): string {
       return "ClampMaxBackward0";
     }
@@ -1328,9 +1688,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_clamp_max_Backward: ReturnType<typeof make_clamp_max_Backward> | undefined;
+export function clamp_max_Backward() {
+  return (made_clamp_max_Backward ??= make_clamp_max_Backward());
+}
 
-  class clamp_max_Tensor_Backward extends Node {
+function make_clamp_max_Tensor_Backward() {
+  return class clamp_max_Tensor_Backward extends Node {
     override get name(): string {
       return "ClampMaxBackward1";
     }
@@ -1351,9 +1717,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.max = S.drop(this.max);
     }
-  }
+  };
+}
+let made_clamp_max_Tensor_Backward: ReturnType<typeof make_clamp_max_Tensor_Backward> | undefined;
+export function clamp_max_Tensor_Backward() {
+  return (made_clamp_max_Tensor_Backward ??= make_clamp_max_Tensor_Backward());
+}
 
-  class logaddexp_Backward extends Node {
+function make_logaddexp_Backward() {
+  return class logaddexp_Backward extends Node {
     override get name(): string {
       return "LogaddexpBackward0";
     }
@@ -1374,9 +1746,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.other = S.drop(this.other);
     }
-  }
+  };
+}
+let made_logaddexp_Backward: ReturnType<typeof make_logaddexp_Backward> | undefined;
+export function logaddexp_Backward() {
+  return (made_logaddexp_Backward ??= make_logaddexp_Backward());
+}
 
-  class logaddexp2_Backward extends Node {
+function make_logaddexp2_Backward() {
+  return class logaddexp2_Backward extends Node {
     override get name(): string {
       return "Logaddexp2Backward0";
     }
@@ -1397,9 +1775,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.other = S.drop(this.other);
     }
-  }
+  };
+}
+let made_logaddexp2_Backward: ReturnType<typeof make_logaddexp2_Backward> | undefined;
+export function logaddexp2_Backward() {
+  return (made_logaddexp2_Backward ??= make_logaddexp2_Backward());
+}
 
-  class eq_Backward extends Node {
+function make_eq_Backward() {
+  return class eq_Backward extends Node {
     special = false;
     override get name(): string {
       return this.special ? "EqBackward1" : "EqBackward0";
@@ -1416,9 +1800,15 @@ function nodes_make() {
         this.needs(1) ? F.noGradient(grad, other.shape) : null,
       ];
     }
-  }
+  };
+}
+let made_eq_Backward: ReturnType<typeof make_eq_Backward> | undefined;
+export function eq_Backward() {
+  return (made_eq_Backward ??= make_eq_Backward());
+}
 
-  class ne_Backward extends Node {
+function make_ne_Backward() {
+  return class ne_Backward extends Node {
     special = false;
     override get name(): string {
       return this.special ? "NeBackward1" : "NeBackward0";
@@ -1435,9 +1825,15 @@ function nodes_make() {
         this.needs(1) ? F.noGradient(grad, other.shape) : null,
       ];
     }
-  }
+  };
+}
+let made_ne_Backward: ReturnType<typeof make_ne_Backward> | undefined;
+export function ne_Backward() {
+  return (made_ne_Backward ??= make_ne_Backward());
+}
 
-  class lt_Backward extends Node {
+function make_lt_Backward() {
+  return class lt_Backward extends Node {
     special = false;
     override get name(): string {
       return this.special ? "LtBackward1" : "LtBackward0";
@@ -1454,9 +1850,15 @@ function nodes_make() {
         this.needs(1) ? F.noGradient(grad, other.shape) : null,
       ];
     }
-  }
+  };
+}
+let made_lt_Backward: ReturnType<typeof make_lt_Backward> | undefined;
+export function lt_Backward() {
+  return (made_lt_Backward ??= make_lt_Backward());
+}
 
-  class le_Backward extends Node {
+function make_le_Backward() {
+  return class le_Backward extends Node {
     special = false;
     override get name(): string {
       return this.special ? "LeBackward1" : "LeBackward0";
@@ -1473,9 +1875,15 @@ function nodes_make() {
         this.needs(1) ? F.noGradient(grad, other.shape) : null,
       ];
     }
-  }
+  };
+}
+let made_le_Backward: ReturnType<typeof make_le_Backward> | undefined;
+export function le_Backward() {
+  return (made_le_Backward ??= make_le_Backward());
+}
 
-  class gt_Backward extends Node {
+function make_gt_Backward() {
+  return class gt_Backward extends Node {
     special = false;
     override get name(): string {
       return this.special ? "GtBackward1" : "GtBackward0";
@@ -1492,9 +1900,15 @@ function nodes_make() {
         this.needs(1) ? F.noGradient(grad, other.shape) : null,
       ];
     }
-  }
+  };
+}
+let made_gt_Backward: ReturnType<typeof make_gt_Backward> | undefined;
+export function gt_Backward() {
+  return (made_gt_Backward ??= make_gt_Backward());
+}
 
-  class ge_Backward extends Node {
+function make_ge_Backward() {
+  return class ge_Backward extends Node {
     special = false;
     override get name(): string {
       return this.special ? "GeBackward1" : "GeBackward0";
@@ -1511,9 +1925,15 @@ function nodes_make() {
         this.needs(1) ? F.noGradient(grad, other.shape) : null,
       ];
     }
-  }
+  };
+}
+let made_ge_Backward: ReturnType<typeof make_ge_Backward> | undefined;
+export function ge_Backward() {
+  return (made_ge_Backward ??= make_ge_Backward());
+}
 
-  class hypot_Backward extends Node {
+function make_hypot_Backward() {
+  return class hypot_Backward extends Node {
     override get name(): string {
       return "HypotBackward0";
     }
@@ -1537,9 +1957,15 @@ function nodes_make() {
       this.other = S.drop(this.other);
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_hypot_Backward: ReturnType<typeof make_hypot_Backward> | undefined;
+export function hypot_Backward() {
+  return (made_hypot_Backward ??= make_hypot_Backward());
+}
 
-  class nextafter_Backward extends Node {
+function make_nextafter_Backward() {
+  return class nextafter_Backward extends Node {
     override get name(): string {
       return "NextafterBackward0";
     }
@@ -1560,9 +1986,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.other = S.drop(this.other);
     }
-  }
+  };
+}
+let made_nextafter_Backward: ReturnType<typeof make_nextafter_Backward> | undefined;
+export function nextafter_Backward() {
+  return (made_nextafter_Backward ??= make_nextafter_Backward());
+}
 
-  class heaviside_Backward extends Node {
+function make_heaviside_Backward() {
+  return class heaviside_Backward extends Node {
     inplace = false;
     override get name(): string {
       return "NotImplemented";
@@ -1579,9 +2011,15 @@ function nodes_make() {
       }
       return all;
     }
-  }
+  };
+}
+let made_heaviside_Backward: ReturnType<typeof make_heaviside_Backward> | undefined;
+export function heaviside_Backward() {
+  return (made_heaviside_Backward ??= make_heaviside_Backward());
+}
 
-  class fmax_Backward extends Node {
+function make_fmax_Backward() {
+  return class fmax_Backward extends Node {
     override get name(): string {
       return "FmaxBackward0";
     }
@@ -1602,9 +2040,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.other = S.drop(this.other);
     }
-  }
+  };
+}
+let made_fmax_Backward: ReturnType<typeof make_fmax_Backward> | undefined;
+export function fmax_Backward() {
+  return (made_fmax_Backward ??= make_fmax_Backward());
+}
 
-  class fmin_Backward extends Node {
+function make_fmin_Backward() {
+  return class fmin_Backward extends Node {
     override get name(): string {
       return "FminBackward0";
     }
@@ -1625,9 +2069,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.other = S.drop(this.other);
     }
-  }
+  };
+}
+let made_fmin_Backward: ReturnType<typeof make_fmin_Backward> | undefined;
+export function fmin_Backward() {
+  return (made_fmin_Backward ??= make_fmin_Backward());
+}
 
-  class ldexp_Backward extends Node {
+function make_ldexp_Backward() {
+  return class ldexp_Backward extends Node {
     override get name(): string {
       return "LdexpBackward0";
     }
@@ -1648,9 +2098,15 @@ function nodes_make() {
       this.other = S.drop(this.other);
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_ldexp_Backward: ReturnType<typeof make_ldexp_Backward> | undefined;
+export function ldexp_Backward() {
+  return (made_ldexp_Backward ??= make_ldexp_Backward());
+}
 
-  class nan_to_num_Backward extends Node {
+function make_nan_to_num_Backward() {
+  return class nan_to_num_Backward extends Node {
     override get name(): string {
       return "NanToNumBackward0";
     }
@@ -1667,9 +2123,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_nan_to_num_Backward: ReturnType<typeof make_nan_to_num_Backward> | undefined;
+export function nan_to_num_Backward() {
+  return (made_nan_to_num_Backward ??= make_nan_to_num_Backward());
+}
 
-  class reciprocal_Backward extends Node {
+function make_reciprocal_Backward() {
+  return class reciprocal_Backward extends Node {
     override get name(): string {
       return "ReciprocalBackward0";
     }
@@ -1686,9 +2148,15 @@ function nodes_make() {
       super.release();
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_reciprocal_Backward: ReturnType<typeof make_reciprocal_Backward> | undefined;
+export function reciprocal_Backward() {
+  return (made_reciprocal_Backward ??= make_reciprocal_Backward());
+}
 
-  class rsqrt_Backward extends Node {
+function make_rsqrt_Backward() {
+  return class rsqrt_Backward extends Node {
     override get name(): string {
       return "RsqrtBackward0";
     }
@@ -1705,9 +2173,15 @@ function nodes_make() {
       super.release();
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_rsqrt_Backward: ReturnType<typeof make_rsqrt_Backward> | undefined;
+export function rsqrt_Backward() {
+  return (made_rsqrt_Backward ??= make_rsqrt_Backward());
+}
 
-  class expm1_Backward extends Node {
+function make_expm1_Backward() {
+  return class expm1_Backward extends Node {
     override get name(): string {
       return "Expm1Backward0";
     }
@@ -1724,9 +2198,15 @@ function nodes_make() {
       super.release();
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_expm1_Backward: ReturnType<typeof make_expm1_Backward> | undefined;
+export function expm1_Backward() {
+  return (made_expm1_Backward ??= make_expm1_Backward());
+}
 
-  class sign_Backward extends Node {
+function make_sign_Backward() {
+  return class sign_Backward extends Node {
     override get name(): string {
       return "SignBackward0";
     }
@@ -1737,9 +2217,15 @@ function nodes_make() {
         this.needs(0) ? F.zerosOf(grad) : null,
       ];
     }
-  }
+  };
+}
+let made_sign_Backward: ReturnType<typeof make_sign_Backward> | undefined;
+export function sign_Backward() {
+  return (made_sign_Backward ??= make_sign_Backward());
+}
 
-  class sgn_Backward extends Node {
+function make_sgn_Backward() {
+  return class sgn_Backward extends Node {
     override get name(): string {
       return "SgnBackward0";
     }
@@ -1759,9 +2245,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_sgn_Backward: ReturnType<typeof make_sgn_Backward> | undefined;
+export function sgn_Backward() {
+  return (made_sgn_Backward ??= make_sgn_Backward());
+}
 
-  class abs_Backward extends Node {
+function make_abs_Backward() {
+  return class abs_Backward extends Node {
     override get name(): string {
       return "AbsBackward0";
     }
@@ -1778,9 +2270,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_abs_Backward: ReturnType<typeof make_abs_Backward> | undefined;
+export function abs_Backward() {
+  return (made_abs_Backward ??= make_abs_Backward());
+}
 
-  class neg_Backward extends Node {
+function make_neg_Backward() {
+  return class neg_Backward extends Node {
     override get name(): string {
       return "NegBackward0";
     }
@@ -1791,9 +2289,15 @@ function nodes_make() {
         this.needs(0) ? grad.neg() : null,
       ];
     }
-  }
+  };
+}
+let made_neg_Backward: ReturnType<typeof make_neg_Backward> | undefined;
+export function neg_Backward() {
+  return (made_neg_Backward ??= make_neg_Backward());
+}
 
-  class exp_Backward extends Node {
+function make_exp_Backward() {
+  return class exp_Backward extends Node {
     override get name(): string {
       return "ExpBackward0";
     }
@@ -1810,9 +2314,15 @@ function nodes_make() {
       super.release();
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_exp_Backward: ReturnType<typeof make_exp_Backward> | undefined;
+export function exp_Backward() {
+  return (made_exp_Backward ??= make_exp_Backward());
+}
 
-  class log_Backward extends Node {
+function make_log_Backward() {
+  return class log_Backward extends Node {
     override get name(): string {
       return "LogBackward0";
     }
@@ -1829,9 +2339,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_log_Backward: ReturnType<typeof make_log_Backward> | undefined;
+export function log_Backward() {
+  return (made_log_Backward ??= make_log_Backward());
+}
 
-  class log1p_Backward extends Node {
+function make_log1p_Backward() {
+  return class log1p_Backward extends Node {
     override get name(): string {
       return "Log1PBackward0";
     }
@@ -1848,9 +2364,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_log1p_Backward: ReturnType<typeof make_log1p_Backward> | undefined;
+export function log1p_Backward() {
+  return (made_log1p_Backward ??= make_log1p_Backward());
+}
 
-  class sqrt_Backward extends Node {
+function make_sqrt_Backward() {
+  return class sqrt_Backward extends Node {
     override get name(): string {
       return "SqrtBackward0";
     }
@@ -1867,9 +2389,15 @@ function nodes_make() {
       super.release();
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_sqrt_Backward: ReturnType<typeof make_sqrt_Backward> | undefined;
+export function sqrt_Backward() {
+  return (made_sqrt_Backward ??= make_sqrt_Backward());
+}
 
-  class tanh_Backward extends Node {
+function make_tanh_Backward() {
+  return class tanh_Backward extends Node {
     override get name(): string {
       return "TanhBackward0";
     }
@@ -1886,9 +2414,15 @@ function nodes_make() {
       super.release();
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_tanh_Backward: ReturnType<typeof make_tanh_Backward> | undefined;
+export function tanh_Backward() {
+  return (made_tanh_Backward ??= make_tanh_Backward());
+}
 
-  class sigmoid_Backward extends Node {
+function make_sigmoid_Backward() {
+  return class sigmoid_Backward extends Node {
     override get name(): string {
       return "SigmoidBackward0";
     }
@@ -1905,9 +2439,15 @@ function nodes_make() {
       super.release();
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_sigmoid_Backward: ReturnType<typeof make_sigmoid_Backward> | undefined;
+export function sigmoid_Backward() {
+  return (made_sigmoid_Backward ??= make_sigmoid_Backward());
+}
 
-  class sin_Backward extends Node {
+function make_sin_Backward() {
+  return class sin_Backward extends Node {
     override get name(): string {
       return "SinBackward0";
     }
@@ -1924,9 +2464,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_sin_Backward: ReturnType<typeof make_sin_Backward> | undefined;
+export function sin_Backward() {
+  return (made_sin_Backward ??= make_sin_Backward());
+}
 
-  class cos_Backward extends Node {
+function make_cos_Backward() {
+  return class cos_Backward extends Node {
     override get name(): string {
       return "CosBackward0";
     }
@@ -1943,9 +2489,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_cos_Backward: ReturnType<typeof make_cos_Backward> | undefined;
+export function cos_Backward() {
+  return (made_cos_Backward ??= make_cos_Backward());
+}
 
-  class relu_Backward extends Node {
+function make_relu_Backward() {
+  return class relu_Backward extends Node {
     override get name(): string {
       return "ReluBackward0";
     }
@@ -1962,9 +2514,15 @@ function nodes_make() {
       super.release();
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_relu_Backward: ReturnType<typeof make_relu_Backward> | undefined;
+export function relu_Backward() {
+  return (made_relu_Backward ??= make_relu_Backward());
+}
 
-  class floor_Backward extends Node {
+function make_floor_Backward() {
+  return class floor_Backward extends Node {
     override get name(): string {
       return "FloorBackward0";
     }
@@ -1975,9 +2533,15 @@ function nodes_make() {
         this.needs(0) ? F.zerosOf(grad) : null,
       ];
     }
-  }
+  };
+}
+let made_floor_Backward: ReturnType<typeof make_floor_Backward> | undefined;
+export function floor_Backward() {
+  return (made_floor_Backward ??= make_floor_Backward());
+}
 
-  class ceil_Backward extends Node {
+function make_ceil_Backward() {
+  return class ceil_Backward extends Node {
     override get name(): string {
       return "CeilBackward0";
     }
@@ -1988,9 +2552,15 @@ function nodes_make() {
         this.needs(0) ? F.zerosOf(grad) : null,
       ];
     }
-  }
+  };
+}
+let made_ceil_Backward: ReturnType<typeof make_ceil_Backward> | undefined;
+export function ceil_Backward() {
+  return (made_ceil_Backward ??= make_ceil_Backward());
+}
 
-  class trunc_Backward extends Node {
+function make_trunc_Backward() {
+  return class trunc_Backward extends Node {
     override get name(): string {
       return "TruncBackward0";
     }
@@ -2001,9 +2571,15 @@ function nodes_make() {
         this.needs(0) ? F.zerosOf(grad) : null,
       ];
     }
-  }
+  };
+}
+let made_trunc_Backward: ReturnType<typeof make_trunc_Backward> | undefined;
+export function trunc_Backward() {
+  return (made_trunc_Backward ??= make_trunc_Backward());
+}
 
-  class round_Backward extends Node {
+function make_round_Backward() {
+  return class round_Backward extends Node {
     override get name(): string {
       return "RoundBackward0";
     }
@@ -2014,9 +2590,15 @@ function nodes_make() {
         this.needs(0) ? F.zerosOf(grad) : null,
       ];
     }
-  }
+  };
+}
+let made_round_Backward: ReturnType<typeof make_round_Backward> | undefined;
+export function round_Backward() {
+  return (made_round_Backward ??= make_round_Backward());
+}
 
-  class round_decimals_Backward extends Node {
+function make_round_decimals_Backward() {
+  return class round_decimals_Backward extends Node {
     override get name(): string {
       return "RoundBackward1";
     }
@@ -2027,9 +2609,15 @@ function nodes_make() {
         this.needs(0) ? F.zerosOf(grad) : null,
       ];
     }
-  }
+  };
+}
+let made_round_decimals_Backward: ReturnType<typeof make_round_decimals_Backward> | undefined;
+export function round_decimals_Backward() {
+  return (made_round_decimals_Backward ??= make_round_decimals_Backward());
+}
 
-  class frac_Backward extends Node {
+function make_frac_Backward() {
+  return class frac_Backward extends Node {
     override get name(): string {
       return "FracBackward0";
     }
@@ -2040,9 +2628,15 @@ function nodes_make() {
         this.needs(0) ? grad : null,
       ];
     }
-  }
+  };
+}
+let made_frac_Backward: ReturnType<typeof make_frac_Backward> | undefined;
+export function frac_Backward() {
+  return (made_frac_Backward ??= make_frac_Backward());
+}
 
-  class add_Backward extends Node {
+function make_add_Backward() {
+  return class add_Backward extends Node {
     override get name(): string {
       return "AddBackward0";
     }
@@ -2056,9 +2650,15 @@ function nodes_make() {
         this.needs(1) ? F.scaled(grad, alpha) : null,
       ];
     }
-  }
+  };
+}
+let made_add_Backward: ReturnType<typeof make_add_Backward> | undefined;
+export function add_Backward() {
+  return (made_add_Backward ??= make_add_Backward());
+}
 
-  class sub_Backward extends Node {
+function make_sub_Backward() {
+  return class sub_Backward extends Node {
     override get name(): string {
       return "SubBackward0";
     }
@@ -2072,9 +2672,15 @@ function nodes_make() {
         this.needs(1) ? F.scaled(grad.neg(), alpha) : null,
       ];
     }
-  }
+  };
+}
+let made_sub_Backward: ReturnType<typeof make_sub_Backward> | undefined;
+export function sub_Backward() {
+  return (made_sub_Backward ??= make_sub_Backward());
+}
 
-  class rsub_Backward extends Node {
+function make_rsub_Backward() {
+  return class rsub_Backward extends Node {
     special = false;
     override get name(): string {
       return this.special ? "RsubBackward0" : "RsubBackward1";
@@ -2089,9 +2695,15 @@ function nodes_make() {
         this.needs(1) ? grad : null,
       ];
     }
-  }
+  };
+}
+let made_rsub_Backward: ReturnType<typeof make_rsub_Backward> | undefined;
+export function rsub_Backward() {
+  return (made_rsub_Backward ??= make_rsub_Backward());
+}
 
-  class mul_Backward extends Node {
+function make_mul_Backward() {
+  return class mul_Backward extends Node {
     override get name(): string {
       return "MulBackward0";
     }
@@ -2112,9 +2724,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.other = S.drop(this.other);
     }
-  }
+  };
+}
+let made_mul_Backward: ReturnType<typeof make_mul_Backward> | undefined;
+export function mul_Backward() {
+  return (made_mul_Backward ??= make_mul_Backward());
+}
 
-  class div_Backward extends Node {
+function make_div_Backward() {
+  return class div_Backward extends Node {
     special = false;
     override get name(): string {
       return this.special ? "DivBackward2" : "DivBackward0";
@@ -2138,9 +2756,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.other = S.drop(this.other);
     }
-  }
+  };
+}
+let made_div_Backward: ReturnType<typeof make_div_Backward> | undefined;
+export function div_Backward() {
+  return (made_div_Backward ??= make_div_Backward());
+}
 
-  class true_divide_Backward extends Node {
+function make_true_divide_Backward() {
+  return class true_divide_Backward extends Node {
     override get name(): string {
       return "DivBackward0";
     }
@@ -2161,9 +2785,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.other = S.drop(this.other);
     }
-  }
+  };
+}
+let made_true_divide_Backward: ReturnType<typeof make_true_divide_Backward> | undefined;
+export function true_divide_Backward() {
+  return (made_true_divide_Backward ??= make_true_divide_Backward());
+}
 
-  class floor_divide_Backward extends Node {
+function make_floor_divide_Backward() {
+  return class floor_divide_Backward extends Node {
     inplace = false;
     override get name(): string {
       return "NotImplemented";
@@ -2180,9 +2810,15 @@ function nodes_make() {
       }
       return all;
     }
-  }
+  };
+}
+let made_floor_divide_Backward: ReturnType<typeof make_floor_divide_Backward> | undefined;
+export function floor_divide_Backward() {
+  return (made_floor_divide_Backward ??= make_floor_divide_Backward());
+}
 
-  class remainder_Backward extends Node {
+function make_remainder_Backward() {
+  return class remainder_Backward extends Node {
     special = false;
     override get name(): string {
       return this.special ? "RemainderBackward1" : "RemainderBackward0";
@@ -2204,9 +2840,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.other = S.drop(this.other);
     }
-  }
+  };
+}
+let made_remainder_Backward: ReturnType<typeof make_remainder_Backward> | undefined;
+export function remainder_Backward() {
+  return (made_remainder_Backward ??= make_remainder_Backward());
+}
 
-  class remainder_Scalar_Tensor_Backward extends Node {
+function make_remainder_Scalar_Tensor_Backward() {
+  return class remainder_Scalar_Tensor_Backward extends Node {
     override get name(): string {
       return "NotImplemented";
     }
@@ -2217,9 +2859,15 @@ function nodes_make() {
         this.needs(0) ? F.notDerivable("remainder") : null,
       ];
     }
-  }
+  };
+}
+let made_remainder_Scalar_Tensor_Backward: ReturnType<typeof make_remainder_Scalar_Tensor_Backward> | undefined;
+export function remainder_Scalar_Tensor_Backward() {
+  return (made_remainder_Scalar_Tensor_Backward ??= make_remainder_Scalar_Tensor_Backward());
+}
 
-  class fmod_Backward extends Node {
+function make_fmod_Backward() {
+  return class fmod_Backward extends Node {
     special = false;
     override get name(): string {
       return this.special ? "FmodBackward1" : "FmodBackward0";
@@ -2241,9 +2889,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.other = S.drop(this.other);
     }
-  }
+  };
+}
+let made_fmod_Backward: ReturnType<typeof make_fmod_Backward> | undefined;
+export function fmod_Backward() {
+  return (made_fmod_Backward ??= make_fmod_Backward());
+}
 
-  class pow_Tensor_Backward extends Node {
+function make_pow_Tensor_Backward() {
+  return class pow_Tensor_Backward extends Node {
     override get name(): string {
       return "PowBackward1";
     }
@@ -2267,9 +2921,15 @@ function nodes_make() {
       this.exponent = S.drop(this.exponent);
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_pow_Tensor_Backward: ReturnType<typeof make_pow_Tensor_Backward> | undefined;
+export function pow_Tensor_Backward() {
+  return (made_pow_Tensor_Backward ??= make_pow_Tensor_Backward());
+}
 
-  class pow_Backward extends Node {
+function make_pow_Backward() {
+  return class pow_Backward extends Node {
     override get name(): string {
       return "PowBackward0";
     }
@@ -2288,9 +2948,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_pow_Backward: ReturnType<typeof make_pow_Backward> | undefined;
+export function pow_Backward() {
+  return (made_pow_Backward ??= make_pow_Backward());
+}
 
-  class pow_Scalar_Backward extends Node {
+function make_pow_Scalar_Backward() {
+  return class pow_Scalar_Backward extends Node {
     override get name(): string {
       return "PowBackward2";
     }
@@ -2312,9 +2978,15 @@ function nodes_make() {
       this.exponent = S.drop(this.exponent);
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_pow_Scalar_Backward: ReturnType<typeof make_pow_Scalar_Backward> | undefined;
+export function pow_Scalar_Backward() {
+  return (made_pow_Scalar_Backward ??= make_pow_Scalar_Backward());
+}
 
-  class maximum_Backward extends Node {
+function make_maximum_Backward() {
+  return class maximum_Backward extends Node {
     override get name(): string {
       return "MaximumBackward0";
     }
@@ -2335,9 +3007,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.other = S.drop(this.other);
     }
-  }
+  };
+}
+let made_maximum_Backward: ReturnType<typeof make_maximum_Backward> | undefined;
+export function maximum_Backward() {
+  return (made_maximum_Backward ??= make_maximum_Backward());
+}
 
-  class minimum_Backward extends Node {
+function make_minimum_Backward() {
+  return class minimum_Backward extends Node {
     override get name(): string {
       return "MinimumBackward0";
     }
@@ -2358,9 +3036,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.other = S.drop(this.other);
     }
-  }
+  };
+}
+let made_minimum_Backward: ReturnType<typeof make_minimum_Backward> | undefined;
+export function minimum_Backward() {
+  return (made_minimum_Backward ??= make_minimum_Backward());
+}
 
-  class atan2_Backward extends Node {
+function make_atan2_Backward() {
+  return class atan2_Backward extends Node {
     override get name(): string {
       return "Atan2Backward0";
     }
@@ -2385,9 +3069,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.other = S.drop(this.other);
     }
-  }
+  };
+}
+let made_atan2_Backward: ReturnType<typeof make_atan2_Backward> | undefined;
+export function atan2_Backward() {
+  return (made_atan2_Backward ??= make_atan2_Backward());
+}
 
-  class copysign_Backward extends Node {
+function make_copysign_Backward() {
+  return class copysign_Backward extends Node {
     special = false;
     override get name(): string {
       return this.special ? "CopysignBackward0" : "CopysignBackward1";
@@ -2411,9 +3101,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_copysign_Backward: ReturnType<typeof make_copysign_Backward> | undefined;
+export function copysign_Backward() {
+  return (made_copysign_Backward ??= make_copysign_Backward());
+}
 
-  class lerp_Backward extends Node {
+function make_lerp_Backward() {
+  return class lerp_Backward extends Node {
     special = false;
     override get name(): string {
       return this.special ? "LerpBackward1" : "LerpBackward0";
@@ -2439,9 +3135,15 @@ function nodes_make() {
       this.end = S.drop(this.end);
       this.weight = S.drop(this.weight, true);
     }
-  }
+  };
+}
+let made_lerp_Backward: ReturnType<typeof make_lerp_Backward> | undefined;
+export function lerp_Backward() {
+  return (made_lerp_Backward ??= make_lerp_Backward());
+}
 
-  class addcmul_Backward extends Node {
+function make_addcmul_Backward() {
+  return class addcmul_Backward extends Node {
     override get name(): string {
       return "AddcmulBackward0";
     }
@@ -2465,9 +3167,15 @@ function nodes_make() {
       this.tensor1 = S.drop(this.tensor1);
       this.tensor2 = S.drop(this.tensor2);
     }
-  }
+  };
+}
+let made_addcmul_Backward: ReturnType<typeof make_addcmul_Backward> | undefined;
+export function addcmul_Backward() {
+  return (made_addcmul_Backward ??= make_addcmul_Backward());
+}
 
-  class addcdiv_Backward extends Node {
+function make_addcdiv_Backward() {
+  return class addcdiv_Backward extends Node {
     override get name(): string {
       return "AddcdivBackward0";
     }
@@ -2491,9 +3199,15 @@ function nodes_make() {
       this.tensor1 = S.drop(this.tensor1);
       this.tensor2 = S.drop(this.tensor2);
     }
-  }
+  };
+}
+let made_addcdiv_Backward: ReturnType<typeof make_addcdiv_Backward> | undefined;
+export function addcdiv_Backward() {
+  return (made_addcdiv_Backward ??= make_addcdiv_Backward());
+}
 
-  class clamp_Tensor_Backward extends Node {
+function make_clamp_Tensor_Backward() {
+  return class clamp_Tensor_Backward extends Node {
     override get name(): string {
       return "ClampBackward0";
     }
@@ -2524,9 +3238,15 @@ function nodes_make() {
       this.min = S.drop(this.min);
       this.max = S.drop(this.max);
     }
-  }
+  };
+}
+let made_clamp_Tensor_Backward: ReturnType<typeof make_clamp_Tensor_Backward> | undefined;
+export function clamp_Tensor_Backward() {
+  return (made_clamp_Tensor_Backward ??= make_clamp_Tensor_Backward());
+}
 
-  class clamp_Backward extends Node {
+function make_clamp_Backward() {
+  return class clamp_Backward extends Node {
     override get name(): string {
       return "ClampBackward1";
     }
@@ -2547,9 +3267,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_clamp_Backward: ReturnType<typeof make_clamp_Backward> | undefined;
+export function clamp_Backward() {
+  return (made_clamp_Backward ??= make_clamp_Backward());
+}
 
-  class where_Backward extends Node {
+function make_where_Backward() {
+  return class where_Backward extends Node {
     override get name(): string {
       return "WhereBackward0";
     }
@@ -2567,9 +3293,15 @@ function nodes_make() {
       super.release();
       this.condition = S.drop(this.condition);
     }
-  }
+  };
+}
+let made_where_Backward: ReturnType<typeof make_where_Backward> | undefined;
+export function where_Backward() {
+  return (made_where_Backward ??= make_where_Backward());
+}
 
-  class normal_Backward extends Node {
+function make_normal_Backward() {
+  return class normal_Backward extends Node {
     override get name(): string {
       return "NormalBackward3";
     }
@@ -2581,9 +3313,15 @@ function nodes_make() {
         this.needs(1) ? F.zerosOf(grad) : null,
       ];
     }
-  }
+  };
+}
+let made_normal_Backward: ReturnType<typeof make_normal_Backward> | undefined;
+export function normal_Backward() {
+  return (made_normal_Backward ??= make_normal_Backward());
+}
 
-  class normal_Tensor_float_Backward extends Node {
+function make_normal_Tensor_float_Backward() {
+  return class normal_Tensor_float_Backward extends Node {
     override get name(): string {
       return "NormalBackward1";
     }
@@ -2594,9 +3332,15 @@ function nodes_make() {
         this.needs(0) ? F.zerosOf(grad) : null,
       ];
     }
-  }
+  };
+}
+let made_normal_Tensor_float_Backward: ReturnType<typeof make_normal_Tensor_float_Backward> | undefined;
+export function normal_Tensor_float_Backward() {
+  return (made_normal_Tensor_float_Backward ??= make_normal_Tensor_float_Backward());
+}
 
-  class normal_float_Tensor_Backward extends Node {
+function make_normal_float_Tensor_Backward() {
+  return class normal_float_Tensor_Backward extends Node {
     override get name(): string {
       return "NormalBackward2";
     }
@@ -2607,9 +3351,15 @@ function nodes_make() {
         this.needs(0) ? F.zerosOf(grad) : null,
       ];
     }
-  }
+  };
+}
+let made_normal_float_Tensor_Backward: ReturnType<typeof make_normal_float_Tensor_Backward> | undefined;
+export function normal_float_Tensor_Backward() {
+  return (made_normal_float_Tensor_Backward ??= make_normal_float_Tensor_Backward());
+}
 
-  class normal_inplace_Backward extends Node {
+function make_normal_inplace_Backward() {
+  return class normal_inplace_Backward extends Node {
     override get name(): string {
       return "NormalBackward0";
     }
@@ -2620,9 +3370,15 @@ function nodes_make() {
         this.needs(0) ? F.zerosOf(grad) : null,
       ];
     }
-  }
+  };
+}
+let made_normal_inplace_Backward: ReturnType<typeof make_normal_inplace_Backward> | undefined;
+export function normal_inplace_Backward() {
+  return (made_normal_inplace_Backward ??= make_normal_inplace_Backward());
+}
 
-  class uniform_Backward extends Node {
+function make_uniform_Backward() {
+  return class uniform_Backward extends Node {
     override get name(): string {
       return "UniformBackward0";
     }
@@ -2633,9 +3389,15 @@ function nodes_make() {
         this.needs(0) ? F.zerosOf(grad) : null,
       ];
     }
-  }
+  };
+}
+let made_uniform_Backward: ReturnType<typeof make_uniform_Backward> | undefined;
+export function uniform_Backward() {
+  return (made_uniform_Backward ??= make_uniform_Backward());
+}
 
-  class exponential_Backward extends Node {
+function make_exponential_Backward() {
+  return class exponential_Backward extends Node {
     override get name(): string {
       return "ExponentialBackward0";
     }
@@ -2646,9 +3408,15 @@ function nodes_make() {
         this.needs(0) ? F.zerosOf(grad) : null,
       ];
     }
-  }
+  };
+}
+let made_exponential_Backward: ReturnType<typeof make_exponential_Backward> | undefined;
+export function exponential_Backward() {
+  return (made_exponential_Backward ??= make_exponential_Backward());
+}
 
-  class cauchy_Backward extends Node {
+function make_cauchy_Backward() {
+  return class cauchy_Backward extends Node {
     override get name(): string {
       return "CauchyBackward0";
     }
@@ -2659,9 +3427,15 @@ function nodes_make() {
         this.needs(0) ? F.zerosOf(grad) : null,
       ];
     }
-  }
+  };
+}
+let made_cauchy_Backward: ReturnType<typeof make_cauchy_Backward> | undefined;
+export function cauchy_Backward() {
+  return (made_cauchy_Backward ??= make_cauchy_Backward());
+}
 
-  class log_normal_Backward extends Node {
+function make_log_normal_Backward() {
+  return class log_normal_Backward extends Node {
     override get name(): string {
       return "LogNormalBackward0";
     }
@@ -2672,9 +3446,15 @@ function nodes_make() {
         this.needs(0) ? F.zerosOf(grad) : null,
       ];
     }
-  }
+  };
+}
+let made_log_normal_Backward: ReturnType<typeof make_log_normal_Backward> | undefined;
+export function log_normal_Backward() {
+  return (made_log_normal_Backward ??= make_log_normal_Backward());
+}
 
-  class geometric_Backward extends Node {
+function make_geometric_Backward() {
+  return class geometric_Backward extends Node {
     override get name(): string {
       return "GeometricBackward0";
     }
@@ -2685,9 +3465,15 @@ function nodes_make() {
         this.needs(0) ? F.zerosOf(grad) : null,
       ];
     }
-  }
+  };
+}
+let made_geometric_Backward: ReturnType<typeof make_geometric_Backward> | undefined;
+export function geometric_Backward() {
+  return (made_geometric_Backward ??= make_geometric_Backward());
+}
 
-  class random_Backward extends Node {
+function make_random_Backward() {
+  return class random_Backward extends Node {
     override get name(): string {
       return "RandomBackward2";
     }
@@ -2698,9 +3484,15 @@ function nodes_make() {
         this.needs(0) ? F.zerosOf(grad) : null,
       ];
     }
-  }
+  };
+}
+let made_random_Backward: ReturnType<typeof make_random_Backward> | undefined;
+export function random_Backward() {
+  return (made_random_Backward ??= make_random_Backward());
+}
 
-  class random_to_Backward extends Node {
+function make_random_to_Backward() {
+  return class random_to_Backward extends Node {
     override get name(): string {
       return "RandomBackward1";
     }
@@ -2711,9 +3503,15 @@ function nodes_make() {
         this.needs(0) ? F.zerosOf(grad) : null,
       ];
     }
-  }
+  };
+}
+let made_random_to_Backward: ReturnType<typeof make_random_to_Backward> | undefined;
+export function random_to_Backward() {
+  return (made_random_to_Backward ??= make_random_to_Backward());
+}
 
-  class random_from_Backward extends Node {
+function make_random_from_Backward() {
+  return class random_from_Backward extends Node {
     override get name(): string {
       return "RandomBackward0";
     }
@@ -2724,9 +3522,15 @@ function nodes_make() {
         this.needs(0) ? F.zerosOf(grad) : null,
       ];
     }
-  }
+  };
+}
+let made_random_from_Backward: ReturnType<typeof make_random_from_Backward> | undefined;
+export function random_from_Backward() {
+  return (made_random_from_Backward ??= make_random_from_Backward());
+}
 
-  class bernoulli_Tensor_Backward extends Node {
+function make_bernoulli_Tensor_Backward() {
+  return class bernoulli_Tensor_Backward extends Node {
     override get name(): string {
       return "BernoulliBackward1";
     }
@@ -2744,9 +3548,15 @@ function nodes_make() {
       super.release();
       this.p = S.drop(this.p);
     }
-  }
+  };
+}
+let made_bernoulli_Tensor_Backward: ReturnType<typeof make_bernoulli_Tensor_Backward> | undefined;
+export function bernoulli_Tensor_Backward() {
+  return (made_bernoulli_Tensor_Backward ??= make_bernoulli_Tensor_Backward());
+}
 
-  class bernoulli_float_Backward extends Node {
+function make_bernoulli_float_Backward() {
+  return class bernoulli_float_Backward extends Node {
     override get name(): string {
       return "BernoulliBackward2";
     }
@@ -2757,9 +3567,15 @@ function nodes_make() {
         this.needs(0) ? F.zerosOf(grad) : null,
       ];
     }
-  }
+  };
+}
+let made_bernoulli_float_Backward: ReturnType<typeof make_bernoulli_float_Backward> | undefined;
+export function bernoulli_float_Backward() {
+  return (made_bernoulli_float_Backward ??= make_bernoulli_float_Backward());
+}
 
-  class bernoulli_Backward extends Node {
+function make_bernoulli_Backward() {
+  return class bernoulli_Backward extends Node {
     override get name(): string {
       return "BernoulliBackward0";
     }
@@ -2770,9 +3586,15 @@ function nodes_make() {
         this.needs(0) ? F.zerosOf(grad) : null,
       ];
     }
-  }
+  };
+}
+let made_bernoulli_Backward: ReturnType<typeof make_bernoulli_Backward> | undefined;
+export function bernoulli_Backward() {
+  return (made_bernoulli_Backward ??= make_bernoulli_Backward());
+}
 
-  class sum_Backward extends Node {
+function make_sum_Backward() {
+  return class sum_Backward extends Node {
     override get name(): string {
       return "SumBackward0";
     }
@@ -2785,9 +3607,15 @@ function nodes_make() {
         this.needs(0) ? grad.expand(self.shape) : null,
       ];
     }
-  }
+  };
+}
+let made_sum_Backward: ReturnType<typeof make_sum_Backward> | undefined;
+export function sum_Backward() {
+  return (made_sum_Backward ??= make_sum_Backward());
+}
 
-  class sum_dim_IntList_Backward extends Node {
+function make_sum_dim_IntList_Backward() {
+  return class sum_dim_IntList_Backward extends Node {
     override get name(): string {
       return "SumBackward1";
     }
@@ -2804,9 +3632,15 @@ function nodes_make() {
         this.needs(0) ? F.sumBackward(grad, self.shape, dim, keepdim) : null,
       ];
     }
-  }
+  };
+}
+let made_sum_dim_IntList_Backward: ReturnType<typeof make_sum_dim_IntList_Backward> | undefined;
+export function sum_dim_IntList_Backward() {
+  return (made_sum_dim_IntList_Backward ??= make_sum_dim_IntList_Backward());
+}
 
-  class mean_Backward extends Node {
+function make_mean_Backward() {
+  return class mean_Backward extends Node {
     override get name(): string {
       return "MeanBackward0";
     }
@@ -2819,9 +3653,15 @@ function nodes_make() {
         this.needs(0) ? F.meanBackward(grad, self.shape, null, false) : null,
       ];
     }
-  }
+  };
+}
+let made_mean_Backward: ReturnType<typeof make_mean_Backward> | undefined;
+export function mean_Backward() {
+  return (made_mean_Backward ??= make_mean_Backward());
+}
 
-  class mean_dim_Backward extends Node {
+function make_mean_dim_Backward() {
+  return class mean_dim_Backward extends Node {
     override get name(): string {
       return "MeanBackward1";
     }
@@ -2838,9 +3678,15 @@ function nodes_make() {
         this.needs(0) ? F.meanBackward(grad, self.shape, dim, keepdim) : null,
       ];
     }
-  }
+  };
+}
+let made_mean_dim_Backward: ReturnType<typeof make_mean_dim_Backward> | undefined;
+export function mean_dim_Backward() {
+  return (made_mean_dim_Backward ??= make_mean_dim_Backward());
+}
 
-  class prod_Backward extends Node {
+function make_prod_Backward() {
+  return class prod_Backward extends Node {
     override get name(): string {
       return "ProdBackward0";
     }
@@ -2860,9 +3706,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_prod_Backward: ReturnType<typeof make_prod_Backward> | undefined;
+export function prod_Backward() {
+  return (made_prod_Backward ??= make_prod_Backward());
+}
 
-  class prod_dim_int_Backward extends Node {
+function make_prod_dim_int_Backward() {
+  return class prod_dim_int_Backward extends Node {
     override get name(): string {
       return "ProdBackward1";
     }
@@ -2886,9 +3738,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_prod_dim_int_Backward: ReturnType<typeof make_prod_dim_int_Backward> | undefined;
+export function prod_dim_int_Backward() {
+  return (made_prod_dim_int_Backward ??= make_prod_dim_int_Backward());
+}
 
-  class max_Backward extends Node {
+function make_max_Backward() {
+  return class max_Backward extends Node {
     override get name(): string {
       return "MaxBackward1";
     }
@@ -2908,9 +3766,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_max_Backward: ReturnType<typeof make_max_Backward> | undefined;
+export function max_Backward() {
+  return (made_max_Backward ??= make_max_Backward());
+}
 
-  class max_dim_Backward extends Node {
+function make_max_dim_Backward() {
+  return class max_dim_Backward extends Node {
     override get name(): string {
       return "MaxBackward0";
     }
@@ -2933,9 +3797,15 @@ function nodes_make() {
       super.release();
       this.result1 = S.drop(this.result1);
     }
-  }
+  };
+}
+let made_max_dim_Backward: ReturnType<typeof make_max_dim_Backward> | undefined;
+export function max_dim_Backward() {
+  return (made_max_dim_Backward ??= make_max_dim_Backward());
+}
 
-  class min_Backward extends Node {
+function make_min_Backward() {
+  return class min_Backward extends Node {
     override get name(): string {
       return "MinBackward1";
     }
@@ -2955,9 +3825,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_min_Backward: ReturnType<typeof make_min_Backward> | undefined;
+export function min_Backward() {
+  return (made_min_Backward ??= make_min_Backward());
+}
 
-  class min_dim_Backward extends Node {
+function make_min_dim_Backward() {
+  return class min_dim_Backward extends Node {
     override get name(): string {
       return "MinBackward0";
     }
@@ -2980,9 +3856,15 @@ function nodes_make() {
       super.release();
       this.result1 = S.drop(this.result1);
     }
-  }
+  };
+}
+let made_min_dim_Backward: ReturnType<typeof make_min_dim_Backward> | undefined;
+export function min_dim_Backward() {
+  return (made_min_dim_Backward ??= make_min_dim_Backward());
+}
 
-  class amax_Backward extends Node {
+function make_amax_Backward() {
+  return class amax_Backward extends Node {
     override get name(): string {
       return "AmaxBackward0";
     }
@@ -3006,9 +3888,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_amax_Backward: ReturnType<typeof make_amax_Backward> | undefined;
+export function amax_Backward() {
+  return (made_amax_Backward ??= make_amax_Backward());
+}
 
-  class amin_Backward extends Node {
+function make_amin_Backward() {
+  return class amin_Backward extends Node {
     override get name(): string {
       return "AminBackward0";
     }
@@ -3032,9 +3920,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_amin_Backward: ReturnType<typeof make_amin_Backward> | undefined;
+export function amin_Backward() {
+  return (made_amin_Backward ??= make_amin_Backward());
+}
 
-  class cumsum_Backward extends Node {
+function make_cumsum_Backward() {
+  return class cumsum_Backward extends Node {
     override get name(): string {
       return "CumsumBackward0";
     }
@@ -3049,9 +3943,15 @@ function nodes_make() {
         this.needs(0) ? F.cumsumBackward(grad.to(self.dtype), dim) : null,
       ];
     }
-  }
+  };
+}
+let made_cumsum_Backward: ReturnType<typeof make_cumsum_Backward> | undefined;
+export function cumsum_Backward() {
+  return (made_cumsum_Backward ??= make_cumsum_Backward());
+}
 
-  class cumprod_Backward extends Node {
+function make_cumprod_Backward() {
+  return class cumprod_Backward extends Node {
     override get name(): string {
       return "CumprodBackward0";
     }
@@ -3073,9 +3973,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_cumprod_Backward: ReturnType<typeof make_cumprod_Backward> | undefined;
+export function cumprod_Backward() {
+  return (made_cumprod_Backward ??= make_cumprod_Backward());
+}
 
-  class var_dim_Backward extends Node {
+function make_var_dim_Backward() {
+  return class var_dim_Backward extends Node {
     override get name(): string {
       return "VarBackward0";
     }
@@ -3098,9 +4004,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_var_dim_Backward: ReturnType<typeof make_var_dim_Backward> | undefined;
+export function var_dim_Backward() {
+  return (made_var_dim_Backward ??= make_var_dim_Backward());
+}
 
-  class var_correction_Backward extends Node {
+function make_var_correction_Backward() {
+  return class var_correction_Backward extends Node {
     override get name(): string {
       return "VarBackward0";
     }
@@ -3123,9 +4035,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_var_correction_Backward: ReturnType<typeof make_var_correction_Backward> | undefined;
+export function var_correction_Backward() {
+  return (made_var_correction_Backward ??= make_var_correction_Backward());
+}
 
-  class var_unbiased_Backward extends Node {
+function make_var_unbiased_Backward() {
+  return class var_unbiased_Backward extends Node {
     override get name(): string {
       return "VarBackward0";
     }
@@ -3144,9 +4062,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_var_unbiased_Backward: ReturnType<typeof make_var_unbiased_Backward> | undefined;
+export function var_unbiased_Backward() {
+  return (made_var_unbiased_Backward ??= make_var_unbiased_Backward());
+}
 
-  class std_dim_Backward extends Node {
+function make_std_dim_Backward() {
+  return class std_dim_Backward extends Node {
     override get name(): string {
       return "StdBackward0";
     }
@@ -3172,9 +4096,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_std_dim_Backward: ReturnType<typeof make_std_dim_Backward> | undefined;
+export function std_dim_Backward() {
+  return (made_std_dim_Backward ??= make_std_dim_Backward());
+}
 
-  class std_correction_Backward extends Node {
+function make_std_correction_Backward() {
+  return class std_correction_Backward extends Node {
     override get name(): string {
       return "StdBackward0";
     }
@@ -3200,9 +4130,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_std_correction_Backward: ReturnType<typeof make_std_correction_Backward> | undefined;
+export function std_correction_Backward() {
+  return (made_std_correction_Backward ??= make_std_correction_Backward());
+}
 
-  class std_unbiased_Backward extends Node {
+function make_std_unbiased_Backward() {
+  return class std_unbiased_Backward extends Node {
     override get name(): string {
       return "StdBackward0";
     }
@@ -3224,9 +4160,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_std_unbiased_Backward: ReturnType<typeof make_std_unbiased_Backward> | undefined;
+export function std_unbiased_Backward() {
+  return (made_std_unbiased_Backward ??= make_std_unbiased_Backward());
+}
 
-  class var_mean_dim_Backward extends Node {
+function make_var_mean_dim_Backward() {
+  return class var_mean_dim_Backward extends Node {
     override get name(): string {
       return "VarMeanBackward0";
     }
@@ -3247,9 +4189,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_var_mean_dim_Backward: ReturnType<typeof make_var_mean_dim_Backward> | undefined;
+export function var_mean_dim_Backward() {
+  return (made_var_mean_dim_Backward ??= make_var_mean_dim_Backward());
+}
 
-  class var_mean_correction_Backward extends Node {
+function make_var_mean_correction_Backward() {
+  return class var_mean_correction_Backward extends Node {
     override get name(): string {
       return "VarMeanBackward0";
     }
@@ -3270,9 +4218,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_var_mean_correction_Backward: ReturnType<typeof make_var_mean_correction_Backward> | undefined;
+export function var_mean_correction_Backward() {
+  return (made_var_mean_correction_Backward ??= make_var_mean_correction_Backward());
+}
 
-  class var_mean_unbiased_Backward extends Node {
+function make_var_mean_unbiased_Backward() {
+  return class var_mean_unbiased_Backward extends Node {
     override get name(): string {
       return "VarMeanBackward0";
     }
@@ -3289,9 +4243,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_var_mean_unbiased_Backward: ReturnType<typeof make_var_mean_unbiased_Backward> | undefined;
+export function var_mean_unbiased_Backward() {
+  return (made_var_mean_unbiased_Backward ??= make_var_mean_unbiased_Backward());
+}
 
-  class std_mean_dim_Backward extends Node {
+function make_std_mean_dim_Backward() {
+  return class std_mean_dim_Backward extends Node {
     override get name(): string {
       return "StdMeanBackward0";
     }
@@ -3315,9 +4275,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_std_mean_dim_Backward: ReturnType<typeof make_std_mean_dim_Backward> | undefined;
+export function std_mean_dim_Backward() {
+  return (made_std_mean_dim_Backward ??= make_std_mean_dim_Backward());
+}
 
-  class std_mean_correction_Backward extends Node {
+function make_std_mean_correction_Backward() {
+  return class std_mean_correction_Backward extends Node {
     override get name(): string {
       return "StdMeanBackward0";
     }
@@ -3341,9 +4307,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_std_mean_correction_Backward: ReturnType<typeof make_std_mean_correction_Backward> | undefined;
+export function std_mean_correction_Backward() {
+  return (made_std_mean_correction_Backward ??= make_std_mean_correction_Backward());
+}
 
-  class std_mean_unbiased_Backward extends Node {
+function make_std_mean_unbiased_Backward() {
+  return class std_mean_unbiased_Backward extends Node {
     override get name(): string {
       return "StdMeanBackward0";
     }
@@ -3363,9 +4335,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_std_mean_unbiased_Backward: ReturnType<typeof make_std_mean_unbiased_Backward> | undefined;
+export function std_mean_unbiased_Backward() {
+  return (made_std_mean_unbiased_Backward ??= make_std_mean_unbiased_Backward());
+}
 
-  class cummax_Backward extends Node {
+function make_cummax_Backward() {
+  return class cummax_Backward extends Node {
     override get name(): string {
       return "CummaxBackward0";
     }
@@ -3386,9 +4364,15 @@ function nodes_make() {
       super.release();
       this.result1 = S.drop(this.result1);
     }
-  }
+  };
+}
+let made_cummax_Backward: ReturnType<typeof make_cummax_Backward> | undefined;
+export function cummax_Backward() {
+  return (made_cummax_Backward ??= make_cummax_Backward());
+}
 
-  class cummin_Backward extends Node {
+function make_cummin_Backward() {
+  return class cummin_Backward extends Node {
     override get name(): string {
       return "CumminBackward0";
     }
@@ -3409,9 +4393,15 @@ function nodes_make() {
       super.release();
       this.result1 = S.drop(this.result1);
     }
-  }
+  };
+}
+let made_cummin_Backward: ReturnType<typeof make_cummin_Backward> | undefined;
+export function cummin_Backward() {
+  return (made_cummin_Backward ??= make_cummin_Backward());
+}
 
-  class logcumsumexp_Backward extends Node {
+function make_logcumsumexp_Backward() {
+  return class logcumsumexp_Backward extends Node {
     override get name(): string {
       return "LogcumsumexpBackward0";
     }
@@ -3433,9 +4423,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_logcumsumexp_Backward: ReturnType<typeof make_logcumsumexp_Backward> | undefined;
+export function logcumsumexp_Backward() {
+  return (made_logcumsumexp_Backward ??= make_logcumsumexp_Backward());
+}
 
-  class sort_Backward extends Node {
+function make_sort_Backward() {
+  return class sort_Backward extends Node {
     override get name(): string {
       return "SortBackward0";
     }
@@ -3456,9 +4452,15 @@ function nodes_make() {
       super.release();
       this.result1 = S.drop(this.result1);
     }
-  }
+  };
+}
+let made_sort_Backward: ReturnType<typeof make_sort_Backward> | undefined;
+export function sort_Backward() {
+  return (made_sort_Backward ??= make_sort_Backward());
+}
 
-  class sort_stable_Backward extends Node {
+function make_sort_stable_Backward() {
+  return class sort_stable_Backward extends Node {
     override get name(): string {
       return "SortBackward1";
     }
@@ -3479,9 +4481,15 @@ function nodes_make() {
       super.release();
       this.result1 = S.drop(this.result1);
     }
-  }
+  };
+}
+let made_sort_stable_Backward: ReturnType<typeof make_sort_stable_Backward> | undefined;
+export function sort_stable_Backward() {
+  return (made_sort_stable_Backward ??= make_sort_stable_Backward());
+}
 
-  class topk_Backward extends Node {
+function make_topk_Backward() {
+  return class topk_Backward extends Node {
     override get name(): string {
       return "TopkBackward0";
     }
@@ -3502,9 +4510,15 @@ function nodes_make() {
       super.release();
       this.result1 = S.drop(this.result1);
     }
-  }
+  };
+}
+let made_topk_Backward: ReturnType<typeof make_topk_Backward> | undefined;
+export function topk_Backward() {
+  return (made_topk_Backward ??= make_topk_Backward());
+}
 
-  class erf_Backward extends Node {
+function make_erf_Backward() {
+  return class erf_Backward extends Node {
     override get name(): string {
       return "ErfBackward0";
     }
@@ -3521,9 +4535,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_erf_Backward: ReturnType<typeof make_erf_Backward> | undefined;
+export function erf_Backward() {
+  return (made_erf_Backward ??= make_erf_Backward());
+}
 
-  class erfc_Backward extends Node {
+function make_erfc_Backward() {
+  return class erfc_Backward extends Node {
     override get name(): string {
       return "ErfcBackward0";
     }
@@ -3540,9 +4560,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_erfc_Backward: ReturnType<typeof make_erfc_Backward> | undefined;
+export function erfc_Backward() {
+  return (made_erfc_Backward ??= make_erfc_Backward());
+}
 
-  class erfinv_Backward extends Node {
+function make_erfinv_Backward() {
+  return class erfinv_Backward extends Node {
     override get name(): string {
       return "ErfinvBackward0";
     }
@@ -3559,9 +4585,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_erfinv_Backward: ReturnType<typeof make_erfinv_Backward> | undefined;
+export function erfinv_Backward() {
+  return (made_erfinv_Backward ??= make_erfinv_Backward());
+}
 
-  class lgamma_Backward extends Node {
+function make_lgamma_Backward() {
+  return class lgamma_Backward extends Node {
     override get name(): string {
       return "LgammaBackward0";
     }
@@ -3578,9 +4610,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_lgamma_Backward: ReturnType<typeof make_lgamma_Backward> | undefined;
+export function lgamma_Backward() {
+  return (made_lgamma_Backward ??= make_lgamma_Backward());
+}
 
-  class digamma_Backward extends Node {
+function make_digamma_Backward() {
+  return class digamma_Backward extends Node {
     override get name(): string {
       return "DigammaBackward0";
     }
@@ -3597,9 +4635,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_digamma_Backward: ReturnType<typeof make_digamma_Backward> | undefined;
+export function digamma_Backward() {
+  return (made_digamma_Backward ??= make_digamma_Backward());
+}
 
-  class _polygamma_Backward extends Node {
+function make__polygamma_Backward() {
+  return class _polygamma_Backward extends Node {
     override get name(): string {
       return "PolygammaBackward0";
     }
@@ -3618,9 +4662,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made__polygamma_Backward: ReturnType<typeof make__polygamma_Backward> | undefined;
+export function _polygamma_Backward() {
+  return (made__polygamma_Backward ??= make__polygamma_Backward());
+}
 
-  class sinc_Backward extends Node {
+function make_sinc_Backward() {
+  return class sinc_Backward extends Node {
     override get name(): string {
       return "SincBackward0";
     }
@@ -3637,9 +4687,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_sinc_Backward: ReturnType<typeof make_sinc_Backward> | undefined;
+export function sinc_Backward() {
+  return (made_sinc_Backward ??= make_sinc_Backward());
+}
 
-  class xlogy_Tensor_Backward extends Node {
+function make_xlogy_Tensor_Backward() {
+  return class xlogy_Tensor_Backward extends Node {
     override get name(): string {
       return "XlogyBackward0";
     }
@@ -3660,9 +4716,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.other = S.drop(this.other);
     }
-  }
+  };
+}
+let made_xlogy_Tensor_Backward: ReturnType<typeof make_xlogy_Tensor_Backward> | undefined;
+export function xlogy_Tensor_Backward() {
+  return (made_xlogy_Tensor_Backward ??= make_xlogy_Tensor_Backward());
+}
 
-  class xlogy_Scalar_Self_Backward extends Node {
+function make_xlogy_Scalar_Self_Backward() {
+  return class xlogy_Scalar_Self_Backward extends Node {
     override get name(): string {
       return "XlogyBackward1";
     }
@@ -3681,9 +4743,15 @@ function nodes_make() {
       super.release();
       this.other = S.drop(this.other);
     }
-  }
+  };
+}
+let made_xlogy_Scalar_Self_Backward: ReturnType<typeof make_xlogy_Scalar_Self_Backward> | undefined;
+export function xlogy_Scalar_Self_Backward() {
+  return (made_xlogy_Scalar_Self_Backward ??= make_xlogy_Scalar_Self_Backward());
+}
 
-  class xlogy_Scalar_Other_Backward extends Node {
+function make_xlogy_Scalar_Other_Backward() {
+  return class xlogy_Scalar_Other_Backward extends Node {
     override get name(): string {
       return "XlogyBackward2";
     }
@@ -3702,9 +4770,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_xlogy_Scalar_Other_Backward: ReturnType<typeof make_xlogy_Scalar_Other_Backward> | undefined;
+export function xlogy_Scalar_Other_Backward() {
+  return (made_xlogy_Scalar_Other_Backward ??= make_xlogy_Scalar_Other_Backward());
+}
 
-  class logsumexp_Backward extends Node {
+function make_logsumexp_Backward() {
+  return class logsumexp_Backward extends Node {
     override get name(): string {
       return "LogsumexpBackward0";
     }
@@ -3728,9 +4802,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_logsumexp_Backward: ReturnType<typeof make_logsumexp_Backward> | undefined;
+export function logsumexp_Backward() {
+  return (made_logsumexp_Backward ??= make_logsumexp_Backward());
+}
 
-  class nansum_Backward extends Node {
+function make_nansum_Backward() {
+  return class nansum_Backward extends Node {
     override get name(): string {
       return "NansumBackward0";
     }
@@ -3751,9 +4831,15 @@ function nodes_make() {
       super.release();
       this.self = S.drop(this.self);
     }
-  }
+  };
+}
+let made_nansum_Backward: ReturnType<typeof make_nansum_Backward> | undefined;
+export function nansum_Backward() {
+  return (made_nansum_Backward ??= make_nansum_Backward());
+}
 
-  class median_Backward extends Node {
+function make_median_Backward() {
+  return class median_Backward extends Node {
     override get name(): string {
       return "MedianBackward0";
     }
@@ -3773,9 +4859,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_median_Backward: ReturnType<typeof make_median_Backward> | undefined;
+export function median_Backward() {
+  return (made_median_Backward ??= make_median_Backward());
+}
 
-  class median_dim_Backward extends Node {
+function make_median_dim_Backward() {
+  return class median_dim_Backward extends Node {
     override get name(): string {
       return "MedianBackward1";
     }
@@ -3798,9 +4890,15 @@ function nodes_make() {
       super.release();
       this.result1 = S.drop(this.result1);
     }
-  }
+  };
+}
+let made_median_dim_Backward: ReturnType<typeof make_median_dim_Backward> | undefined;
+export function median_dim_Backward() {
+  return (made_median_dim_Backward ??= make_median_dim_Backward());
+}
 
-  class nanmedian_Backward extends Node {
+function make_nanmedian_Backward() {
+  return class nanmedian_Backward extends Node {
     override get name(): string {
       return "NanmedianBackward0";
     }
@@ -3820,9 +4918,15 @@ function nodes_make() {
       this.self = S.drop(this.self);
       this.result0 = S.drop(this.result0);
     }
-  }
+  };
+}
+let made_nanmedian_Backward: ReturnType<typeof make_nanmedian_Backward> | undefined;
+export function nanmedian_Backward() {
+  return (made_nanmedian_Backward ??= make_nanmedian_Backward());
+}
 
-  class nanmedian_dim_Backward extends Node {
+function make_nanmedian_dim_Backward() {
+  return class nanmedian_dim_Backward extends Node {
     override get name(): string {
       return "NanmedianBackward1";
     }
@@ -3845,9 +4949,15 @@ function nodes_make() {
       super.release();
       this.result1 = S.drop(this.result1);
     }
-  }
+  };
+}
+let made_nanmedian_dim_Backward: ReturnType<typeof make_nanmedian_dim_Backward> | undefined;
+export function nanmedian_dim_Backward() {
+  return (made_nanmedian_dim_Backward ??= make_nanmedian_dim_Backward());
+}
 
-  class mode_Backward extends Node {
+function make_mode_Backward() {
+  return class mode_Backward extends Node {
     override get name(): string {
       return "ModeBackward0";
     }
@@ -3870,9 +4980,15 @@ function nodes_make() {
       super.release();
       this.result1 = S.drop(this.result1);
     }
-  }
+  };
+}
+let made_mode_Backward: ReturnType<typeof make_mode_Backward> | undefined;
+export function mode_Backward() {
+  return (made_mode_Backward ??= make_mode_Backward());
+}
 
-  class kthvalue_Backward extends Node {
+function make_kthvalue_Backward() {
+  return class kthvalue_Backward extends Node {
     override get name(): string {
       return "KthvalueBackward0";
     }
@@ -3895,9 +5011,15 @@ function nodes_make() {
       super.release();
       this.result1 = S.drop(this.result1);
     }
-  }
+  };
+}
+let made_kthvalue_Backward: ReturnType<typeof make_kthvalue_Backward> | undefined;
+export function kthvalue_Backward() {
+  return (made_kthvalue_Backward ??= make_kthvalue_Backward());
+}
 
-  class clone_Backward extends Node {
+function make_clone_Backward() {
+  return class clone_Backward extends Node {
     override get name(): string {
       return "CloneBackward0";
     }
@@ -3908,9 +5030,15 @@ function nodes_make() {
         this.needs(0) ? grad : null,
       ];
     }
-  }
+  };
+}
+let made_clone_Backward: ReturnType<typeof make_clone_Backward> | undefined;
+export function clone_Backward() {
+  return (made_clone_Backward ??= make_clone_Backward());
+}
 
-  class copy_Backward extends Node {
+function make_copy_Backward() {
+  return class copy_Backward extends Node {
     override get name(): string {
       return "CopyBackwards";
     }
@@ -3930,9 +5058,15 @@ function nodes_make() {
         this.needs(1) ? grad.to(src.device, src.dtype) : null,
       ];
     }
-  }
+  };
+}
+let made_copy_Backward: ReturnType<typeof make_copy_Backward> | undefined;
+export function copy_Backward() {
+  return (made_copy_Backward ??= make_copy_Backward());
+}
 
-  class fill_Backward extends Node {
+function make_fill_Backward() {
+  return class fill_Backward extends Node {
     inplace = false;
     override get name(): string {
       return this.inplace ? "FillBackward2" : "FillBackward0";
@@ -3944,9 +5078,15 @@ function nodes_make() {
         this.needs(0) ? F.zerosOf(grad) : null,
       ];
     }
-  }
+  };
+}
+let made_fill_Backward: ReturnType<typeof make_fill_Backward> | undefined;
+export function fill_Backward() {
+  return (made_fill_Backward ??= make_fill_Backward());
+}
 
-  class fill_Tensor_Backward extends Node {
+function make_fill_Tensor_Backward() {
+  return class fill_Tensor_Backward extends Node {
     inplace = false;
     override get name(): string {
       return this.inplace ? "FillBackward3" : "FillBackward1";
@@ -3959,9 +5099,15 @@ function nodes_make() {
         this.needs(1) ? grad.sum() : null,
       ];
     }
-  }
+  };
+}
+let made_fill_Tensor_Backward: ReturnType<typeof make_fill_Tensor_Backward> | undefined;
+export function fill_Tensor_Backward() {
+  return (made_fill_Tensor_Backward ??= make_fill_Tensor_Backward());
+}
 
-  class zero_Backward extends Node {
+function make_zero_Backward() {
+  return class zero_Backward extends Node {
     override get name(): string {
       return "ZeroBackward0";
     }
@@ -3972,9 +5118,15 @@ function nodes_make() {
         this.needs(0) ? F.zerosOf(grad) : null,
       ];
     }
-  }
+  };
+}
+let made_zero_Backward: ReturnType<typeof make_zero_Backward> | undefined;
+export function zero_Backward() {
+  return (made_zero_Backward ??= make_zero_Backward());
+}
 
-  class _to_copy_Backward extends Node {
+function make__to_copy_Backward() {
+  return class _to_copy_Backward extends Node {
     override get name(): string {
       return "ToCopyBackward0";
     }
@@ -3990,9 +5142,15 @@ function nodes_make() {
         this.needs(0) ? grad.to(self.device, self.dtype) : null,
       ];
     }
-  }
+  };
+}
+let made__to_copy_Backward: ReturnType<typeof make__to_copy_Backward> | undefined;
+export function _to_copy_Backward() {
+  return (made__to_copy_Backward ??= make__to_copy_Backward());
+}
 
-  class view_as_real_Backward extends Node {
+function make_view_as_real_Backward() {
+  return class view_as_real_Backward extends Node {
     override get name(): string {
       return "ViewAsRealBackward0";
     }
@@ -4003,9 +5161,15 @@ function nodes_make() {
         this.needs(0) ? grad.contiguous().viewAsComplex() : null,
       ];
     }
-  }
+  };
+}
+let made_view_as_real_Backward: ReturnType<typeof make_view_as_real_Backward> | undefined;
+export function view_as_real_Backward() {
+  return (made_view_as_real_Backward ??= make_view_as_real_Backward());
+}
 
-  class view_as_complex_Backward extends Node {
+function make_view_as_complex_Backward() {
+  return class view_as_complex_Backward extends Node {
     override get name(): string {
       return "ViewAsComplexBackward0";
     }
@@ -4016,9 +5180,15 @@ function nodes_make() {
         this.needs(0) ? grad.contiguous().resolveConj().viewAsReal() : null,
       ];
     }
-  }
+  };
+}
+let made_view_as_complex_Backward: ReturnType<typeof make_view_as_complex_Backward> | undefined;
+export function view_as_complex_Backward() {
+  return (made_view_as_complex_Backward ??= make_view_as_complex_Backward());
+}
 
-  class _conj_Backward extends Node {
+function make__conj_Backward() {
+  return class _conj_Backward extends Node {
     override get name(): string {
       return "ConjBackward0";
     }
@@ -4029,9 +5199,15 @@ function nodes_make() {
         this.needs(0) ? F.conj(grad) : null,
       ];
     }
-  }
+  };
+}
+let made__conj_Backward: ReturnType<typeof make__conj_Backward> | undefined;
+export function _conj_Backward() {
+  return (made__conj_Backward ??= make__conj_Backward());
+}
 
-  class _neg_view_Backward extends Node {
+function make__neg_view_Backward() {
+  return class _neg_view_Backward extends Node {
     override get name(): string {
       return "NegViewBackward0";
     }
@@ -4042,9 +5218,15 @@ function nodes_make() {
         this.needs(0) ? grad.neg() : null,
       ];
     }
-  }
+  };
+}
+let made__neg_view_Backward: ReturnType<typeof make__neg_view_Backward> | undefined;
+export function _neg_view_Backward() {
+  return (made__neg_view_Backward ??= make__neg_view_Backward());
+}
 
-  class _reshape_alias_Backward extends Node {
+function make__reshape_alias_Backward() {
+  return class _reshape_alias_Backward extends Node {
     override get name(): string {
       return "ReshapeAliasBackward0";
     }
@@ -4057,9 +5239,15 @@ function nodes_make() {
         this.needs(0) ? grad.reshape(self.shape) : null,
       ];
     }
-  }
+  };
+}
+let made__reshape_alias_Backward: ReturnType<typeof make__reshape_alias_Backward> | undefined;
+export function _reshape_alias_Backward() {
+  return (made__reshape_alias_Backward ??= make__reshape_alias_Backward());
+}
 
-  class view_Backward extends Node {
+function make_view_Backward() {
+  return class view_Backward extends Node {
     override get name(): string {
       return "ViewBackward0";
     }
@@ -4072,9 +5260,15 @@ function nodes_make() {
         this.needs(0) ? grad.reshape(self.shape) : null,
       ];
     }
-  }
+  };
+}
+let made_view_Backward: ReturnType<typeof make_view_Backward> | undefined;
+export function view_Backward() {
+  return (made_view_Backward ??= make_view_Backward());
+}
 
-  class _unsafe_view_Backward extends Node {
+function make__unsafe_view_Backward() {
+  return class _unsafe_view_Backward extends Node {
     override get name(): string {
       return "UnsafeViewBackward0";
     }
@@ -4087,9 +5281,15 @@ function nodes_make() {
         this.needs(0) ? grad.reshape(self.shape) : null,
       ];
     }
-  }
+  };
+}
+let made__unsafe_view_Backward: ReturnType<typeof make__unsafe_view_Backward> | undefined;
+export function _unsafe_view_Backward() {
+  return (made__unsafe_view_Backward ??= make__unsafe_view_Backward());
+}
 
-  class as_strided_Backward extends Node {
+function make_as_strided_Backward() {
+  return class as_strided_Backward extends Node {
     inplace = false;
     override get name(): string {
       return this.inplace ? "AsStridedBackward1" : "AsStridedBackward0";
@@ -4109,9 +5309,15 @@ function nodes_make() {
         this.needs(0) ? F.asStridedGrad(grad, self.shape, self.strides, self.offset, size, stride, storageOffset) : null,
       ];
     }
-  }
+  };
+}
+let made_as_strided_Backward: ReturnType<typeof make_as_strided_Backward> | undefined;
+export function as_strided_Backward() {
+  return (made_as_strided_Backward ??= make_as_strided_Backward());
+}
 
-  class expand_Backward extends Node {
+function make_expand_Backward() {
+  return class expand_Backward extends Node {
     override get name(): string {
       return "ExpandBackward0";
     }
@@ -4124,9 +5330,15 @@ function nodes_make() {
         this.needs(0) ? F.sumTo(grad, self.shape) : null,
       ];
     }
-  }
+  };
+}
+let made_expand_Backward: ReturnType<typeof make_expand_Backward> | undefined;
+export function expand_Backward() {
+  return (made_expand_Backward ??= make_expand_Backward());
+}
 
-  class t_Backward extends Node {
+function make_t_Backward() {
+  return class t_Backward extends Node {
     inplace = false;
     override get name(): string {
       return this.inplace ? "TBackward1" : "TBackward0";
@@ -4138,9 +5350,15 @@ function nodes_make() {
         this.needs(0) ? grad.t() : null,
       ];
     }
-  }
+  };
+}
+let made_t_Backward: ReturnType<typeof make_t_Backward> | undefined;
+export function t_Backward() {
+  return (made_t_Backward ??= make_t_Backward());
+}
 
-  class transpose_Backward extends Node {
+function make_transpose_Backward() {
+  return class transpose_Backward extends Node {
     inplace = false;
     override get name(): string {
       return this.inplace ? "TransposeBackward1" : "TransposeBackward0";
@@ -4156,9 +5374,15 @@ function nodes_make() {
         this.needs(0) ? grad.transpose(dim0, dim1) : null,
       ];
     }
-  }
+  };
+}
+let made_transpose_Backward: ReturnType<typeof make_transpose_Backward> | undefined;
+export function transpose_Backward() {
+  return (made_transpose_Backward ??= make_transpose_Backward());
+}
 
-  class permute_Backward extends Node {
+function make_permute_Backward() {
+  return class permute_Backward extends Node {
     override get name(): string {
       return "PermuteBackward0";
     }
@@ -4171,9 +5395,15 @@ function nodes_make() {
         this.needs(0) ? F.permuteBackward(grad, dims) : null,
       ];
     }
-  }
+  };
+}
+let made_permute_Backward: ReturnType<typeof make_permute_Backward> | undefined;
+export function permute_Backward() {
+  return (made_permute_Backward ??= make_permute_Backward());
+}
 
-  class squeeze_Backward extends Node {
+function make_squeeze_Backward() {
+  return class squeeze_Backward extends Node {
     inplace = false;
     override get name(): string {
       return this.inplace ? "SqueezeBackward3" : "SqueezeBackward0";
@@ -4187,9 +5417,15 @@ function nodes_make() {
         this.needs(0) ? grad.reshape(self.shape) : null,
       ];
     }
-  }
+  };
+}
+let made_squeeze_Backward: ReturnType<typeof make_squeeze_Backward> | undefined;
+export function squeeze_Backward() {
+  return (made_squeeze_Backward ??= make_squeeze_Backward());
+}
 
-  class squeeze_dim_Backward extends Node {
+function make_squeeze_dim_Backward() {
+  return class squeeze_dim_Backward extends Node {
     inplace = false;
     override get name(): string {
       return this.inplace ? "SqueezeBackward4" : "SqueezeBackward1";
@@ -4203,9 +5439,15 @@ function nodes_make() {
         this.needs(0) ? grad.reshape(self.shape) : null,
       ];
     }
-  }
+  };
+}
+let made_squeeze_dim_Backward: ReturnType<typeof make_squeeze_dim_Backward> | undefined;
+export function squeeze_dim_Backward() {
+  return (made_squeeze_dim_Backward ??= make_squeeze_dim_Backward());
+}
 
-  class squeeze_dims_Backward extends Node {
+function make_squeeze_dims_Backward() {
+  return class squeeze_dims_Backward extends Node {
     inplace = false;
     override get name(): string {
       return this.inplace ? "SqueezeBackward5" : "SqueezeBackward2";
@@ -4219,9 +5461,15 @@ function nodes_make() {
         this.needs(0) ? grad.reshape(self.shape) : null,
       ];
     }
-  }
+  };
+}
+let made_squeeze_dims_Backward: ReturnType<typeof make_squeeze_dims_Backward> | undefined;
+export function squeeze_dims_Backward() {
+  return (made_squeeze_dims_Backward ??= make_squeeze_dims_Backward());
+}
 
-  class unsqueeze_Backward extends Node {
+function make_unsqueeze_Backward() {
+  return class unsqueeze_Backward extends Node {
     inplace = false;
     override get name(): string {
       return this.inplace ? "UnsqueezeBackward1" : "UnsqueezeBackward0";
@@ -4235,9 +5483,15 @@ function nodes_make() {
         this.needs(0) ? grad.reshape(self.shape) : null,
       ];
     }
-  }
+  };
+}
+let made_unsqueeze_Backward: ReturnType<typeof make_unsqueeze_Backward> | undefined;
+export function unsqueeze_Backward() {
+  return (made_unsqueeze_Backward ??= make_unsqueeze_Backward());
+}
 
-  class select_Backward extends Node {
+function make_select_Backward() {
+  return class select_Backward extends Node {
     override get name(): string {
       return "SelectBackward0";
     }
@@ -4254,9 +5508,15 @@ function nodes_make() {
         this.needs(0) ? F.selectBackward(grad, self.shape, dim, index) : null,
       ];
     }
-  }
+  };
+}
+let made_select_Backward: ReturnType<typeof make_select_Backward> | undefined;
+export function select_Backward() {
+  return (made_select_Backward ??= make_select_Backward());
+}
 
-  class slice_Backward extends Node {
+function make_slice_Backward() {
+  return class slice_Backward extends Node {
     override get name(): string {
       return "SliceBackward0";
     }
@@ -4277,9 +5537,15 @@ function nodes_make() {
         this.needs(0) ? F.sliceBackward(grad, self.shape, dim, start, end, step) : null,
       ];
     }
-  }
+  };
+}
+let made_slice_Backward: ReturnType<typeof make_slice_Backward> | undefined;
+export function slice_Backward() {
+  return (made_slice_Backward ??= make_slice_Backward());
+}
 
-  class diagonal_Backward extends Node {
+function make_diagonal_Backward() {
+  return class diagonal_Backward extends Node {
     override get name(): string {
       return "DiagonalBackward0";
     }
@@ -4298,9 +5564,15 @@ function nodes_make() {
         this.needs(0) ? F.diagonalBackward(grad, self.shape, offset, dim1, dim2) : null,
       ];
     }
-  }
+  };
+}
+let made_diagonal_Backward: ReturnType<typeof make_diagonal_Backward> | undefined;
+export function diagonal_Backward() {
+  return (made_diagonal_Backward ??= make_diagonal_Backward());
+}
 
-  class unbind_Backward extends Node {
+function make_unbind_Backward() {
+  return class unbind_Backward extends Node {
     override get name(): string {
       return "UnbindBackward0";
     }
@@ -4311,9 +5583,15 @@ function nodes_make() {
       const self = this.self;
       return F.unbindBackward(grads, self.shape, dim);
     }
-  }
+  };
+}
+let made_unbind_Backward: ReturnType<typeof make_unbind_Backward> | undefined;
+export function unbind_Backward() {
+  return (made_unbind_Backward ??= make_unbind_Backward());
+}
 
-  class split_Backward extends Node {
+function make_split_Backward() {
+  return class split_Backward extends Node {
     override get name(): string {
       return "SplitBackward0";
     }
@@ -4326,9 +5604,15 @@ function nodes_make() {
       const self = this.self;
       return F.splitBackward(grads, self.shape, splitSize, dim);
     }
-  }
+  };
+}
+let made_split_Backward: ReturnType<typeof make_split_Backward> | undefined;
+export function split_Backward() {
+  return (made_split_Backward ??= make_split_Backward());
+}
 
-  class split_sizes_Backward extends Node {
+function make_split_sizes_Backward() {
+  return class split_sizes_Backward extends Node {
     override get name(): string {
       return "SplitWithSizesBackward0";
     }
@@ -4341,9 +5625,15 @@ function nodes_make() {
       const self = this.self;
       return F.joinParts(grads, self.shape, dim, splitSize);
     }
-  }
+  };
+}
+let made_split_sizes_Backward: ReturnType<typeof make_split_sizes_Backward> | undefined;
+export function split_sizes_Backward() {
+  return (made_split_sizes_Backward ??= make_split_sizes_Backward());
+}
 
-  class split_with_sizes_Backward extends Node {
+function make_split_with_sizes_Backward() {
+  return class split_with_sizes_Backward extends Node {
     override get name(): string {
       return "SplitWithSizesBackward0";
     }
@@ -4356,9 +5646,15 @@ function nodes_make() {
       const self = this.self;
       return F.joinParts(grads, self.shape, dim, splitSizes);
     }
-  }
+  };
+}
+let made_split_with_sizes_Backward: ReturnType<typeof make_split_with_sizes_Backward> | undefined;
+export function split_with_sizes_Backward() {
+  return (made_split_with_sizes_Backward ??= make_split_with_sizes_Backward());
+}
 
-  class unfold_Backward extends Node {
+function make_unfold_Backward() {
+  return class unfold_Backward extends Node {
     override get name(): string {
       return "UnfoldBackward0";
     }
@@ -4377,9 +5673,15 @@ function nodes_make() {
         this.needs(0) ? F.unfoldBackward(grad, self.shape, dimension, size, step) : null,
       ];
     }
-  }
+  };
+}
+let made_unfold_Backward: ReturnType<typeof make_unfold_Backward> | undefined;
+export function unfold_Backward() {
+  return (made_unfold_Backward ??= make_unfold_Backward());
+}
 
-  class alias_Backward extends Node {
+function make_alias_Backward() {
+  return class alias_Backward extends Node {
     override get name(): string {
       return "AliasBackward0";
     }
@@ -4390,233 +5692,9 @@ function nodes_make() {
         this.needs(0) ? grad : null,
       ];
     }
-  }
-
-  return {
-    index_Backward,
-    index_put_Backward,
-    index_select_Backward,
-    index_add_Backward,
-    index_copy_Backward,
-    index_fill_int_Tensor_Backward,
-    index_fill_Backward,
-    gather_Backward,
-    scatter_Backward,
-    scatter_value_Backward,
-    scatter_reduce_Backward,
-    scatter_value_reduce_Backward,
-    scatter_add_Backward,
-    masked_fill_Tensor_Backward,
-    masked_fill_Backward,
-    masked_select_Backward,
-    masked_scatter_Backward,
-    take_Backward,
-    put_Backward,
-    cat_Backward,
-    stack_Backward,
-    repeat_Backward,
-    flip_Backward,
-    roll_Backward,
-    rot90_Backward,
-    _mse_loss_Backward,
-    _smooth_l1_loss_Backward,
-    _huber_loss_Backward,
-    mm_Backward,
-    bmm_Backward,
-    addmm_Backward,
-    baddbmm_Backward,
-    addbmm_Backward,
-    mv_Backward,
-    addmv_Backward,
-    dot_Backward,
-    vdot_Backward,
-    addr_Backward,
-    _softmax_Backward,
-    _log_softmax_Backward,
-    _softmax_backward_data_Backward,
-    _log_softmax_backward_data_Backward,
-    linalg_vector_norm_Backward,
-    acos_Backward,
-    asin_Backward,
-    atan_Backward,
-    tan_Backward,
-    sinh_Backward,
-    cosh_Backward,
-    acosh_Backward,
-    asinh_Backward,
-    atanh_Backward,
-    log2_Backward,
-    log10_Backward,
-    exp2_Backward,
-    deg2rad_Backward,
-    rad2deg_Backward,
-    logit_Backward,
-    clamp_min_Backward,
-    clamp_min_Tensor_Backward,
-    clamp_max_Backward,
-    clamp_max_Tensor_Backward,
-    logaddexp_Backward,
-    logaddexp2_Backward,
-    eq_Backward,
-    ne_Backward,
-    lt_Backward,
-    le_Backward,
-    gt_Backward,
-    ge_Backward,
-    hypot_Backward,
-    nextafter_Backward,
-    heaviside_Backward,
-    fmax_Backward,
-    fmin_Backward,
-    ldexp_Backward,
-    nan_to_num_Backward,
-    reciprocal_Backward,
-    rsqrt_Backward,
-    expm1_Backward,
-    sign_Backward,
-    sgn_Backward,
-    abs_Backward,
-    neg_Backward,
-    exp_Backward,
-    log_Backward,
-    log1p_Backward,
-    sqrt_Backward,
-    tanh_Backward,
-    sigmoid_Backward,
-    sin_Backward,
-    cos_Backward,
-    relu_Backward,
-    floor_Backward,
-    ceil_Backward,
-    trunc_Backward,
-    round_Backward,
-    round_decimals_Backward,
-    frac_Backward,
-    add_Backward,
-    sub_Backward,
-    rsub_Backward,
-    mul_Backward,
-    div_Backward,
-    true_divide_Backward,
-    floor_divide_Backward,
-    remainder_Backward,
-    remainder_Scalar_Tensor_Backward,
-    fmod_Backward,
-    pow_Tensor_Backward,
-    pow_Backward,
-    pow_Scalar_Backward,
-    maximum_Backward,
-    minimum_Backward,
-    atan2_Backward,
-    copysign_Backward,
-    lerp_Backward,
-    addcmul_Backward,
-    addcdiv_Backward,
-    clamp_Tensor_Backward,
-    clamp_Backward,
-    where_Backward,
-    normal_Backward,
-    normal_Tensor_float_Backward,
-    normal_float_Tensor_Backward,
-    normal_inplace_Backward,
-    uniform_Backward,
-    exponential_Backward,
-    cauchy_Backward,
-    log_normal_Backward,
-    geometric_Backward,
-    random_Backward,
-    random_to_Backward,
-    random_from_Backward,
-    bernoulli_Tensor_Backward,
-    bernoulli_float_Backward,
-    bernoulli_Backward,
-    sum_Backward,
-    sum_dim_IntList_Backward,
-    mean_Backward,
-    mean_dim_Backward,
-    prod_Backward,
-    prod_dim_int_Backward,
-    max_Backward,
-    max_dim_Backward,
-    min_Backward,
-    min_dim_Backward,
-    amax_Backward,
-    amin_Backward,
-    cumsum_Backward,
-    cumprod_Backward,
-    var_dim_Backward,
-    var_correction_Backward,
-    var_unbiased_Backward,
-    std_dim_Backward,
-    std_correction_Backward,
-    std_unbiased_Backward,
-    var_mean_dim_Backward,
-    var_mean_correction_Backward,
-    var_mean_unbiased_Backward,
-    std_mean_dim_Backward,
-    std_mean_correction_Backward,
-    std_mean_unbiased_Backward,
-    cummax_Backward,
-    cummin_Backward,
-    logcumsumexp_Backward,
-    sort_Backward,
-    sort_stable_Backward,
-    topk_Backward,
-    erf_Backward,
-    erfc_Backward,
-    erfinv_Backward,
-    lgamma_Backward,
-    digamma_Backward,
-    _polygamma_Backward,
-    sinc_Backward,
-    xlogy_Tensor_Backward,
-    xlogy_Scalar_Self_Backward,
-    xlogy_Scalar_Other_Backward,
-    logsumexp_Backward,
-    nansum_Backward,
-    median_Backward,
-    median_dim_Backward,
-    nanmedian_Backward,
-    nanmedian_dim_Backward,
-    mode_Backward,
-    kthvalue_Backward,
-    clone_Backward,
-    copy_Backward,
-    fill_Backward,
-    fill_Tensor_Backward,
-    zero_Backward,
-    _to_copy_Backward,
-    view_as_real_Backward,
-    view_as_complex_Backward,
-    _conj_Backward,
-    _neg_view_Backward,
-    _reshape_alias_Backward,
-    view_Backward,
-    _unsafe_view_Backward,
-    as_strided_Backward,
-    expand_Backward,
-    t_Backward,
-    transpose_Backward,
-    permute_Backward,
-    squeeze_Backward,
-    squeeze_dim_Backward,
-    squeeze_dims_Backward,
-    unsqueeze_Backward,
-    select_Backward,
-    slice_Backward,
-    diagonal_Backward,
-    unbind_Backward,
-    split_Backward,
-    split_sizes_Backward,
-    split_with_sizes_Backward,
-    unfold_Backward,
-    alias_Backward,
   };
 }
-
-let nodes_made: ReturnType<typeof nodes_make> | undefined;
-
-export function nodes(): ReturnType<typeof nodes_make> {
-  nodes_made ??= nodes_make();
-  return nodes_made;
+let made_alias_Backward: ReturnType<typeof make_alias_Backward> | undefined;
+export function alias_Backward() {
+  return (made_alias_Backward ??= make_alias_Backward());
 }

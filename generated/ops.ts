@@ -47,12 +47,12 @@ import type { UntypedStorage } from "../src/tensor/storage.ts";
 import type { TypedStorageLike } from "../src/tensor/storage-types.ts";
 import type { Tensor } from "../src/tensor/tensor.ts";
 import { K as $K } from "./kernels.ts";
-import { nodes as $N } from "./nodes.ts";
+import * as $N from "./nodes.ts";
 
 // Each function checks and computes what its schema entry says; the arguments follow the entry.
 
 export function zeros(size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().zeros, [size, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("zeros", zeros), [size, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($factories.zeros(size, dtype, device, requiresGrad, out), out) as Tensor;
   }
@@ -60,7 +60,7 @@ export function zeros(size: readonly number[], dtype: DType | null, device: Devi
 }
 
 export function ones(size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().ones, [size, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("ones", ones), [size, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($factories.ones(size, dtype, device, requiresGrad, out), out) as Tensor;
   }
@@ -68,7 +68,7 @@ export function ones(size: readonly number[], dtype: DType | null, device: Devic
 }
 
 export function empty(size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().empty, [size, dtype, device, requiresGrad, memoryFormat, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("empty", empty), [size, dtype, device, requiresGrad, memoryFormat, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($factories.empty(size, dtype, device, requiresGrad, memoryFormat, out), out) as Tensor;
   }
@@ -76,17 +76,17 @@ export function empty(size: readonly number[], dtype: DType | null, device: Devi
 }
 
 export function empty_strided(size: readonly number[], stride: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().empty_strided, [size, stride, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("empty_strided", empty_strided), [size, stride, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.emptyStrided(size, stride, dtype, device), requiresGrad);
 }
 
 export function empty_permuted(size: readonly number[], physicalLayout: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().empty_permuted, [size, physicalLayout, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("empty_permuted", empty_permuted), [size, physicalLayout, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.emptyPermuted(size, physicalLayout, dtype, device), requiresGrad);
 }
 
 export function full(size: readonly number[], fillValue: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().full, [size, fillValue, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("full", full), [size, fillValue, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($factories.full(size, fillValue, dtype, device, requiresGrad, out), out) as Tensor;
   }
@@ -94,57 +94,57 @@ export function full(size: readonly number[], fillValue: Scalar, dtype: DType | 
 }
 
 export function scalar_tensor(s: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().scalar_tensor, [s, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("scalar_tensor", scalar_tensor), [s, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.scalarTensor(s, dtype, device), requiresGrad);
 }
 
 export function empty_like(self: Tensor, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().empty_like, [self, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("empty_like", empty_like), [self, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.emptyLike(self, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
 export function zeros_like(self: Tensor, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().zeros_like, [self, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("zeros_like", zeros_like), [self, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.zerosLike(self, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
 export function ones_like(self: Tensor, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().ones_like, [self, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("ones_like", ones_like), [self, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.onesLike(self, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
 export function full_like(self: Tensor, fillValue: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().full_like, [self, fillValue, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("full_like", full_like), [self, fillValue, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.fullLike(self, fillValue, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
 export function new_empty(self: Tensor, size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().new_empty, [self, size, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("new_empty", new_empty), [self, size, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.newEmpty(self, size, dtype, device), requiresGrad);
 }
 
 export function new_zeros(self: Tensor, size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().new_zeros, [self, size, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("new_zeros", new_zeros), [self, size, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.newZeros(self, size, dtype, device), requiresGrad);
 }
 
 export function new_ones(self: Tensor, size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().new_ones, [self, size, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("new_ones", new_ones), [self, size, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.newOnes(self, size, dtype, device), requiresGrad);
 }
 
 export function new_full(self: Tensor, size: readonly number[], fillValue: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().new_full, [self, size, fillValue, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("new_full", new_full), [self, size, fillValue, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.newFull(self, size, fillValue, dtype, device), requiresGrad);
 }
 
 export function new_empty_strided(self: Tensor, size: readonly number[], stride: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().new_empty_strided, [self, size, stride, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("new_empty_strided", new_empty_strided), [self, size, stride, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.newEmptyStrided(self, size, stride, dtype, device), requiresGrad);
 }
 
 export function eye(n: number, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().eye, [n, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("eye", eye), [n, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($factories.eye(n, dtype, device, requiresGrad, out), out) as Tensor;
   }
@@ -152,7 +152,7 @@ export function eye(n: number, dtype: DType | null, device: Device | null, requi
 }
 
 export function eye_m(n: number, m: number, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().eye_m, [n, m, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("eye_m", eye_m), [n, m, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($factories.eyeOf(n, m, dtype, device, requiresGrad, out), out) as Tensor;
   }
@@ -160,7 +160,7 @@ export function eye_m(n: number, m: number, dtype: DType | null, device: Device 
 }
 
 export function arange(end: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().arange, [end, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("arange", arange), [end, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($ranges.arange(end, dtype, device, requiresGrad, out), out) as Tensor;
   }
@@ -168,7 +168,7 @@ export function arange(end: Scalar, dtype: DType | null, device: Device | null, 
 }
 
 export function arange_start_step(start: Scalar, end: Scalar, step: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().arange_start_step, [start, end, step, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("arange_start_step", arange_start_step), [start, end, step, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($ranges.arangeFrom(start, end, step, dtype, device, requiresGrad, out), out) as Tensor;
   }
@@ -176,7 +176,7 @@ export function arange_start_step(start: Scalar, end: Scalar, step: Scalar, dtyp
 }
 
 export function linspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().linspace, [start, end, steps, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("linspace", linspace), [start, end, steps, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($ranges.linspace(start, end, steps, dtype, device, requiresGrad, out), out) as Tensor;
   }
@@ -184,7 +184,7 @@ export function linspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: nu
 }
 
 export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, base: number, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().logspace, [start, end, steps, base, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("logspace", logspace), [start, end, steps, base, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($ranges.logspace(start, end, steps, base, dtype, device, requiresGrad, out), out) as Tensor;
   }
@@ -192,19 +192,19 @@ export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: nu
 }
 
 export function tril_indices(row: number, col: number, offset: number, dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().tril_indices, [row, col, offset, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("tril_indices", tril_indices), [row, col, offset, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($ranges.trilIndices(row, col, offset, dtype, device), requiresGrad);
 }
 
 export function triu_indices(row: number, col: number, offset: number, dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().triu_indices, [row, col, offset, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("triu_indices", triu_indices), [row, col, offset, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($ranges.triuIndices(row, col, offset, dtype, device), requiresGrad);
 }
 
 export function index(self: Tensor, indices: readonly (Tensor | null)[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().index, [self, indices]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("index", index), [self, indices]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.index(self, indices);
-  const node = new ($N().index_Backward)();
+  const node = new ($N.index_Backward())();
   $T.connect(node, [self]);
   node.indices = $S.save(indices);
   node.self = $S.geometry(self);
@@ -213,9 +213,9 @@ export function index(self: Tensor, indices: readonly (Tensor | null)[]): Tensor
 }
 
 export function index_put(self: Tensor, indices: readonly (Tensor | null)[], values: Tensor, accumulate: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().index_put, [self, indices, values, accumulate]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("index_put", index_put), [self, indices, values, accumulate]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(values)))) return $indexing.indexPut(self, indices, values, accumulate, undefined, false);
-  const node = new ($N().index_put_Backward)();
+  const node = new ($N.index_put_Backward())();
   $T.connect(node, [self, values]);
   node.indices = $S.save(indices);
   node.accumulate = accumulate;
@@ -224,14 +224,14 @@ export function index_put(self: Tensor, indices: readonly (Tensor | null)[], val
 }
 
 export function index_put_(self: Tensor, indices: readonly (Tensor | null)[], values: Tensor, accumulate: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().index_put_, [self, indices, values, accumulate]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("index_put_", index_put_), [self, indices, values, accumulate]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(values)))) {
     $indexing.indexPut(self, indices, values, accumulate, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [indices, values]);
-  const node = new ($N().index_put_Backward)();
+  const node = new ($N.index_put_Backward())();
   $T.connect(node, [self, values]);
   node.indices = $S.save(indices);
   node.accumulate = accumulate;
@@ -242,13 +242,13 @@ export function index_put_(self: Tensor, indices: readonly (Tensor | null)[], va
 }
 
 export function index_select(self: Tensor, dim: number, index: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().index_select, [self, dim, index, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("index_select", index_select), [self, dim, index, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("index_select", out, [self, index]);
     return $T.finishOut($indexing.indexSelect(self, dim, index, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.indexSelect(self, dim, index, undefined);
-  const node = new ($N().index_select_Backward)();
+  const node = new ($N.index_select_Backward())();
   $T.connect(node, [self]);
   node.dim = dim;
   node.index = $S.save(index);
@@ -258,13 +258,13 @@ export function index_select(self: Tensor, dim: number, index: Tensor, out?: Ten
 }
 
 export function index_add(self: Tensor, dim: number, index: Tensor, source: Tensor, alpha: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().index_add, [self, dim, index, source, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("index_add", index_add), [self, dim, index, source, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("index_add", out, [self, index, source]);
     return $T.finishOut($indexing.indexAdd(self, dim, index, source, alpha, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return $indexing.indexAdd(self, dim, index, source, alpha, undefined, false);
-  const node = new ($N().index_add_Backward)();
+  const node = new ($N.index_add_Backward())();
   $T.connect(node, [self, source]);
   node.dim = dim;
   node.index = node.needs(1) ? $S.save(index) : null;
@@ -275,14 +275,14 @@ export function index_add(self: Tensor, dim: number, index: Tensor, source: Tens
 }
 
 export function index_add_(self: Tensor, dim: number, index: Tensor, source: Tensor, alpha: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().index_add_, [self, dim, index, source, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("index_add_", index_add_), [self, dim, index, source, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) {
     $indexing.indexAdd(self, dim, index, source, alpha, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [index, source]);
-  const node = new ($N().index_add_Backward)();
+  const node = new ($N.index_add_Backward())();
   $T.connect(node, [self, source]);
   node.dim = dim;
   node.index = node.needs(1) ? $S.save(index) : null;
@@ -295,13 +295,13 @@ export function index_add_(self: Tensor, dim: number, index: Tensor, source: Ten
 }
 
 export function index_copy(self: Tensor, dim: number, index: Tensor, source: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().index_copy, [self, dim, index, source, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("index_copy", index_copy), [self, dim, index, source, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("index_copy", out, [self, index, source]);
     return $T.finishOut($indexing.indexCopy(self, dim, index, source, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return $indexing.indexCopy(self, dim, index, source, undefined, false);
-  const node = new ($N().index_copy_Backward)();
+  const node = new ($N.index_copy_Backward())();
   $T.connect(node, [self, source]);
   node.dim = dim;
   node.index = $S.save(index);
@@ -311,14 +311,14 @@ export function index_copy(self: Tensor, dim: number, index: Tensor, source: Ten
 }
 
 export function index_copy_(self: Tensor, dim: number, index: Tensor, source: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().index_copy_, [self, dim, index, source]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("index_copy_", index_copy_), [self, dim, index, source]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) {
     $indexing.indexCopy(self, dim, index, source, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [index, source]);
-  const node = new ($N().index_copy_Backward)();
+  const node = new ($N.index_copy_Backward())();
   $T.connect(node, [self, source]);
   node.dim = dim;
   node.index = $S.save(index);
@@ -330,9 +330,9 @@ export function index_copy_(self: Tensor, dim: number, index: Tensor, source: Te
 }
 
 export function index_fill_int_Tensor(self: Tensor, dim: number, index: Tensor, value: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().index_fill_int_Tensor, [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("index_fill_int_Tensor", index_fill_int_Tensor), [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) return $indexing.indexFillTensor(self, dim, index, value, undefined, false);
-  const node = new ($N().index_fill_int_Tensor_Backward)();
+  const node = new ($N.index_fill_int_Tensor_Backward())();
   $T.connect(node, [self, value]);
   node.dim = dim;
   node.index = $S.save(index);
@@ -341,14 +341,14 @@ export function index_fill_int_Tensor(self: Tensor, dim: number, index: Tensor, 
 }
 
 export function index_fill_int_Tensor_(self: Tensor, dim: number, index: Tensor, value: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().index_fill_int_Tensor_, [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("index_fill_int_Tensor_", index_fill_int_Tensor_), [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) {
     $indexing.indexFillTensor(self, dim, index, value, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [index, value]);
-  const node = new ($N().index_fill_int_Tensor_Backward)();
+  const node = new ($N.index_fill_int_Tensor_Backward())();
   $T.connect(node, [self, value]);
   node.dim = dim;
   node.index = $S.save(index);
@@ -359,9 +359,9 @@ export function index_fill_int_Tensor_(self: Tensor, dim: number, index: Tensor,
 }
 
 export function index_fill(self: Tensor, dim: number, index: Tensor, value: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().index_fill, [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("index_fill", index_fill), [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.indexFill(self, dim, index, value, undefined, false);
-  const node = new ($N().index_fill_Backward)();
+  const node = new ($N.index_fill_Backward())();
   $T.connect(node, [self]);
   node.dim = dim;
   node.index = $S.save(index);
@@ -370,14 +370,14 @@ export function index_fill(self: Tensor, dim: number, index: Tensor, value: Scal
 }
 
 export function index_fill_(self: Tensor, dim: number, index: Tensor, value: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().index_fill_, [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("index_fill_", index_fill_), [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $indexing.indexFill(self, dim, index, value, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [index]);
-  const node = new ($N().index_fill_Backward)();
+  const node = new ($N.index_fill_Backward())();
   $T.connect(node, [self]);
   node.dim = dim;
   node.index = $S.save(index);
@@ -388,13 +388,13 @@ export function index_fill_(self: Tensor, dim: number, index: Tensor, value: Sca
 }
 
 export function gather(self: Tensor, dim: number, index: Tensor, sparseGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().gather, [self, dim, index, sparseGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("gather", gather), [self, dim, index, sparseGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("gather", out, [self, index]);
     return $T.finishOut($indexing.gather(self, dim, index, sparseGrad, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.gather(self, dim, index, sparseGrad, undefined);
-  const node = new ($N().gather_Backward)();
+  const node = new ($N.gather_Backward())();
   $T.connect(node, [self]);
   node.self = node.needs(0) ? $S.save(self) : null;
   node.dim = dim;
@@ -404,13 +404,13 @@ export function gather(self: Tensor, dim: number, index: Tensor, sparseGrad: boo
 }
 
 export function scatter(self: Tensor, dim: number, index: Tensor, src: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().scatter, [self, dim, index, src, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("scatter", scatter), [self, dim, index, src, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("scatter", out, [self, index, src]);
     return $T.finishOut($indexing.scatter(self, dim, index, src, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) return $indexing.scatter(self, dim, index, src, undefined, false);
-  const node = new ($N().scatter_Backward)();
+  const node = new ($N.scatter_Backward())();
   $T.connect(node, [self, src]);
   node.dim = dim;
   node.index = $S.save(index);
@@ -419,14 +419,14 @@ export function scatter(self: Tensor, dim: number, index: Tensor, src: Tensor, o
 }
 
 export function scatter_(self: Tensor, dim: number, index: Tensor, src: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().scatter_, [self, dim, index, src]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("scatter_", scatter_), [self, dim, index, src]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) {
     $indexing.scatter(self, dim, index, src, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [index, src]);
-  const node = new ($N().scatter_Backward)();
+  const node = new ($N.scatter_Backward())();
   $T.connect(node, [self, src]);
   node.dim = dim;
   node.index = $S.save(index);
@@ -437,13 +437,13 @@ export function scatter_(self: Tensor, dim: number, index: Tensor, src: Tensor):
 }
 
 export function scatter_value(self: Tensor, dim: number, index: Tensor, value: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().scatter_value, [self, dim, index, value, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("scatter_value", scatter_value), [self, dim, index, value, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("scatter", out, [self, index]);
     return $T.finishOut($indexing.scatterValue(self, dim, index, value, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.scatterValue(self, dim, index, value, undefined, false);
-  const node = new ($N().scatter_value_Backward)();
+  const node = new ($N.scatter_value_Backward())();
   $T.connect(node, [self]);
   node.dim = dim;
   node.index = $S.save(index);
@@ -452,14 +452,14 @@ export function scatter_value(self: Tensor, dim: number, index: Tensor, value: S
 }
 
 export function scatter_value_(self: Tensor, dim: number, index: Tensor, value: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().scatter_value_, [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("scatter_value_", scatter_value_), [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $indexing.scatterValue(self, dim, index, value, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [index]);
-  const node = new ($N().scatter_value_Backward)();
+  const node = new ($N.scatter_value_Backward())();
   $T.connect(node, [self]);
   node.dim = dim;
   node.index = $S.save(index);
@@ -470,26 +470,26 @@ export function scatter_value_(self: Tensor, dim: number, index: Tensor, value: 
 }
 
 export function scatter_reduce(self: Tensor, dim: number, index: Tensor, src: Tensor, reduce: string, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().scatter_reduce, [self, dim, index, src, reduce, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("scatter_reduce", scatter_reduce), [self, dim, index, src, reduce, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($indexing.scatterReduceSrc(self, dim, index, src, reduce, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) return $indexing.scatterReduceSrc(self, dim, index, src, reduce, undefined, false);
-  const node = new ($N().scatter_reduce_Backward)();
+  const node = new ($N.scatter_reduce_Backward())();
   $T.connect(node, [self, src]);
   const r = $indexing.scatterReduceSrc(self, dim, index, src, reduce, undefined, false);
   return $T.record(r, node);
 }
 
 export function scatter_reduce_(self: Tensor, dim: number, index: Tensor, src: Tensor, reduce: string): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().scatter_reduce_, [self, dim, index, src, reduce]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("scatter_reduce_", scatter_reduce_), [self, dim, index, src, reduce]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) {
     $indexing.scatterReduceSrc(self, dim, index, src, reduce, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [index, src]);
-  const node = new ($N().scatter_reduce_Backward)();
+  const node = new ($N.scatter_reduce_Backward())();
   node.inplace = true;
   $T.connect(node, [self, src]);
   $indexing.scatterReduceSrc(self, dim, index, src, reduce, self, true);
@@ -499,26 +499,26 @@ export function scatter_reduce_(self: Tensor, dim: number, index: Tensor, src: T
 }
 
 export function scatter_value_reduce(self: Tensor, dim: number, index: Tensor, value: Scalar, reduce: string, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().scatter_value_reduce, [self, dim, index, value, reduce, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("scatter_value_reduce", scatter_value_reduce), [self, dim, index, value, reduce, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($indexing.scatterReduceValue(self, dim, index, value, reduce, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.scatterReduceValue(self, dim, index, value, reduce, undefined, false);
-  const node = new ($N().scatter_value_reduce_Backward)();
+  const node = new ($N.scatter_value_reduce_Backward())();
   $T.connect(node, [self]);
   const r = $indexing.scatterReduceValue(self, dim, index, value, reduce, undefined, false);
   return $T.record(r, node);
 }
 
 export function scatter_value_reduce_(self: Tensor, dim: number, index: Tensor, value: Scalar, reduce: string): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().scatter_value_reduce_, [self, dim, index, value, reduce]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("scatter_value_reduce_", scatter_value_reduce_), [self, dim, index, value, reduce]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $indexing.scatterReduceValue(self, dim, index, value, reduce, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [index]);
-  const node = new ($N().scatter_value_reduce_Backward)();
+  const node = new ($N.scatter_value_reduce_Backward())();
   node.inplace = true;
   $T.connect(node, [self]);
   $indexing.scatterReduceValue(self, dim, index, value, reduce, self, true);
@@ -528,13 +528,13 @@ export function scatter_value_reduce_(self: Tensor, dim: number, index: Tensor, 
 }
 
 export function scatter_add(self: Tensor, dim: number, index: Tensor, src: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().scatter_add, [self, dim, index, src, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("scatter_add", scatter_add), [self, dim, index, src, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("scatter_add", out, [self, index, src]);
     return $T.finishOut($indexing.scatterAdd(self, dim, index, src, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) return $indexing.scatterAdd(self, dim, index, src, undefined, false);
-  const node = new ($N().scatter_add_Backward)();
+  const node = new ($N.scatter_add_Backward())();
   $T.connect(node, [self, src]);
   node.dim = dim;
   node.index = node.needs(1) ? $S.save(index) : null;
@@ -543,14 +543,14 @@ export function scatter_add(self: Tensor, dim: number, index: Tensor, src: Tenso
 }
 
 export function scatter_add_(self: Tensor, dim: number, index: Tensor, src: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().scatter_add_, [self, dim, index, src]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("scatter_add_", scatter_add_), [self, dim, index, src]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) {
     $indexing.scatterAdd(self, dim, index, src, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [index, src]);
-  const node = new ($N().scatter_add_Backward)();
+  const node = new ($N.scatter_add_Backward())();
   $T.connect(node, [self, src]);
   node.dim = dim;
   node.index = node.needs(1) ? $S.save(index) : null;
@@ -561,9 +561,9 @@ export function scatter_add_(self: Tensor, dim: number, index: Tensor, src: Tens
 }
 
 export function masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().masked_fill_Tensor, [self, mask, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("masked_fill_Tensor", masked_fill_Tensor), [self, mask, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) return $indexing.maskedFillTensor(self, mask, value, undefined, false);
-  const node = new ($N().masked_fill_Tensor_Backward)();
+  const node = new ($N.masked_fill_Tensor_Backward())();
   $T.connect(node, [self, value]);
   node.mask = $S.save(mask);
   const r = $indexing.maskedFillTensor(self, mask, value, undefined, false);
@@ -571,14 +571,14 @@ export function masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor): T
 }
 
 export function masked_fill_Tensor_(self: Tensor, mask: Tensor, value: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().masked_fill_Tensor_, [self, mask, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("masked_fill_Tensor_", masked_fill_Tensor_), [self, mask, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) {
     $indexing.maskedFillTensor(self, mask, value, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [mask, value]);
-  const node = new ($N().masked_fill_Tensor_Backward)();
+  const node = new ($N.masked_fill_Tensor_Backward())();
   $T.connect(node, [self, value]);
   node.mask = $S.save(mask);
   $indexing.maskedFillTensor(self, mask, value, self, true);
@@ -588,9 +588,9 @@ export function masked_fill_Tensor_(self: Tensor, mask: Tensor, value: Tensor): 
 }
 
 export function masked_fill(self: Tensor, mask: Tensor, value: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().masked_fill, [self, mask, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("masked_fill", masked_fill), [self, mask, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.maskedFill(self, mask, value, undefined, false);
-  const node = new ($N().masked_fill_Backward)();
+  const node = new ($N.masked_fill_Backward())();
   $T.connect(node, [self]);
   node.mask = $S.save(mask);
   const r = $indexing.maskedFill(self, mask, value, undefined, false);
@@ -598,14 +598,14 @@ export function masked_fill(self: Tensor, mask: Tensor, value: Scalar): Tensor {
 }
 
 export function masked_fill_(self: Tensor, mask: Tensor, value: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().masked_fill_, [self, mask, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("masked_fill_", masked_fill_), [self, mask, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $indexing.maskedFill(self, mask, value, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [mask]);
-  const node = new ($N().masked_fill_Backward)();
+  const node = new ($N.masked_fill_Backward())();
   $T.connect(node, [self]);
   node.mask = $S.save(mask);
   $indexing.maskedFill(self, mask, value, self, true);
@@ -615,13 +615,13 @@ export function masked_fill_(self: Tensor, mask: Tensor, value: Scalar): Tensor 
 }
 
 export function masked_select(self: Tensor, mask: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().masked_select, [self, mask, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("masked_select", masked_select), [self, mask, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("masked_select", out, [self, mask]);
     return $T.finishOut($indexing.maskedSelect(self, mask, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.maskedSelect(self, mask, undefined);
-  const node = new ($N().masked_select_Backward)();
+  const node = new ($N.masked_select_Backward())();
   $T.connect(node, [self]);
   node.mask = $S.save(mask);
   node.self = $S.geometry(self);
@@ -630,9 +630,9 @@ export function masked_select(self: Tensor, mask: Tensor, out?: Tensor): Tensor 
 }
 
 export function masked_scatter(self: Tensor, mask: Tensor, source: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().masked_scatter, [self, mask, source]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("masked_scatter", masked_scatter), [self, mask, source]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return $indexing.maskedScatter(self, mask, source, undefined, false);
-  const node = new ($N().masked_scatter_Backward)();
+  const node = new ($N.masked_scatter_Backward())();
   $T.connect(node, [self, source]);
   node.mask = $S.save(mask);
   node.source = $S.geometry(source);
@@ -641,14 +641,14 @@ export function masked_scatter(self: Tensor, mask: Tensor, source: Tensor): Tens
 }
 
 export function masked_scatter_(self: Tensor, mask: Tensor, source: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().masked_scatter_, [self, mask, source]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("masked_scatter_", masked_scatter_), [self, mask, source]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) {
     $indexing.maskedScatter(self, mask, source, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [mask, source]);
-  const node = new ($N().masked_scatter_Backward)();
+  const node = new ($N.masked_scatter_Backward())();
   $T.connect(node, [self, source]);
   node.mask = $S.save(mask);
   node.source = $S.geometry(source);
@@ -659,13 +659,13 @@ export function masked_scatter_(self: Tensor, mask: Tensor, source: Tensor): Ten
 }
 
 export function take(self: Tensor, index: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().take, [self, index, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("take", take), [self, index, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("take", out, [self, index]);
     return $T.finishOut($indexing.take(self, index, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.take(self, index, undefined);
-  const node = new ($N().take_Backward)();
+  const node = new ($N.take_Backward())();
   $T.connect(node, [self]);
   node.index = $S.save(index);
   node.self = $S.geometry(self);
@@ -674,9 +674,9 @@ export function take(self: Tensor, index: Tensor, out?: Tensor): Tensor {
 }
 
 export function put(self: Tensor, index: Tensor, source: Tensor, accumulate: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().put, [self, index, source, accumulate]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("put", put), [self, index, source, accumulate]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return $indexing.put(self, index, source, accumulate, undefined, false);
-  const node = new ($N().put_Backward)();
+  const node = new ($N.put_Backward())();
   $T.connect(node, [self, source]);
   node.index = $S.save(index);
   node.accumulate = accumulate;
@@ -686,14 +686,14 @@ export function put(self: Tensor, index: Tensor, source: Tensor, accumulate: boo
 }
 
 export function put_(self: Tensor, index: Tensor, source: Tensor, accumulate: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().put_, [self, index, source, accumulate]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("put_", put_), [self, index, source, accumulate]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) {
     $indexing.put(self, index, source, accumulate, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [index, source]);
-  const node = new ($N().put_Backward)();
+  const node = new ($N.put_Backward())();
   $T.connect(node, [self, source]);
   node.index = $S.save(index);
   node.accumulate = accumulate;
@@ -705,7 +705,7 @@ export function put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bo
 }
 
 export function nonzero(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().nonzero, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nonzero", nonzero), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($indexing.nonzero(self, out), out) as Tensor;
   }
@@ -713,33 +713,33 @@ export function nonzero(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function nonzero_as_tuple(self: Tensor, asTuple: boolean): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().nonzero_as_tuple, [self, asTuple]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nonzero_as_tuple", nonzero_as_tuple), [self, asTuple]); if (r !== $A.PROCEED) return r as Tensor[]; }
   return $C.nonzeroAsTuple(self, asTuple);
 }
 
 export function where_condition(condition: Tensor): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().where_condition, [condition]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("where_condition", where_condition), [condition]); if (r !== $A.PROCEED) return r as Tensor[]; }
   return $C.whereNonzero(condition);
 }
 
 export function argwhere(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().argwhere, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("argwhere", argwhere), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.argwhere(self);
 }
 
 export function take_along_dim(self: Tensor, indices: Tensor, dim: number | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().take_along_dim, [self, indices, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("take_along_dim", take_along_dim), [self, indices, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.takeAlongDim(self, indices, dim, out);
 }
 
 export function cat(tensors: readonly Tensor[], dim: number, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().cat, [tensors, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("cat", cat), [tensors, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("cat", out, [tensors]);
     return $T.finishOut($joining.cat(tensors, dim, out), out) as Tensor;
   }
   if (!(gradMode.enabled && ($T.tracks(tensors)))) return $joining.cat(tensors, dim, undefined);
-  const node = new ($N().cat_Backward)();
+  const node = new ($N.cat_Backward())();
   $T.connect(node, [tensors]);
   node.dim = dim;
   node.tensors = $S.geometry(tensors);
@@ -748,13 +748,13 @@ export function cat(tensors: readonly Tensor[], dim: number, out?: Tensor): Tens
 }
 
 export function stack(tensors: readonly Tensor[], dim: number, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().stack, [tensors, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("stack", stack), [tensors, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("stack", out, [tensors]);
     return $T.finishOut($joining.stack(tensors, dim, out), out) as Tensor;
   }
   if (!(gradMode.enabled && ($T.tracks(tensors)))) return $joining.stack(tensors, dim, undefined);
-  const node = new ($N().stack_Backward)();
+  const node = new ($N.stack_Backward())();
   $T.connect(node, [tensors]);
   node.dim = dim;
   const r = $joining.stack(tensors, dim, undefined);
@@ -762,29 +762,29 @@ export function stack(tensors: readonly Tensor[], dim: number, out?: Tensor): Te
 }
 
 export function hstack(tensors: readonly Tensor[], out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().hstack, [tensors, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("hstack", hstack), [tensors, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.hstack(tensors, out);
 }
 
 export function vstack(tensors: readonly Tensor[], out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().vstack, [tensors, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("vstack", vstack), [tensors, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.vstack(tensors, out);
 }
 
 export function dstack(tensors: readonly Tensor[], out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().dstack, [tensors, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("dstack", dstack), [tensors, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.dstack(tensors, out);
 }
 
 export function column_stack(tensors: readonly Tensor[], out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().column_stack, [tensors, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("column_stack", column_stack), [tensors, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.columnStack(tensors, out);
 }
 
 export function repeat(self: Tensor, repeats: readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().repeat, [self, repeats]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("repeat", repeat), [self, repeats]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $joining.repeat(self, repeats);
-  const node = new ($N().repeat_Backward)();
+  const node = new ($N.repeat_Backward())();
   $T.connect(node, [self]);
   node.repeats = repeats;
   node.self = $S.geometry(self);
@@ -793,29 +793,29 @@ export function repeat(self: Tensor, repeats: readonly number[]): Tensor {
 }
 
 export function tile(self: Tensor, dims: readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().tile, [self, dims]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("tile", tile), [self, dims]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.tile(self, dims);
 }
 
 export function repeat_interleave_self_int(self: Tensor, repeats: number, dim: number | null, outputSize: number | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().repeat_interleave_self_int, [self, repeats, dim, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("repeat_interleave_self_int", repeat_interleave_self_int), [self, repeats, dim, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.repeatInterleave(self, repeats, dim, outputSize);
 }
 
 export function repeat_interleave_self_Tensor(self: Tensor, repeats: Tensor, dim: number | null, outputSize: number | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().repeat_interleave_self_Tensor, [self, repeats, dim, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("repeat_interleave_self_Tensor", repeat_interleave_self_Tensor), [self, repeats, dim, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.repeatInterleaveTensor(self, repeats, dim, outputSize);
 }
 
 export function repeat_interleave_Tensor(repeats: Tensor, outputSize: number | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().repeat_interleave_Tensor, [repeats, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("repeat_interleave_Tensor", repeat_interleave_Tensor), [repeats, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.repeatInterleavePositions(repeats, outputSize);
 }
 
 export function flip(self: Tensor, dims: readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().flip, [self, dims]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("flip", flip), [self, dims]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $flip.flip(self, dims);
-  const node = new ($N().flip_Backward)();
+  const node = new ($N.flip_Backward())();
   $T.connect(node, [self]);
   node.dims = dims;
   const r = $flip.flip(self, dims);
@@ -823,9 +823,9 @@ export function flip(self: Tensor, dims: readonly number[]): Tensor {
 }
 
 export function roll(self: Tensor, shifts: readonly number[], dims: number | readonly number[] | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().roll, [self, shifts, dims]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("roll", roll), [self, shifts, dims]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $flip.roll(self, shifts, dims);
-  const node = new ($N().roll_Backward)();
+  const node = new ($N.roll_Backward())();
   $T.connect(node, [self]);
   node.shifts = shifts;
   node.dims = dims;
@@ -834,9 +834,9 @@ export function roll(self: Tensor, shifts: readonly number[], dims: number | rea
 }
 
 export function rot90(self: Tensor, k: number, dims: number | readonly number[] | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().rot90, [self, k, dims]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("rot90", rot90), [self, k, dims]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $flip.rot90(self, k, dims);
-  const node = new ($N().rot90_Backward)();
+  const node = new ($N.rot90_Backward())();
   $T.connect(node, [self]);
   node.k = k;
   node.dims = dims;
@@ -845,19 +845,19 @@ export function rot90(self: Tensor, k: number, dims: number | readonly number[] 
 }
 
 export function fliplr(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().fliplr, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("fliplr", fliplr), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.fliplr(self);
 }
 
 export function flipud(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().flipud, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("flipud", flipud), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.flipud(self);
 }
 
 export function _mse_loss(self: Tensor, target: Tensor, reduction: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O()._mse_loss, [self, target, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_mse_loss", _mse_loss), [self, target, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target)))) return $losses.mseLoss(self, target, reduction);
-  const node = new ($N()._mse_loss_Backward)();
+  const node = new ($N._mse_loss_Backward())();
   $T.connect(node, [self, target]);
   node.self = $S.save(self);
   node.target = $S.save(target);
@@ -867,19 +867,19 @@ export function _mse_loss(self: Tensor, target: Tensor, reduction: number): Tens
 }
 
 export function nn_functional_mse_loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, weight: Tensor | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().nn_functional_mse_loss, [input, target, sizeAverage, reduce, reduction, weight]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_mse_loss", nn_functional_mse_loss), [input, target, sizeAverage, reduce, reduction, weight]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.mseLoss(input, target, sizeAverage, reduce, reduction, weight);
 }
 
 export function nn_functional_l1_loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, weight: Tensor | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().nn_functional_l1_loss, [input, target, sizeAverage, reduce, reduction, weight]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_l1_loss", nn_functional_l1_loss), [input, target, sizeAverage, reduce, reduction, weight]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.l1Loss(input, target, sizeAverage, reduce, reduction, weight);
 }
 
 export function _smooth_l1_loss(self: Tensor, target: Tensor, reduction: number, beta: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O()._smooth_l1_loss, [self, target, reduction, beta]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_smooth_l1_loss", _smooth_l1_loss), [self, target, reduction, beta]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target)))) return $losses.smoothL1Loss(self, target, reduction, beta);
-  const node = new ($N()._smooth_l1_loss_Backward)();
+  const node = new ($N._smooth_l1_loss_Backward())();
   $T.connect(node, [self, target]);
   node.self = $S.save(self);
   node.target = $S.save(target);
@@ -890,14 +890,14 @@ export function _smooth_l1_loss(self: Tensor, target: Tensor, reduction: number,
 }
 
 export function nn_functional_smooth_l1_loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, beta: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().nn_functional_smooth_l1_loss, [input, target, sizeAverage, reduce, reduction, beta]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_smooth_l1_loss", nn_functional_smooth_l1_loss), [input, target, sizeAverage, reduce, reduction, beta]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.smoothL1Loss(input, target, sizeAverage, reduce, reduction, beta);
 }
 
 export function _huber_loss(self: Tensor, target: Tensor, reduction: number, delta: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O()._huber_loss, [self, target, reduction, delta]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_huber_loss", _huber_loss), [self, target, reduction, delta]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target)))) return $losses.huberLoss(self, target, reduction, delta);
-  const node = new ($N()._huber_loss_Backward)();
+  const node = new ($N._huber_loss_Backward())();
   $T.connect(node, [self, target]);
   node.self = $S.save(self);
   node.target = $S.save(target);
@@ -908,18 +908,18 @@ export function _huber_loss(self: Tensor, target: Tensor, reduction: number, del
 }
 
 export function nn_functional_huber_loss(input: Tensor, target: Tensor, reduction: string, delta: number, weight: Tensor | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().nn_functional_huber_loss, [input, target, reduction, delta, weight]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_huber_loss", nn_functional_huber_loss), [input, target, reduction, delta, weight]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.huberLoss(input, target, reduction, delta, weight);
 }
 
 export function mm(self: Tensor, mat2: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().mm, [self, mat2, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("mm", mm), [self, mat2, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("mm", out, [self, mat2]);
     return $T.finishOut($matrix.mm(self, mat2, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat2)))) return $matrix.mm(self, mat2, undefined);
-  const node = new ($N().mm_Backward)();
+  const node = new ($N.mm_Backward())();
   $T.connect(node, [self, mat2]);
   node.self = node.needs(1) ? $S.save(self) : null;
   node.mat2 = node.needs(0) ? $S.save(mat2) : null;
@@ -930,13 +930,13 @@ export function mm(self: Tensor, mat2: Tensor, out?: Tensor): Tensor {
 }
 
 export function bmm(self: Tensor, mat2: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().bmm, [self, mat2, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("bmm", bmm), [self, mat2, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("bmm", out, [self, mat2]);
     return $T.finishOut($matrix.bmm(self, mat2, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat2)))) return $matrix.bmm(self, mat2, undefined);
-  const node = new ($N().bmm_Backward)();
+  const node = new ($N.bmm_Backward())();
   $T.connect(node, [self, mat2]);
   node.self = node.needs(1) ? $S.save(self) : null;
   node.mat2 = node.needs(0) ? $S.save(mat2) : null;
@@ -945,13 +945,13 @@ export function bmm(self: Tensor, mat2: Tensor, out?: Tensor): Tensor {
 }
 
 export function addmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().addmm, [self, mat1, mat2, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("addmm", addmm), [self, mat1, mat2, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("addmm", out, [self, mat1, mat2]);
     return $T.finishOut($matrix.addmm(self, mat1, mat2, beta, alpha, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat1) || requiresGrad(mat2)))) return $matrix.addmm(self, mat1, mat2, beta, alpha, undefined, false);
-  const node = new ($N().addmm_Backward)();
+  const node = new ($N.addmm_Backward())();
   $T.connect(node, [self, mat1, mat2]);
   node.mat1 = node.needs(2) ? $S.save(mat1) : null;
   node.mat2 = node.needs(1) ? $S.save(mat2) : null;
@@ -964,14 +964,14 @@ export function addmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, al
 }
 
 export function addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().addmm_, [self, mat1, mat2, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("addmm_", addmm_), [self, mat1, mat2, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat1) || requiresGrad(mat2)))) {
     $matrix.addmm(self, mat1, mat2, beta, alpha, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [mat1, mat2]);
-  const node = new ($N().addmm_Backward)();
+  const node = new ($N.addmm_Backward())();
   $T.connect(node, [self, mat1, mat2]);
   node.mat1 = node.needs(2) ? $S.save(mat1) : null;
   node.mat2 = node.needs(1) ? $S.save(mat2) : null;
@@ -986,13 +986,13 @@ export function addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, a
 }
 
 export function baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().baddbmm, [self, batch1, batch2, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("baddbmm", baddbmm), [self, batch1, batch2, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("baddbmm", out, [self, batch1, batch2]);
     return $T.finishOut($matrix.baddbmm(self, batch1, batch2, beta, alpha, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) return $matrix.baddbmm(self, batch1, batch2, beta, alpha, undefined, false);
-  const node = new ($N().baddbmm_Backward)();
+  const node = new ($N.baddbmm_Backward())();
   $T.connect(node, [self, batch1, batch2]);
   node.batch1 = node.needs(2) ? $S.save(batch1) : null;
   node.batch2 = node.needs(1) ? $S.save(batch2) : null;
@@ -1003,14 +1003,14 @@ export function baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scal
 }
 
 export function baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().baddbmm_, [self, batch1, batch2, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("baddbmm_", baddbmm_), [self, batch1, batch2, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) {
     $matrix.baddbmm(self, batch1, batch2, beta, alpha, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [batch1, batch2]);
-  const node = new ($N().baddbmm_Backward)();
+  const node = new ($N.baddbmm_Backward())();
   $T.connect(node, [self, batch1, batch2]);
   node.batch1 = node.needs(2) ? $S.save(batch1) : null;
   node.batch2 = node.needs(1) ? $S.save(batch2) : null;
@@ -1023,13 +1023,13 @@ export function baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Sca
 }
 
 export function addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().addbmm, [self, batch1, batch2, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("addbmm", addbmm), [self, batch1, batch2, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("addbmm", out, [self, batch1, batch2]);
     return $T.finishOut($matrix.addbmm(self, batch1, batch2, beta, alpha, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) return $matrix.addbmm(self, batch1, batch2, beta, alpha, undefined, false);
-  const node = new ($N().addbmm_Backward)();
+  const node = new ($N.addbmm_Backward())();
   $T.connect(node, [self, batch1, batch2]);
   node.batch1 = node.needs(2) ? $S.save(batch1) : null;
   node.batch2 = node.needs(1) ? $S.save(batch2) : null;
@@ -1040,14 +1040,14 @@ export function addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scala
 }
 
 export function addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().addbmm_, [self, batch1, batch2, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("addbmm_", addbmm_), [self, batch1, batch2, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) {
     $matrix.addbmm(self, batch1, batch2, beta, alpha, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [batch1, batch2]);
-  const node = new ($N().addbmm_Backward)();
+  const node = new ($N.addbmm_Backward())();
   $T.connect(node, [self, batch1, batch2]);
   node.batch1 = node.needs(2) ? $S.save(batch1) : null;
   node.batch2 = node.needs(1) ? $S.save(batch2) : null;
@@ -1060,13 +1060,13 @@ export function addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scal
 }
 
 export function mv(self: Tensor, vec: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().mv, [self, vec, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("mv", mv), [self, vec, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("mv", out, [self, vec]);
     return $T.finishOut($matrix_vector.mv(self, vec, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(vec)))) return $matrix_vector.mv(self, vec, undefined);
-  const node = new ($N().mv_Backward)();
+  const node = new ($N.mv_Backward())();
   $T.connect(node, [self, vec]);
   node.self = node.needs(1) ? $S.save(self) : null;
   node.vec = node.needs(0) ? $S.save(vec) : null;
@@ -1075,13 +1075,13 @@ export function mv(self: Tensor, vec: Tensor, out?: Tensor): Tensor {
 }
 
 export function addmv(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().addmv, [self, mat, vec, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("addmv", addmv), [self, mat, vec, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("addmv", out, [self, mat, vec]);
     return $T.finishOut($matrix_vector.addmv(self, mat, vec, beta, alpha, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat) || requiresGrad(vec)))) return $matrix_vector.addmv(self, mat, vec, beta, alpha, undefined, false);
-  const node = new ($N().addmv_Backward)();
+  const node = new ($N.addmv_Backward())();
   $T.connect(node, [self, mat, vec]);
   node.mat = node.needs(2) ? $S.save(mat) : null;
   node.vec = node.needs(1) ? $S.save(vec) : null;
@@ -1092,14 +1092,14 @@ export function addmv(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alph
 }
 
 export function addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().addmv_, [self, mat, vec, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("addmv_", addmv_), [self, mat, vec, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat) || requiresGrad(vec)))) {
     $matrix_vector.addmv(self, mat, vec, beta, alpha, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [mat, vec]);
-  const node = new ($N().addmv_Backward)();
+  const node = new ($N.addmv_Backward())();
   $T.connect(node, [self, mat, vec]);
   node.mat = node.needs(2) ? $S.save(mat) : null;
   node.vec = node.needs(1) ? $S.save(vec) : null;
@@ -1112,13 +1112,13 @@ export function addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alp
 }
 
 export function dot(self: Tensor, tensor: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().dot, [self, tensor, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("dot", dot), [self, tensor, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("dot", out, [self, tensor]);
     return $T.finishOut($matrix_vector.dot(self, tensor, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor)))) return $matrix_vector.dot(self, tensor, undefined);
-  const node = new ($N().dot_Backward)();
+  const node = new ($N.dot_Backward())();
   $T.connect(node, [self, tensor]);
   node.self = node.needs(1) ? $S.save(self) : null;
   node.tensor = node.needs(0) ? $S.save(tensor) : null;
@@ -1127,13 +1127,13 @@ export function dot(self: Tensor, tensor: Tensor, out?: Tensor): Tensor {
 }
 
 export function vdot(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().vdot, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("vdot", vdot), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("vdot", out, [self, other]);
     return $T.finishOut($matrix_vector.vdot(self, other, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $matrix_vector.vdot(self, other, undefined);
-  const node = new ($N().vdot_Backward)();
+  const node = new ($N.vdot_Backward())();
   $T.connect(node, [self, other]);
   node.self = node.needs(1) ? $S.save(self) : null;
   node.other = node.needs(0) ? $S.save(other) : null;
@@ -1142,13 +1142,13 @@ export function vdot(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 }
 
 export function addr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().addr, [self, vec1, vec2, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("addr", addr), [self, vec1, vec2, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("addr", out, [self, vec1, vec2]);
     return $T.finishOut($matrix_vector.addr(self, vec1, vec2, beta, alpha, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(vec1) || requiresGrad(vec2)))) return $matrix_vector.addr(self, vec1, vec2, beta, alpha, undefined, false);
-  const node = new ($N().addr_Backward)();
+  const node = new ($N.addr_Backward())();
   $T.connect(node, [self, vec1, vec2]);
   node.vec1 = node.needs(2) ? $S.save(vec1) : null;
   node.vec2 = node.needs(1) ? $S.save(vec2) : null;
@@ -1159,14 +1159,14 @@ export function addr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alp
 }
 
 export function addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().addr_, [self, vec1, vec2, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("addr_", addr_), [self, vec1, vec2, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(vec1) || requiresGrad(vec2)))) {
     $matrix_vector.addr(self, vec1, vec2, beta, alpha, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [vec1, vec2]);
-  const node = new ($N().addr_Backward)();
+  const node = new ($N.addr_Backward())();
   $T.connect(node, [self, vec1, vec2]);
   node.vec1 = node.needs(2) ? $S.save(vec1) : null;
   node.vec2 = node.needs(1) ? $S.save(vec2) : null;
@@ -1179,28 +1179,28 @@ export function addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, al
 }
 
 export function matmul(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().matmul, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("matmul", matmul), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.matmul(self, other, out);
 }
 
 export function outer(self: Tensor, vec2: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().outer, [self, vec2, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("outer", outer), [self, vec2, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.outer(self, vec2, out);
 }
 
 export function inner(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().inner, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("inner", inner), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.inner(self, other, out);
 }
 
 export function _softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O()._softmax, [self, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_softmax", _softmax), [self, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("_softmax", out, [self]);
     return $T.finishOut($softmax.softmax(self, dim, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $softmax.softmax(self, dim, undefined);
-  const node = new ($N()._softmax_Backward)();
+  const node = new ($N._softmax_Backward())();
   $T.connect(node, [self]);
   node.dim = dim;
   node.self = $S.geometry(self);
@@ -1210,13 +1210,13 @@ export function _softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
 }
 
 export function _log_softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O()._log_softmax, [self, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_log_softmax", _log_softmax), [self, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("_log_softmax", out, [self]);
     return $T.finishOut($softmax.logSoftmax(self, dim, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $softmax.logSoftmax(self, dim, undefined);
-  const node = new ($N()._log_softmax_Backward)();
+  const node = new ($N._log_softmax_Backward())();
   $T.connect(node, [self]);
   node.dim = dim;
   node.self = $S.geometry(self);
@@ -1226,9 +1226,9 @@ export function _log_softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
 }
 
 export function _softmax_backward_data(gradOutput: Tensor, output: Tensor, dim: number, inputDtype: DType): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O()._softmax_backward_data, [gradOutput, output, dim, inputDtype]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_softmax_backward_data", _softmax_backward_data), [gradOutput, output, dim, inputDtype]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(output)))) return $softmax.softmaxBackward(gradOutput, output, dim, inputDtype);
-  const node = new ($N()._softmax_backward_data_Backward)();
+  const node = new ($N._softmax_backward_data_Backward())();
   $T.connect(node, [gradOutput, output]);
   node.gradOutput = $S.save(gradOutput);
   node.output = $S.save(output);
@@ -1238,9 +1238,9 @@ export function _softmax_backward_data(gradOutput: Tensor, output: Tensor, dim: 
 }
 
 export function _log_softmax_backward_data(gradOutput: Tensor, output: Tensor, dim: number, inputDtype: DType): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O()._log_softmax_backward_data, [gradOutput, output, dim, inputDtype]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_log_softmax_backward_data", _log_softmax_backward_data), [gradOutput, output, dim, inputDtype]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(output)))) return $softmax.logSoftmaxBackward(gradOutput, output, dim, inputDtype);
-  const node = new ($N()._log_softmax_backward_data_Backward)();
+  const node = new ($N._log_softmax_backward_data_Backward())();
   $T.connect(node, [gradOutput, output]);
   node.gradOutput = $S.save(gradOutput);
   node.output = $S.save(output);
@@ -1250,63 +1250,63 @@ export function _log_softmax_backward_data(gradOutput: Tensor, output: Tensor, d
 }
 
 export function softmax(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().softmax, [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("softmax", softmax), [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.softmax(self, dim, dtype, out);
 }
 
 export function log_softmax(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().log_softmax, [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("log_softmax", log_softmax), [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.logSoftmax(self, dim, dtype, out);
 }
 
 export function nn_functional_softmax(input: Tensor, dim: number | null, dtype: DType | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().nn_functional_softmax, [input, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_softmax", nn_functional_softmax), [input, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.functionalSoftmax(input, dim, dtype);
 }
 
 export function nn_functional_log_softmax(input: Tensor, dim: number | null, dtype: DType | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().nn_functional_log_softmax, [input, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_log_softmax", nn_functional_log_softmax), [input, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.functionalLogSoftmax(input, dim, dtype);
 }
 
 export function nn_functional_softmin(input: Tensor, dim: number | null, dtype: DType | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().nn_functional_softmin, [input, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_softmin", nn_functional_softmin), [input, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.softmin(input, dim, dtype);
 }
 
 export function nn_functional_linear(input: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().nn_functional_linear, [input, weight, bias]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_linear", nn_functional_linear), [input, weight, bias]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.linear(input, weight, bias);
 }
 
 export function nn_functional_dropout(input: Tensor, p: number, training: boolean, inplace: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().nn_functional_dropout, [input, p, training, inplace]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_dropout", nn_functional_dropout), [input, p, training, inplace]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.dropout(input, p, training, inplace);
 }
 
 export function nn_functional_relu(input: Tensor, inplace: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().nn_functional_relu, [input, inplace]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_relu", nn_functional_relu), [input, inplace]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.functionalRelu(input, inplace);
 }
 
 export function nn_functional_relu_(input: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().nn_functional_relu_, [input]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_relu_", nn_functional_relu_), [input]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.functionalReluInplace(input);
 }
 
 export function nn_functional_layer_norm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | null, eps: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().nn_functional_layer_norm, [input, normalizedShape, weight, bias, eps]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_layer_norm", nn_functional_layer_norm), [input, normalizedShape, weight, bias, eps]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.layerNorm(input, normalizedShape, weight, bias, eps);
 }
 
 export function linalg_vector_norm(self: Tensor, ord: Scalar, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().linalg_vector_norm, [self, ord, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("linalg_vector_norm", linalg_vector_norm), [self, ord, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("vector_norm", out, [self]);
     return $T.finishOut($norms.vectorNorm(self, ord, dim, keepdim, dtype, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $norms.vectorNorm(self, ord, dim, keepdim, dtype, undefined);
-  const node = new ($N().linalg_vector_norm_Backward)();
+  const node = new ($N.linalg_vector_norm_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.ord = ord;
@@ -1318,25 +1318,25 @@ export function linalg_vector_norm(self: Tensor, ord: Scalar, dim: number | read
 }
 
 export function norm(self: Tensor, p: Scalar | null, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().norm, [self, p, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("norm", norm), [self, p, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.norm(self, p, dim, keepdim, dtype, out);
 }
 
 export function norm_String(self: Tensor, p: string, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().norm_String, [self, p, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("norm_String", norm_String), [self, p, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.normByName(self, p, dim, keepdim, dtype, out);
 }
 
 export const P_acos = { name: "acos", kernel: $K.unary_acos, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"acos_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function acos(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().acos, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("acos", acos), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("acos", out, [self]);
     return $T.finishOut($pointwise.unary(P_acos, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_acos, self, undefined, false);
-  const node = new ($N().acos_Backward)();
+  const node = new ($N.acos_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_acos, self, undefined, false);
@@ -1344,7 +1344,7 @@ export function acos(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function acos_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().acos_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("acos_", acos_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -1354,7 +1354,7 @@ export function acos_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().acos_Backward)();
+  const node = new ($N.acos_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -1369,13 +1369,13 @@ export function acos_(self: Tensor): Tensor {
 export const P_asin = { name: "asin", kernel: $K.unary_asin, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"asin_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function asin(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().asin, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("asin", asin), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("asin", out, [self]);
     return $T.finishOut($pointwise.unary(P_asin, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_asin, self, undefined, false);
-  const node = new ($N().asin_Backward)();
+  const node = new ($N.asin_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_asin, self, undefined, false);
@@ -1383,7 +1383,7 @@ export function asin(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function asin_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().asin_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("asin_", asin_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -1393,7 +1393,7 @@ export function asin_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().asin_Backward)();
+  const node = new ($N.asin_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -1408,13 +1408,13 @@ export function asin_(self: Tensor): Tensor {
 export const P_atan = { name: "atan", kernel: $K.unary_atan, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"atan_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function atan(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().atan, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("atan", atan), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("atan", out, [self]);
     return $T.finishOut($pointwise.unary(P_atan, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_atan, self, undefined, false);
-  const node = new ($N().atan_Backward)();
+  const node = new ($N.atan_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_atan, self, undefined, false);
@@ -1422,7 +1422,7 @@ export function atan(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function atan_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().atan_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("atan_", atan_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -1432,7 +1432,7 @@ export function atan_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().atan_Backward)();
+  const node = new ($N.atan_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -1447,13 +1447,13 @@ export function atan_(self: Tensor): Tensor {
 export const P_tan = { name: "tan", kernel: $K.unary_tan, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"tan_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function tan(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().tan, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("tan", tan), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("tan", out, [self]);
     return $T.finishOut($pointwise.unary(P_tan, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_tan, self, undefined, false);
-  const node = new ($N().tan_Backward)();
+  const node = new ($N.tan_Backward())();
   $T.connect(node, [self]);
   const r = $pointwise.unary(P_tan, self, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
@@ -1461,7 +1461,7 @@ export function tan(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function tan_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().tan_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("tan_", tan_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -1471,7 +1471,7 @@ export function tan_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().tan_Backward)();
+  const node = new ($N.tan_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -1486,13 +1486,13 @@ export function tan_(self: Tensor): Tensor {
 export const P_sinh = { name: "sinh", kernel: $K.unary_sinh, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"sinh_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function sinh(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().sinh, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("sinh", sinh), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("sinh", out, [self]);
     return $T.finishOut($pointwise.unary(P_sinh, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_sinh, self, undefined, false);
-  const node = new ($N().sinh_Backward)();
+  const node = new ($N.sinh_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_sinh, self, undefined, false);
@@ -1500,7 +1500,7 @@ export function sinh(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function sinh_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().sinh_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("sinh_", sinh_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -1510,7 +1510,7 @@ export function sinh_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().sinh_Backward)();
+  const node = new ($N.sinh_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -1525,13 +1525,13 @@ export function sinh_(self: Tensor): Tensor {
 export const P_cosh = { name: "cosh", kernel: $K.unary_cosh, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"cosh_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function cosh(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().cosh, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("cosh", cosh), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("cosh", out, [self]);
     return $T.finishOut($pointwise.unary(P_cosh, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_cosh, self, undefined, false);
-  const node = new ($N().cosh_Backward)();
+  const node = new ($N.cosh_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_cosh, self, undefined, false);
@@ -1539,7 +1539,7 @@ export function cosh(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function cosh_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().cosh_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("cosh_", cosh_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -1549,7 +1549,7 @@ export function cosh_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().cosh_Backward)();
+  const node = new ($N.cosh_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -1564,13 +1564,13 @@ export function cosh_(self: Tensor): Tensor {
 export const P_acosh = { name: "acosh", kernel: $K.unary_acosh, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"acosh_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function acosh(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().acosh, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("acosh", acosh), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("acosh", out, [self]);
     return $T.finishOut($pointwise.unary(P_acosh, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_acosh, self, undefined, false);
-  const node = new ($N().acosh_Backward)();
+  const node = new ($N.acosh_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_acosh, self, undefined, false);
@@ -1578,7 +1578,7 @@ export function acosh(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function acosh_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().acosh_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("acosh_", acosh_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -1588,7 +1588,7 @@ export function acosh_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().acosh_Backward)();
+  const node = new ($N.acosh_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -1603,13 +1603,13 @@ export function acosh_(self: Tensor): Tensor {
 export const P_asinh = { name: "asinh", kernel: $K.unary_asinh, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"asinh_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function asinh(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().asinh, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("asinh", asinh), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("asinh", out, [self]);
     return $T.finishOut($pointwise.unary(P_asinh, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_asinh, self, undefined, false);
-  const node = new ($N().asinh_Backward)();
+  const node = new ($N.asinh_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_asinh, self, undefined, false);
@@ -1617,7 +1617,7 @@ export function asinh(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function asinh_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().asinh_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("asinh_", asinh_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -1627,7 +1627,7 @@ export function asinh_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().asinh_Backward)();
+  const node = new ($N.asinh_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -1642,13 +1642,13 @@ export function asinh_(self: Tensor): Tensor {
 export const P_atanh = { name: "atanh", kernel: $K.unary_atanh, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"atanh_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function atanh(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().atanh, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("atanh", atanh), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("atanh", out, [self]);
     return $T.finishOut($pointwise.unary(P_atanh, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_atanh, self, undefined, false);
-  const node = new ($N().atanh_Backward)();
+  const node = new ($N.atanh_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_atanh, self, undefined, false);
@@ -1656,7 +1656,7 @@ export function atanh(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function atanh_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().atanh_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("atanh_", atanh_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -1666,7 +1666,7 @@ export function atanh_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().atanh_Backward)();
+  const node = new ($N.atanh_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -1681,13 +1681,13 @@ export function atanh_(self: Tensor): Tensor {
 export const P_log2 = { name: "log2", kernel: $K.unary_log2, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"log2_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function log2(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().log2, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("log2", log2), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("log2", out, [self]);
     return $T.finishOut($pointwise.unary(P_log2, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_log2, self, undefined, false);
-  const node = new ($N().log2_Backward)();
+  const node = new ($N.log2_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_log2, self, undefined, false);
@@ -1695,7 +1695,7 @@ export function log2(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function log2_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().log2_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("log2_", log2_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -1705,7 +1705,7 @@ export function log2_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().log2_Backward)();
+  const node = new ($N.log2_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -1720,13 +1720,13 @@ export function log2_(self: Tensor): Tensor {
 export const P_log10 = { name: "log10", kernel: $K.unary_log10, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"log10_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function log10(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().log10, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("log10", log10), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("log10", out, [self]);
     return $T.finishOut($pointwise.unary(P_log10, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_log10, self, undefined, false);
-  const node = new ($N().log10_Backward)();
+  const node = new ($N.log10_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_log10, self, undefined, false);
@@ -1734,7 +1734,7 @@ export function log10(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function log10_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().log10_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("log10_", log10_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -1744,7 +1744,7 @@ export function log10_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().log10_Backward)();
+  const node = new ($N.log10_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -1759,13 +1759,13 @@ export function log10_(self: Tensor): Tensor {
 export const P_exp2 = { name: "exp2", kernel: $K.unary_exp2, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"exp2","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function exp2(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().exp2, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("exp2", exp2), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("exp2", out, [self]);
     return $T.finishOut($pointwise.unary(P_exp2, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_exp2, self, undefined, false);
-  const node = new ($N().exp2_Backward)();
+  const node = new ($N.exp2_Backward())();
   $T.connect(node, [self]);
   const r = $pointwise.unary(P_exp2, self, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
@@ -1773,7 +1773,7 @@ export function exp2(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function exp2_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().exp2_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("exp2_", exp2_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -1783,7 +1783,7 @@ export function exp2_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().exp2_Backward)();
+  const node = new ($N.exp2_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -1796,27 +1796,27 @@ export function exp2_(self: Tensor): Tensor {
 }
 
 export function deg2rad(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().deg2rad, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("deg2rad", deg2rad), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("deg2rad", out, [self]);
     return $T.finishOut($numbers.deg2rad(self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $numbers.deg2rad(self, undefined, false);
-  const node = new ($N().deg2rad_Backward)();
+  const node = new ($N.deg2rad_Backward())();
   $T.connect(node, [self]);
   const r = $numbers.deg2rad(self, undefined, false);
   return $T.record(r, node);
 }
 
 export function deg2rad_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().deg2rad_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("deg2rad_", deg2rad_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $numbers.deg2rad(self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().deg2rad_Backward)();
+  const node = new ($N.deg2rad_Backward())();
   $T.connect(node, [self]);
   $numbers.deg2rad(self, self, true);
   self._version.value++;
@@ -1825,27 +1825,27 @@ export function deg2rad_(self: Tensor): Tensor {
 }
 
 export function rad2deg(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().rad2deg, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("rad2deg", rad2deg), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("rad2deg", out, [self]);
     return $T.finishOut($numbers.rad2deg(self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $numbers.rad2deg(self, undefined, false);
-  const node = new ($N().rad2deg_Backward)();
+  const node = new ($N.rad2deg_Backward())();
   $T.connect(node, [self]);
   const r = $numbers.rad2deg(self, undefined, false);
   return $T.record(r, node);
 }
 
 export function rad2deg_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().rad2deg_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("rad2deg_", rad2deg_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $numbers.rad2deg(self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().rad2deg_Backward)();
+  const node = new ($N.rad2deg_Backward())();
   $T.connect(node, [self]);
   $numbers.rad2deg(self, self, true);
   self._version.value++;
@@ -1854,13 +1854,13 @@ export function rad2deg_(self: Tensor): Tensor {
 }
 
 export function logit(self: Tensor, eps: number | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().logit, [self, eps, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("logit", logit), [self, eps, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("logit", out, [self]);
     return $T.finishOut($numbers.logit(self, eps, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $numbers.logit(self, eps, undefined, false);
-  const node = new ($N().logit_Backward)();
+  const node = new ($N.logit_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.eps = eps;
@@ -1869,7 +1869,7 @@ export function logit(self: Tensor, eps: number | null, out?: Tensor): Tensor {
 }
 
 export function logit_(self: Tensor, eps: number | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().logit_, [self, eps]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("logit_", logit_), [self, eps]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -1879,7 +1879,7 @@ export function logit_(self: Tensor, eps: number | null): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().logit_Backward)();
+  const node = new ($N.logit_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -1893,13 +1893,13 @@ export function logit_(self: Tensor, eps: number | null): Tensor {
 }
 
 export function clamp_min(self: Tensor, min: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().clamp_min, [self, min, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("clamp_min", clamp_min), [self, min, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("clamp_min", out, [self]);
     return $T.finishOut($arith.clampMin(self, min, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $arith.clampMin(self, min, undefined, false);
-  const node = new ($N().clamp_min_Backward)();
+  const node = new ($N.clamp_min_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.min = min;
@@ -1908,14 +1908,14 @@ export function clamp_min(self: Tensor, min: Scalar, out?: Tensor): Tensor {
 }
 
 export function clamp_min_(self: Tensor, min: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().clamp_min_, [self, min]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("clamp_min_", clamp_min_), [self, min]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $arith.clampMin(self, min, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().clamp_min_Backward)();
+  const node = new ($N.clamp_min_Backward())();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
   node.min = min;
@@ -1926,13 +1926,13 @@ export function clamp_min_(self: Tensor, min: Scalar): Tensor {
 }
 
 export function clamp_min_Tensor(self: Tensor, min: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().clamp_min_Tensor, [self, min, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("clamp_min_Tensor", clamp_min_Tensor), [self, min, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("clamp_min", out, [self, min]);
     return $T.finishOut($arith.clampMin(self, min, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(min)))) return $arith.clampMin(self, min, undefined, false);
-  const node = new ($N().clamp_min_Tensor_Backward)();
+  const node = new ($N.clamp_min_Tensor_Backward())();
   $T.connect(node, [self, min]);
   node.self = $S.save(self);
   node.min = $S.save(min);
@@ -1941,14 +1941,14 @@ export function clamp_min_Tensor(self: Tensor, min: Tensor, out?: Tensor): Tenso
 }
 
 export function clamp_min_Tensor_(self: Tensor, min: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().clamp_min_Tensor_, [self, min]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("clamp_min_Tensor_", clamp_min_Tensor_), [self, min]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(min)))) {
     $arith.clampMin(self, min, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [min]);
-  const node = new ($N().clamp_min_Tensor_Backward)();
+  const node = new ($N.clamp_min_Tensor_Backward())();
   $T.connect(node, [self, min]);
   node.self = $T.saveOriginal(self);
   node.min = $S.save(min);
@@ -1959,13 +1959,13 @@ export function clamp_min_Tensor_(self: Tensor, min: Tensor): Tensor {
 }
 
 export function clamp_max(self: Tensor, max: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().clamp_max, [self, max, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("clamp_max", clamp_max), [self, max, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("clamp_max", out, [self]);
     return $T.finishOut($arith.clampMax(self, max, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $arith.clampMax(self, max, undefined, false);
-  const node = new ($N().clamp_max_Backward)();
+  const node = new ($N.clamp_max_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.max = max;
@@ -1974,14 +1974,14 @@ export function clamp_max(self: Tensor, max: Scalar, out?: Tensor): Tensor {
 }
 
 export function clamp_max_(self: Tensor, max: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().clamp_max_, [self, max]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("clamp_max_", clamp_max_), [self, max]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $arith.clampMax(self, max, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().clamp_max_Backward)();
+  const node = new ($N.clamp_max_Backward())();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
   node.max = max;
@@ -1992,13 +1992,13 @@ export function clamp_max_(self: Tensor, max: Scalar): Tensor {
 }
 
 export function clamp_max_Tensor(self: Tensor, max: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().clamp_max_Tensor, [self, max, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("clamp_max_Tensor", clamp_max_Tensor), [self, max, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("clamp_max", out, [self, max]);
     return $T.finishOut($arith.clampMax(self, max, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(max)))) return $arith.clampMax(self, max, undefined, false);
-  const node = new ($N().clamp_max_Tensor_Backward)();
+  const node = new ($N.clamp_max_Tensor_Backward())();
   $T.connect(node, [self, max]);
   node.self = $S.save(self);
   node.max = $S.save(max);
@@ -2007,14 +2007,14 @@ export function clamp_max_Tensor(self: Tensor, max: Tensor, out?: Tensor): Tenso
 }
 
 export function clamp_max_Tensor_(self: Tensor, max: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().clamp_max_Tensor_, [self, max]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("clamp_max_Tensor_", clamp_max_Tensor_), [self, max]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(max)))) {
     $arith.clampMax(self, max, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [max]);
-  const node = new ($N().clamp_max_Tensor_Backward)();
+  const node = new ($N.clamp_max_Tensor_Backward())();
   $T.connect(node, [self, max]);
   node.self = $T.saveOriginal(self);
   node.max = $S.save(max);
@@ -2027,13 +2027,13 @@ export function clamp_max_Tensor_(self: Tensor, max: Tensor): Tensor {
 export const P_logaddexp = { name: "logaddexp", kernel: $K.binary_logaddexp, rule: $pointwise.RULES.arith, refuses: [{"dtypes":127039,"kernel":"logaddexp_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function logaddexp(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().logaddexp, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("logaddexp", logaddexp), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("logaddexp", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_logaddexp, self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $pointwise.binary(P_logaddexp, self, other, undefined, false);
-  const node = new ($N().logaddexp_Backward)();
+  const node = new ($N.logaddexp_Backward())();
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
@@ -2044,13 +2044,13 @@ export function logaddexp(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 export const P_logaddexp2 = { name: "logaddexp2", kernel: $K.binary_logaddexp2, rule: $pointwise.RULES.arith, refuses: [{"dtypes":130111,"kernel":"logaddexp2_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function logaddexp2(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().logaddexp2, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("logaddexp2", logaddexp2), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("logaddexp2", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_logaddexp2, self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $pointwise.binary(P_logaddexp2, self, other, undefined, false);
-  const node = new ($N().logaddexp2_Backward)();
+  const node = new ($N.logaddexp2_Backward())();
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
@@ -2061,7 +2061,7 @@ export function logaddexp2(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 export const P_eq = { name: "eq", kernel: $K.binary_eq, rule: $pointwise.RULES.compare, refuses: null } as const;
 
 export function eq(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().eq, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("eq", eq), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_eq, self, other, out, false), out) as Tensor;
   }
@@ -2069,7 +2069,7 @@ export function eq(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor):
 }
 
 export function eq_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().eq_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("eq_", eq_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -2079,7 +2079,7 @@ export function eq_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new ($N().eq_Backward)();
+  const node = new ($N.eq_Backward())();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
@@ -2096,7 +2096,7 @@ export function eq_(self: Tensor, other: Tensor | Scalar): Tensor {
 export const P_ne = { name: "ne", kernel: $K.binary_ne, rule: $pointwise.RULES.compare, refuses: null } as const;
 
 export function ne(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().ne, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("ne", ne), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_ne, self, other, out, false), out) as Tensor;
   }
@@ -2104,7 +2104,7 @@ export function ne(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor):
 }
 
 export function ne_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().ne_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("ne_", ne_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -2114,7 +2114,7 @@ export function ne_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new ($N().ne_Backward)();
+  const node = new ($N.ne_Backward())();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
@@ -2131,7 +2131,7 @@ export function ne_(self: Tensor, other: Tensor | Scalar): Tensor {
 export const P_lt = { name: "lt", kernel: $K.binary_lt, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"lt_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function lt(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().lt, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("lt", lt), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_lt, self, other, out, false), out) as Tensor;
   }
@@ -2139,7 +2139,7 @@ export function lt(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor):
 }
 
 export function lt_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().lt_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("lt_", lt_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -2149,7 +2149,7 @@ export function lt_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new ($N().lt_Backward)();
+  const node = new ($N.lt_Backward())();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
@@ -2166,7 +2166,7 @@ export function lt_(self: Tensor, other: Tensor | Scalar): Tensor {
 export const P_le = { name: "le", kernel: $K.binary_le, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"le_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function le(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().le, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("le", le), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_le, self, other, out, false), out) as Tensor;
   }
@@ -2174,7 +2174,7 @@ export function le(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor):
 }
 
 export function le_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().le_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("le_", le_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -2184,7 +2184,7 @@ export function le_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new ($N().le_Backward)();
+  const node = new ($N.le_Backward())();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
@@ -2201,7 +2201,7 @@ export function le_(self: Tensor, other: Tensor | Scalar): Tensor {
 export const P_gt = { name: "gt", kernel: $K.binary_gt, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"gt_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function gt(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().gt, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("gt", gt), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_gt, self, other, out, false), out) as Tensor;
   }
@@ -2209,7 +2209,7 @@ export function gt(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor):
 }
 
 export function gt_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().gt_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("gt_", gt_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -2219,7 +2219,7 @@ export function gt_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new ($N().gt_Backward)();
+  const node = new ($N.gt_Backward())();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
@@ -2236,7 +2236,7 @@ export function gt_(self: Tensor, other: Tensor | Scalar): Tensor {
 export const P_ge = { name: "ge", kernel: $K.binary_ge, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"ge_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function ge(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().ge, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("ge", ge), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_ge, self, other, out, false), out) as Tensor;
   }
@@ -2244,7 +2244,7 @@ export function ge(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor):
 }
 
 export function ge_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().ge_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("ge_", ge_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -2254,7 +2254,7 @@ export function ge_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new ($N().ge_Backward)();
+  const node = new ($N.ge_Backward())();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
@@ -2271,7 +2271,7 @@ export function ge_(self: Tensor, other: Tensor | Scalar): Tensor {
 export const P_logical_and = { name: "logicalAnd", kernel: $K.binary_logical_and, rule: $pointwise.RULES.bool, refuses: null } as const;
 
 export function logical_and(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().logical_and, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("logical_and", logical_and), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_logical_and, self, other, out, false), out) as Tensor;
   }
@@ -2279,7 +2279,7 @@ export function logical_and(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 }
 
 export function logical_and_(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().logical_and_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("logical_and_", logical_and_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
@@ -2291,7 +2291,7 @@ export function logical_and_(self: Tensor, other: Tensor): Tensor {
 export const P_logical_or = { name: "logicalOr", kernel: $K.binary_logical_or, rule: $pointwise.RULES.bool, refuses: null } as const;
 
 export function logical_or(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().logical_or, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("logical_or", logical_or), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_logical_or, self, other, out, false), out) as Tensor;
   }
@@ -2299,7 +2299,7 @@ export function logical_or(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 }
 
 export function logical_or_(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().logical_or_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("logical_or_", logical_or_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
@@ -2311,7 +2311,7 @@ export function logical_or_(self: Tensor, other: Tensor): Tensor {
 export const P_bitwise_and = { name: "bitwiseAnd", kernel: $K.binary_bitwise_and, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102336,"kernel":"bitwise_and_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function bitwise_and(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().bitwise_and, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("bitwise_and", bitwise_and), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_bitwise_and, self, other, out, false), out) as Tensor;
   }
@@ -2319,7 +2319,7 @@ export function bitwise_and(self: Tensor | Scalar, other: Tensor | Scalar, out?:
 }
 
 export function bitwise_and_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().bitwise_and_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("bitwise_and_", bitwise_and_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -2332,7 +2332,7 @@ export function bitwise_and_(self: Tensor, other: Tensor | Scalar): Tensor {
 export const P_bitwise_or = { name: "bitwiseOr", kernel: $K.binary_bitwise_or, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102336,"kernel":"bitwise_or_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function bitwise_or(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().bitwise_or, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("bitwise_or", bitwise_or), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_bitwise_or, self, other, out, false), out) as Tensor;
   }
@@ -2340,7 +2340,7 @@ export function bitwise_or(self: Tensor | Scalar, other: Tensor | Scalar, out?: 
 }
 
 export function bitwise_or_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().bitwise_or_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("bitwise_or_", bitwise_or_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -2353,7 +2353,7 @@ export function bitwise_or_(self: Tensor, other: Tensor | Scalar): Tensor {
 export const P_bitwise_xor = { name: "bitwiseXor", kernel: $K.binary_bitwise_xor, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102336,"kernel":"bitwise_xor_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function bitwise_xor(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().bitwise_xor, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("bitwise_xor", bitwise_xor), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_bitwise_xor, self, other, out, false), out) as Tensor;
   }
@@ -2361,7 +2361,7 @@ export function bitwise_xor(self: Tensor | Scalar, other: Tensor | Scalar, out?:
 }
 
 export function bitwise_xor_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().bitwise_xor_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("bitwise_xor_", bitwise_xor_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -2374,13 +2374,13 @@ export function bitwise_xor_(self: Tensor, other: Tensor | Scalar): Tensor {
 export const P_hypot = { name: "hypot", kernel: $K.binary_hypot, rule: $pointwise.RULES.arith, refuses: [{"dtypes":130111,"kernel":"hypot_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function hypot(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().hypot, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("hypot", hypot), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("hypot", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_hypot, self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $pointwise.binary(P_hypot, self, other, undefined, false);
-  const node = new ($N().hypot_Backward)();
+  const node = new ($N.hypot_Backward())();
   $T.connect(node, [self, other]);
   node.self = node.needs(0) ? $S.save(self) : null;
   node.other = node.needs(1) ? $S.save(other) : null;
@@ -2390,7 +2390,7 @@ export function hypot(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 }
 
 export function hypot_(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().hypot_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("hypot_", hypot_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -2400,7 +2400,7 @@ export function hypot_(self: Tensor, other: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new ($N().hypot_Backward)();
+  const node = new ($N.hypot_Backward())();
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -2415,13 +2415,13 @@ export function hypot_(self: Tensor, other: Tensor): Tensor {
 }
 
 export function nextafter(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().nextafter, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nextafter", nextafter), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("nextafter", out, [self, other]);
     return $T.finishOut($numbers.nextafter(self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $numbers.nextafter(self, other, undefined, false);
-  const node = new ($N().nextafter_Backward)();
+  const node = new ($N.nextafter_Backward())();
   $T.connect(node, [self, other]);
   node.self = node.needs(0) ? $S.save(self) : null;
   node.other = node.needs(0) ? $S.save(other) : null;
@@ -2430,7 +2430,7 @@ export function nextafter(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 }
 
 export function nextafter_(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().nextafter_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nextafter_", nextafter_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -2440,7 +2440,7 @@ export function nextafter_(self: Tensor, other: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new ($N().nextafter_Backward)();
+  const node = new ($N.nextafter_Backward())();
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -2454,26 +2454,26 @@ export function nextafter_(self: Tensor, other: Tensor): Tensor {
 }
 
 export function heaviside(self: Tensor, values: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().heaviside, [self, values, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("heaviside", heaviside), [self, values, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($numbers.heaviside(self, values, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(values)))) return $numbers.heaviside(self, values, undefined, false);
-  const node = new ($N().heaviside_Backward)();
+  const node = new ($N.heaviside_Backward())();
   $T.connect(node, [self, values]);
   const r = $numbers.heaviside(self, values, undefined, false);
   return $T.record(r, node);
 }
 
 export function heaviside_(self: Tensor, values: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().heaviside_, [self, values]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("heaviside_", heaviside_), [self, values]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(values)))) {
     $numbers.heaviside(self, values, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [values]);
-  const node = new ($N().heaviside_Backward)();
+  const node = new ($N.heaviside_Backward())();
   node.inplace = true;
   $T.connect(node, [self, values]);
   $numbers.heaviside(self, values, self, true);
@@ -2483,7 +2483,7 @@ export function heaviside_(self: Tensor, values: Tensor): Tensor {
 }
 
 export function gcd(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().gcd, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("gcd", gcd), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($numbers.gcd(self, other, out, false), out) as Tensor;
   }
@@ -2491,7 +2491,7 @@ export function gcd(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 }
 
 export function gcd_(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().gcd_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("gcd_", gcd_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -2502,7 +2502,7 @@ export function gcd_(self: Tensor, other: Tensor): Tensor {
 }
 
 export function lcm(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().lcm, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("lcm", lcm), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($numbers.lcm(self, other, out, false), out) as Tensor;
   }
@@ -2510,7 +2510,7 @@ export function lcm(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 }
 
 export function lcm_(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().lcm_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("lcm_", lcm_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -2523,13 +2523,13 @@ export function lcm_(self: Tensor, other: Tensor): Tensor {
 export const P_fmax = { name: "fmax", kernel: $K.binary_fmax, rule: $pointwise.RULES.arith, refuses: [{"dtypes":3072,"kernel":null,"text":"fmax not implemented for complex tensors.","error":"TypeError","all":null},{"dtypes":98304,"kernel":"fmax_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function fmax(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().fmax, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("fmax", fmax), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("fmax", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_fmax, self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $pointwise.binary(P_fmax, self, other, undefined, false);
-  const node = new ($N().fmax_Backward)();
+  const node = new ($N.fmax_Backward())();
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
@@ -2540,13 +2540,13 @@ export function fmax(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 export const P_fmin = { name: "fmin", kernel: $K.binary_fmin, rule: $pointwise.RULES.arith, refuses: [{"dtypes":3072,"kernel":null,"text":"fmin not implemented for complex tensors.","error":"TypeError","all":null},{"dtypes":98304,"kernel":"fmin_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function fmin(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().fmin, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("fmin", fmin), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("fmin", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_fmin, self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $pointwise.binary(P_fmin, self, other, undefined, false);
-  const node = new ($N().fmin_Backward)();
+  const node = new ($N.fmin_Backward())();
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
@@ -2555,13 +2555,13 @@ export function fmin(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 }
 
 export function ldexp(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().ldexp, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("ldexp", ldexp), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("ldexp", out, [self, other]);
     return $T.finishOut($numbers.ldexp(self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $numbers.ldexp(self, other, undefined, false);
-  const node = new ($N().ldexp_Backward)();
+  const node = new ($N.ldexp_Backward())();
   $T.connect(node, [self, other]);
   node.other = node.needs(0) ? $S.save(other) : null;
   const r = $numbers.ldexp(self, other, undefined, false);
@@ -2570,14 +2570,14 @@ export function ldexp(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 }
 
 export function ldexp_(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().ldexp_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("ldexp_", ldexp_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) {
     $numbers.ldexp(self, other, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new ($N().ldexp_Backward)();
+  const node = new ($N.ldexp_Backward())();
   $T.connect(node, [self, other]);
   node.other = node.needs(0) ? $S.save(other) : null;
   $numbers.ldexp(self, other, self, true);
@@ -2590,7 +2590,7 @@ export function ldexp_(self: Tensor, other: Tensor): Tensor {
 export const P_logical_xor = { name: "logicalXor", kernel: $K.binary_logical_xor, rule: $pointwise.RULES.bool, refuses: [{"dtypes":126976,"kernel":"logical_xor_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function logical_xor(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().logical_xor, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("logical_xor", logical_xor), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_logical_xor, self, other, out, false), out) as Tensor;
   }
@@ -2598,7 +2598,7 @@ export function logical_xor(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 }
 
 export function logical_xor_(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().logical_xor_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("logical_xor_", logical_xor_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
@@ -2608,17 +2608,17 @@ export function logical_xor_(self: Tensor, other: Tensor): Tensor {
 }
 
 export function isinf(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().isinf, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("isinf", isinf), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $numbers.isinf(self);
 }
 
 export function isfinite(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().isfinite, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("isfinite", isfinite), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $numbers.isfinite(self);
 }
 
 export function isposinf(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().isposinf, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("isposinf", isposinf), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($numbers.isposinf(self, out), out) as Tensor;
   }
@@ -2626,7 +2626,7 @@ export function isposinf(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function isneginf(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().isneginf, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("isneginf", isneginf), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($numbers.isneginf(self, out), out) as Tensor;
   }
@@ -2634,7 +2634,7 @@ export function isneginf(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function signbit(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().signbit, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("signbit", signbit), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($numbers.signbit(self, out), out) as Tensor;
   }
@@ -2642,13 +2642,13 @@ export function signbit(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function nan_to_num(self: Tensor, nan: number | null, posinf: number | null, neginf: number | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().nan_to_num, [self, nan, posinf, neginf, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nan_to_num", nan_to_num), [self, nan, posinf, neginf, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("nan_to_num", out, [self]);
     return $T.finishOut($numbers.nanToNum(self, nan, posinf, neginf, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $numbers.nanToNum(self, nan, posinf, neginf, undefined, false);
-  const node = new ($N().nan_to_num_Backward)();
+  const node = new ($N.nan_to_num_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $numbers.nanToNum(self, nan, posinf, neginf, undefined, false);
@@ -2656,14 +2656,14 @@ export function nan_to_num(self: Tensor, nan: number | null, posinf: number | nu
 }
 
 export function nan_to_num_(self: Tensor, nan: number | null, posinf: number | null, neginf: number | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().nan_to_num_, [self, nan, posinf, neginf]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nan_to_num_", nan_to_num_), [self, nan, posinf, neginf]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $numbers.nanToNum(self, nan, posinf, neginf, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().nan_to_num_Backward)();
+  const node = new ($N.nan_to_num_Backward())();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
   $numbers.nanToNum(self, nan, posinf, neginf, self, true);
@@ -2675,20 +2675,20 @@ export function nan_to_num_(self: Tensor, nan: number | null, posinf: number | n
 export const P_cube = { name: "cube", kernel: $K.unary_cube, rule: $pointwise.RULES.same, refuses: null } as const;
 
 export function cube(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().cube, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("cube", cube), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $pointwise.unary(P_cube, self, undefined, false);
 }
 
 export const P_reciprocal = { name: "reciprocal", kernel: $K.unary_reciprocal, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"reciprocal_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function reciprocal(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().reciprocal, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("reciprocal", reciprocal), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("reciprocal", out, [self]);
     return $T.finishOut($pointwise.unary(P_reciprocal, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_reciprocal, self, undefined, false);
-  const node = new ($N().reciprocal_Backward)();
+  const node = new ($N.reciprocal_Backward())();
   $T.connect(node, [self]);
   const r = $pointwise.unary(P_reciprocal, self, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
@@ -2696,7 +2696,7 @@ export function reciprocal(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function reciprocal_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().reciprocal_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("reciprocal_", reciprocal_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -2706,7 +2706,7 @@ export function reciprocal_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().reciprocal_Backward)();
+  const node = new ($N.reciprocal_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -2721,13 +2721,13 @@ export function reciprocal_(self: Tensor): Tensor {
 export const P_rsqrt = { name: "rsqrt", kernel: $K.unary_rsqrt, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"rsqrt_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function rsqrt(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().rsqrt, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("rsqrt", rsqrt), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("rsqrt", out, [self]);
     return $T.finishOut($pointwise.unary(P_rsqrt, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_rsqrt, self, undefined, false);
-  const node = new ($N().rsqrt_Backward)();
+  const node = new ($N.rsqrt_Backward())();
   $T.connect(node, [self]);
   const r = $pointwise.unary(P_rsqrt, self, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
@@ -2735,7 +2735,7 @@ export function rsqrt(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function rsqrt_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().rsqrt_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("rsqrt_", rsqrt_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -2745,7 +2745,7 @@ export function rsqrt_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().rsqrt_Backward)();
+  const node = new ($N.rsqrt_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -2760,13 +2760,13 @@ export function rsqrt_(self: Tensor): Tensor {
 export const P_expm1 = { name: "expm1", kernel: $K.unary_expm1, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"expm1_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function expm1(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().expm1, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("expm1", expm1), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("expm1", out, [self]);
     return $T.finishOut($pointwise.unary(P_expm1, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_expm1, self, undefined, false);
-  const node = new ($N().expm1_Backward)();
+  const node = new ($N.expm1_Backward())();
   $T.connect(node, [self]);
   const r = $pointwise.unary(P_expm1, self, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
@@ -2774,7 +2774,7 @@ export function expm1(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function expm1_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().expm1_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("expm1_", expm1_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -2784,7 +2784,7 @@ export function expm1_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().expm1_Backward)();
+  const node = new ($N.expm1_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -2799,27 +2799,27 @@ export function expm1_(self: Tensor): Tensor {
 export const P_sign = { name: "sign", kernel: $K.unary_sign, rule: $pointwise.RULES.same, refuses: [{"dtypes":3072,"kernel":null,"text":"Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.","error":"NotImplementedError","all":null},{"dtypes":98304,"kernel":"sign_cpu","text":null,"error":"NotImplementedError","all":null}], exactOut: true } as const;
 
 export function sign(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().sign, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("sign", sign), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("sign", out, [self]);
     return $T.finishOut($pointwise.unary(P_sign, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_sign, self, undefined, false);
-  const node = new ($N().sign_Backward)();
+  const node = new ($N.sign_Backward())();
   $T.connect(node, [self]);
   const r = $pointwise.unary(P_sign, self, undefined, false);
   return $T.record(r, node);
 }
 
 export function sign_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().sign_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("sign_", sign_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $pointwise.unary(P_sign, self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().sign_Backward)();
+  const node = new ($N.sign_Backward())();
   $T.connect(node, [self]);
   $pointwise.unary(P_sign, self, self, true);
   self._version.value++;
@@ -2830,13 +2830,13 @@ export function sign_(self: Tensor): Tensor {
 export const P_sgn = { name: "sgn", kernel: $K.unary_sign, rule: $pointwise.RULES.same, refuses: [{"dtypes":98304,"kernel":"sign_cpu","text":null,"error":"NotImplementedError","all":null}], exactOut: true } as const;
 
 export function sgn(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().sgn, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("sgn", sgn), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("sgn", out, [self]);
     return $T.finishOut($pointwise.unary(P_sgn, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_sgn, self, undefined, false);
-  const node = new ($N().sgn_Backward)();
+  const node = new ($N.sgn_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_sgn, self, undefined, false);
@@ -2845,7 +2845,7 @@ export function sgn(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function sgn_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().sgn_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("sgn_", sgn_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -2855,7 +2855,7 @@ export function sgn_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().sgn_Backward)();
+  const node = new ($N.sgn_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -2869,13 +2869,13 @@ export function sgn_(self: Tensor): Tensor {
 }
 
 export function abs(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().abs, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("abs", abs), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("abs", out, [self]);
     return $T.finishOut($arith.abs(self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $arith.abs(self, undefined, false);
-  const node = new ($N().abs_Backward)();
+  const node = new ($N.abs_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $arith.abs(self, undefined, false);
@@ -2883,14 +2883,14 @@ export function abs(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function abs_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().abs_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("abs_", abs_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $arith.abs(self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().abs_Backward)();
+  const node = new ($N.abs_Backward())();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
   $arith.abs(self, self, true);
@@ -2902,27 +2902,27 @@ export function abs_(self: Tensor): Tensor {
 export const P_neg = { name: "neg", kernel: $K.unary_neg, rule: $pointwise.RULES.arith, refuses: [{"dtypes":1,"kernel":null,"text":"Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.","error":"NotImplementedError","all":null}], exactOut: true } as const;
 
 export function neg(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().neg, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("neg", neg), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("neg", out, [self]);
     return $T.finishOut($pointwise.unary(P_neg, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_neg, self, undefined, false);
-  const node = new ($N().neg_Backward)();
+  const node = new ($N.neg_Backward())();
   $T.connect(node, [self]);
   const r = $pointwise.unary(P_neg, self, undefined, false);
   return $T.record(r, node);
 }
 
 export function neg_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().neg_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("neg_", neg_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $pointwise.unary(P_neg, self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().neg_Backward)();
+  const node = new ($N.neg_Backward())();
   $T.connect(node, [self]);
   $pointwise.unary(P_neg, self, self, true);
   self._version.value++;
@@ -2933,13 +2933,13 @@ export function neg_(self: Tensor): Tensor {
 export const P_exp = { name: "exp", kernel: $K.unary_exp, rule: $pointwise.RULES.float, refuses: null } as const;
 
 export function exp(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().exp, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("exp", exp), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("exp", out, [self]);
     return $T.finishOut($pointwise.unary(P_exp, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_exp, self, undefined, false);
-  const node = new ($N().exp_Backward)();
+  const node = new ($N.exp_Backward())();
   $T.connect(node, [self]);
   const r = $pointwise.unary(P_exp, self, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
@@ -2947,7 +2947,7 @@ export function exp(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function exp_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().exp_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("exp_", exp_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -2957,7 +2957,7 @@ export function exp_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().exp_Backward)();
+  const node = new ($N.exp_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -2972,13 +2972,13 @@ export function exp_(self: Tensor): Tensor {
 export const P_log = { name: "log", kernel: $K.unary_log, rule: $pointwise.RULES.float, refuses: null } as const;
 
 export function log(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().log, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("log", log), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("log", out, [self]);
     return $T.finishOut($pointwise.unary(P_log, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_log, self, undefined, false);
-  const node = new ($N().log_Backward)();
+  const node = new ($N.log_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_log, self, undefined, false);
@@ -2986,7 +2986,7 @@ export function log(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function log_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().log_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("log_", log_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -2996,7 +2996,7 @@ export function log_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().log_Backward)();
+  const node = new ($N.log_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -3011,13 +3011,13 @@ export function log_(self: Tensor): Tensor {
 export const P_log1p = { name: "log1p", kernel: $K.unary_log1p, rule: $pointwise.RULES.float, refuses: null } as const;
 
 export function log1p(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().log1p, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("log1p", log1p), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("log1p", out, [self]);
     return $T.finishOut($pointwise.unary(P_log1p, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_log1p, self, undefined, false);
-  const node = new ($N().log1p_Backward)();
+  const node = new ($N.log1p_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_log1p, self, undefined, false);
@@ -3025,7 +3025,7 @@ export function log1p(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function log1p_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().log1p_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("log1p_", log1p_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -3035,7 +3035,7 @@ export function log1p_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().log1p_Backward)();
+  const node = new ($N.log1p_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -3050,13 +3050,13 @@ export function log1p_(self: Tensor): Tensor {
 export const P_sqrt = { name: "sqrt", kernel: $K.unary_sqrt, rule: $pointwise.RULES.float, refuses: null } as const;
 
 export function sqrt(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().sqrt, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("sqrt", sqrt), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("sqrt", out, [self]);
     return $T.finishOut($pointwise.unary(P_sqrt, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_sqrt, self, undefined, false);
-  const node = new ($N().sqrt_Backward)();
+  const node = new ($N.sqrt_Backward())();
   $T.connect(node, [self]);
   const r = $pointwise.unary(P_sqrt, self, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
@@ -3064,7 +3064,7 @@ export function sqrt(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function sqrt_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().sqrt_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("sqrt_", sqrt_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -3074,7 +3074,7 @@ export function sqrt_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().sqrt_Backward)();
+  const node = new ($N.sqrt_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -3089,13 +3089,13 @@ export function sqrt_(self: Tensor): Tensor {
 export const P_tanh = { name: "tanh", kernel: $K.unary_tanh, rule: $pointwise.RULES.float, refuses: null } as const;
 
 export function tanh(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().tanh, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("tanh", tanh), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("tanh", out, [self]);
     return $T.finishOut($pointwise.unary(P_tanh, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_tanh, self, undefined, false);
-  const node = new ($N().tanh_Backward)();
+  const node = new ($N.tanh_Backward())();
   $T.connect(node, [self]);
   const r = $pointwise.unary(P_tanh, self, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
@@ -3103,7 +3103,7 @@ export function tanh(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function tanh_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().tanh_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("tanh_", tanh_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -3113,7 +3113,7 @@ export function tanh_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().tanh_Backward)();
+  const node = new ($N.tanh_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -3128,13 +3128,13 @@ export function tanh_(self: Tensor): Tensor {
 export const P_sigmoid = { name: "sigmoid", kernel: $K.unary_sigmoid, rule: $pointwise.RULES.float, refuses: null } as const;
 
 export function sigmoid(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().sigmoid, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("sigmoid", sigmoid), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("sigmoid", out, [self]);
     return $T.finishOut($pointwise.unary(P_sigmoid, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_sigmoid, self, undefined, false);
-  const node = new ($N().sigmoid_Backward)();
+  const node = new ($N.sigmoid_Backward())();
   $T.connect(node, [self]);
   const r = $pointwise.unary(P_sigmoid, self, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
@@ -3142,7 +3142,7 @@ export function sigmoid(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function sigmoid_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().sigmoid_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("sigmoid_", sigmoid_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -3152,7 +3152,7 @@ export function sigmoid_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().sigmoid_Backward)();
+  const node = new ($N.sigmoid_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -3167,13 +3167,13 @@ export function sigmoid_(self: Tensor): Tensor {
 export const P_sin = { name: "sin", kernel: $K.unary_sin, rule: $pointwise.RULES.float, refuses: null } as const;
 
 export function sin(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().sin, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("sin", sin), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("sin", out, [self]);
     return $T.finishOut($pointwise.unary(P_sin, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_sin, self, undefined, false);
-  const node = new ($N().sin_Backward)();
+  const node = new ($N.sin_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_sin, self, undefined, false);
@@ -3181,7 +3181,7 @@ export function sin(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function sin_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().sin_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("sin_", sin_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -3191,7 +3191,7 @@ export function sin_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().sin_Backward)();
+  const node = new ($N.sin_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -3206,13 +3206,13 @@ export function sin_(self: Tensor): Tensor {
 export const P_cos = { name: "cos", kernel: $K.unary_cos, rule: $pointwise.RULES.float, refuses: null } as const;
 
 export function cos(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().cos, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("cos", cos), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("cos", out, [self]);
     return $T.finishOut($pointwise.unary(P_cos, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_cos, self, undefined, false);
-  const node = new ($N().cos_Backward)();
+  const node = new ($N.cos_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_cos, self, undefined, false);
@@ -3220,7 +3220,7 @@ export function cos(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function cos_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().cos_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("cos_", cos_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -3230,7 +3230,7 @@ export function cos_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().cos_Backward)();
+  const node = new ($N.cos_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -3245,13 +3245,13 @@ export function cos_(self: Tensor): Tensor {
 export const P_relu = { name: "relu", kernel: $K.unary_relu, rule: $pointwise.RULES.arith, refuses: [{"dtypes":1,"kernel":null,"text":"Boolean inputs not supported for relu","error":"NotImplementedError","all":null},{"dtypes":3072,"kernel":null,"text":"clamp is not supported for complex types","error":"NotImplementedError","all":null}] } as const;
 
 export function relu(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().relu, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("relu", relu), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("relu", out, [self]);
     return $T.finishOut($pointwise.unary(P_relu, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_relu, self, undefined, false);
-  const node = new ($N().relu_Backward)();
+  const node = new ($N.relu_Backward())();
   $T.connect(node, [self]);
   const r = $pointwise.unary(P_relu, self, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
@@ -3259,14 +3259,14 @@ export function relu(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function relu_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().relu_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("relu_", relu_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $pointwise.unary(P_relu, self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().relu_Backward)();
+  const node = new ($N.relu_Backward())();
   $T.connect(node, [self]);
   $pointwise.unary(P_relu, self, self, true);
   self._version.value++;
@@ -3276,14 +3276,14 @@ export function relu_(self: Tensor): Tensor {
 }
 
 export function isnan(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().isnan, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("isnan", isnan), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $arith.isnan(self);
 }
 
 export const P_bitwise_not = { name: "bitwiseNot", kernel: $K.unary_bitwise_not, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102336,"kernel":"bitwise_not_cpu","text":null,"error":"NotImplementedError","all":null}], exactOut: true } as const;
 
 export function bitwise_not(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().bitwise_not, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("bitwise_not", bitwise_not), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.unary(P_bitwise_not, self, out, false), out) as Tensor;
   }
@@ -3291,7 +3291,7 @@ export function bitwise_not(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function bitwise_not_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().bitwise_not_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("bitwise_not_", bitwise_not_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   $T.checkInplace(self);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -3304,7 +3304,7 @@ export function bitwise_not_(self: Tensor): Tensor {
 export const P_logical_not = { name: "logicalNot", kernel: $K.unary_logical_not, rule: $pointwise.RULES.bool, refuses: null } as const;
 
 export function logical_not(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().logical_not, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("logical_not", logical_not), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.unary(P_logical_not, self, out, false), out) as Tensor;
   }
@@ -3312,7 +3312,7 @@ export function logical_not(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function logical_not_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().logical_not_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("logical_not_", logical_not_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
   }
@@ -3322,27 +3322,27 @@ export function logical_not_(self: Tensor): Tensor {
 }
 
 export function floor(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().floor, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("floor", floor), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("floor", out, [self]);
     return $T.finishOut($rounding.floor(self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $rounding.floor(self, undefined, false);
-  const node = new ($N().floor_Backward)();
+  const node = new ($N.floor_Backward())();
   $T.connect(node, [self]);
   const r = $rounding.floor(self, undefined, false);
   return $T.record(r, node);
 }
 
 export function floor_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().floor_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("floor_", floor_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $rounding.floor(self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().floor_Backward)();
+  const node = new ($N.floor_Backward())();
   $T.connect(node, [self]);
   $rounding.floor(self, self, true);
   self._version.value++;
@@ -3351,27 +3351,27 @@ export function floor_(self: Tensor): Tensor {
 }
 
 export function ceil(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().ceil, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("ceil", ceil), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("ceil", out, [self]);
     return $T.finishOut($rounding.ceil(self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $rounding.ceil(self, undefined, false);
-  const node = new ($N().ceil_Backward)();
+  const node = new ($N.ceil_Backward())();
   $T.connect(node, [self]);
   const r = $rounding.ceil(self, undefined, false);
   return $T.record(r, node);
 }
 
 export function ceil_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().ceil_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("ceil_", ceil_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $rounding.ceil(self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().ceil_Backward)();
+  const node = new ($N.ceil_Backward())();
   $T.connect(node, [self]);
   $rounding.ceil(self, self, true);
   self._version.value++;
@@ -3380,27 +3380,27 @@ export function ceil_(self: Tensor): Tensor {
 }
 
 export function trunc(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().trunc, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("trunc", trunc), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("trunc", out, [self]);
     return $T.finishOut($rounding.trunc(self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $rounding.trunc(self, undefined, false);
-  const node = new ($N().trunc_Backward)();
+  const node = new ($N.trunc_Backward())();
   $T.connect(node, [self]);
   const r = $rounding.trunc(self, undefined, false);
   return $T.record(r, node);
 }
 
 export function trunc_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().trunc_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("trunc_", trunc_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $rounding.trunc(self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().trunc_Backward)();
+  const node = new ($N.trunc_Backward())();
   $T.connect(node, [self]);
   $rounding.trunc(self, self, true);
   self._version.value++;
@@ -3409,27 +3409,27 @@ export function trunc_(self: Tensor): Tensor {
 }
 
 export function round(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().round, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("round", round), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("round", out, [self]);
     return $T.finishOut($rounding.round(self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $rounding.round(self, undefined, false);
-  const node = new ($N().round_Backward)();
+  const node = new ($N.round_Backward())();
   $T.connect(node, [self]);
   const r = $rounding.round(self, undefined, false);
   return $T.record(r, node);
 }
 
 export function round_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().round_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("round_", round_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $rounding.round(self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().round_Backward)();
+  const node = new ($N.round_Backward())();
   $T.connect(node, [self]);
   $rounding.round(self, self, true);
   self._version.value++;
@@ -3438,27 +3438,27 @@ export function round_(self: Tensor): Tensor {
 }
 
 export function round_decimals(self: Tensor, decimals: number, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().round_decimals, [self, decimals, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("round_decimals", round_decimals), [self, decimals, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("round", out, [self]);
     return $T.finishOut($rounding.roundDecimals(self, decimals, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $rounding.roundDecimals(self, decimals, undefined, false);
-  const node = new ($N().round_decimals_Backward)();
+  const node = new ($N.round_decimals_Backward())();
   $T.connect(node, [self]);
   const r = $rounding.roundDecimals(self, decimals, undefined, false);
   return $T.record(r, node);
 }
 
 export function round_decimals_(self: Tensor, decimals: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().round_decimals_, [self, decimals]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("round_decimals_", round_decimals_), [self, decimals]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $rounding.roundDecimals(self, decimals, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().round_decimals_Backward)();
+  const node = new ($N.round_decimals_Backward())();
   $T.connect(node, [self]);
   $rounding.roundDecimals(self, decimals, self, true);
   self._version.value++;
@@ -3469,20 +3469,20 @@ export function round_decimals_(self: Tensor, decimals: number): Tensor {
 export const P_frac = { name: "frac", kernel: $K.unary_frac, rule: $pointwise.RULES.same, refuses: [{"dtypes":130111,"kernel":"frac_cpu","text":null,"error":"NotImplementedError","all":null}], exactOut: true } as const;
 
 export function frac(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().frac, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("frac", frac), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("frac", out, [self]);
     return $T.finishOut($pointwise.unary(P_frac, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_frac, self, undefined, false);
-  const node = new ($N().frac_Backward)();
+  const node = new ($N.frac_Backward())();
   $T.connect(node, [self]);
   const r = $pointwise.unary(P_frac, self, undefined, false);
   return $T.record(r, node);
 }
 
 export function frac_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().frac_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("frac_", frac_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -3492,7 +3492,7 @@ export function frac_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().frac_Backward)();
+  const node = new ($N.frac_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -3504,18 +3504,18 @@ export function frac_(self: Tensor): Tensor {
 }
 
 export function isreal(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().isreal, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("isreal", isreal), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.isreal(self);
 }
 
 export function add(self: Tensor | Scalar, other: Tensor | Scalar, alpha: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().add, [self, other, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("add", add), [self, other, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("add", out, [self, other]);
     return $T.finishOut($arith.add(self, other, alpha, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return $arith.add(self, other, alpha, undefined, false);
-  const node = new ($N().add_Backward)();
+  const node = new ($N.add_Backward())();
   $T.connect(node, [self, other]);
   node.alpha = alpha;
   const r = $arith.add(self, other, alpha, undefined, false);
@@ -3523,7 +3523,7 @@ export function add(self: Tensor | Scalar, other: Tensor | Scalar, alpha: Scalar
 }
 
 export function add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().add_, [self, other, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("add_", add_), [self, other, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -3533,7 +3533,7 @@ export function add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new ($N().add_Backward)();
+  const node = new ($N.add_Backward())();
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -3546,13 +3546,13 @@ export function add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
 }
 
 export function sub(self: Tensor | Scalar, other: Tensor | Scalar, alpha: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().sub, [self, other, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("sub", sub), [self, other, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("sub", out, [self, other]);
     return $T.finishOut($arith.sub(self, other, alpha, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return $arith.sub(self, other, alpha, undefined, false);
-  const node = new ($N().sub_Backward)();
+  const node = new ($N.sub_Backward())();
   $T.connect(node, [self, other]);
   node.alpha = alpha;
   const r = $arith.sub(self, other, alpha, undefined, false);
@@ -3560,7 +3560,7 @@ export function sub(self: Tensor | Scalar, other: Tensor | Scalar, alpha: Scalar
 }
 
 export function sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().sub_, [self, other, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("sub_", sub_), [self, other, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -3570,7 +3570,7 @@ export function sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new ($N().sub_Backward)();
+  const node = new ($N.sub_Backward())();
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -3583,9 +3583,9 @@ export function sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
 }
 
 export function rsub(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().rsub, [self, other, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("rsub", rsub), [self, other, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return $arith.rsub(self, other, alpha);
-  const node = new ($N().rsub_Backward)();
+  const node = new ($N.rsub_Backward())();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   node.alpha = alpha;
@@ -3596,13 +3596,13 @@ export function rsub(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
 export const P_mul = { name: "mul", kernel: $K.binary_mul, rule: $pointwise.RULES.arith, refuses: null, wide: 1 } as const;
 
 export function mul(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().mul, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("mul", mul), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("mul", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_mul, self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return $pointwise.binary(P_mul, self, other, undefined, false);
-  const node = new ($N().mul_Backward)();
+  const node = new ($N.mul_Backward())();
   $T.connect(node, [self, other]);
   node.self = node.needs(1) ? $S.save(self) : null;
   node.other = node.needs(0) ? $S.save(other) : null;
@@ -3611,7 +3611,7 @@ export function mul(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor)
 }
 
 export function mul_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().mul_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("mul_", mul_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -3621,7 +3621,7 @@ export function mul_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new ($N().mul_Backward)();
+  const node = new ($N.mul_Backward())();
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -3635,13 +3635,13 @@ export function mul_(self: Tensor, other: Tensor | Scalar): Tensor {
 }
 
 export function div(self: Tensor | Scalar, other: Tensor | Scalar, roundingMode: string | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().div, [self, other, roundingMode, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("div", div), [self, other, roundingMode, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("div", out, [self, other]);
     return $T.finishOut($arith.div(self, other, roundingMode, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return $arith.div(self, other, roundingMode, undefined, false);
-  const node = new ($N().div_Backward)();
+  const node = new ($N.div_Backward())();
   if (roundingMode !== null) node.special = true;
   $T.connect(node, [self, other]);
   node.self = node.needs(1) ? $S.save(self) : null;
@@ -3652,7 +3652,7 @@ export function div(self: Tensor | Scalar, other: Tensor | Scalar, roundingMode:
 }
 
 export function div_(self: Tensor, other: Tensor | Scalar, roundingMode: string | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().div_, [self, other, roundingMode]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("div_", div_), [self, other, roundingMode]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -3662,7 +3662,7 @@ export function div_(self: Tensor, other: Tensor | Scalar, roundingMode: string 
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new ($N().div_Backward)();
+  const node = new ($N.div_Backward())();
   if (roundingMode !== null) node.special = true;
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
@@ -3678,13 +3678,13 @@ export function div_(self: Tensor, other: Tensor | Scalar, roundingMode: string 
 }
 
 export function true_divide(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().true_divide, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("true_divide", true_divide), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("true_divide", out, [self, other]);
     return $T.finishOut($arith.trueDivide(self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return $arith.trueDivide(self, other, undefined, false);
-  const node = new ($N().true_divide_Backward)();
+  const node = new ($N.true_divide_Backward())();
   $T.connect(node, [self, other]);
   node.self = node.needs(1) ? $S.save(self) : null;
   node.other = $S.save(other);
@@ -3693,7 +3693,7 @@ export function true_divide(self: Tensor | Scalar, other: Tensor | Scalar, out?:
 }
 
 export function true_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().true_divide_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("true_divide_", true_divide_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -3703,7 +3703,7 @@ export function true_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new ($N().true_divide_Backward)();
+  const node = new ($N.true_divide_Backward())();
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -3717,19 +3717,19 @@ export function true_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
 }
 
 export function floor_divide(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().floor_divide, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("floor_divide", floor_divide), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($arith.floorDivide(self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return $arith.floorDivide(self, other, undefined, false);
-  const node = new ($N().floor_divide_Backward)();
+  const node = new ($N.floor_divide_Backward())();
   $T.connect(node, [self, other]);
   const r = $arith.floorDivide(self, other, undefined, false);
   return $T.record(r, node);
 }
 
 export function floor_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().floor_divide_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("floor_divide_", floor_divide_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -3739,7 +3739,7 @@ export function floor_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new ($N().floor_divide_Backward)();
+  const node = new ($N.floor_divide_Backward())();
   node.inplace = true;
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
@@ -3754,13 +3754,13 @@ export function floor_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
 export const P_remainder = { name: "remainder", kernel: $K.binary_remainder, rule: $pointwise.RULES.arith, refuses: [{"dtypes":3073,"kernel":"remainder_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function remainder(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().remainder, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("remainder", remainder), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("remainder", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_remainder, self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return $pointwise.binary(P_remainder, self, other, undefined, false);
-  const node = new ($N().remainder_Backward)();
+  const node = new ($N.remainder_Backward())();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   node.self = node.needs(1) ? $S.save(self) : null;
@@ -3770,7 +3770,7 @@ export function remainder(self: Tensor, other: Tensor | Scalar, out?: Tensor): T
 }
 
 export function remainder_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().remainder_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("remainder_", remainder_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -3780,7 +3780,7 @@ export function remainder_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new ($N().remainder_Backward)();
+  const node = new ($N.remainder_Backward())();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
@@ -3795,9 +3795,9 @@ export function remainder_(self: Tensor, other: Tensor | Scalar): Tensor {
 }
 
 export function remainder_Scalar_Tensor(self: Scalar, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().remainder_Scalar_Tensor, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("remainder_Scalar_Tensor", remainder_Scalar_Tensor), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(other)))) return $arith.remainder(self, other, undefined, false);
-  const node = new ($N().remainder_Scalar_Tensor_Backward)();
+  const node = new ($N.remainder_Scalar_Tensor_Backward())();
   $T.connect(node, [other]);
   const r = $arith.remainder(self, other, undefined, false);
   return $T.record(r, node);
@@ -3806,13 +3806,13 @@ export function remainder_Scalar_Tensor(self: Scalar, other: Tensor): Tensor {
 export const P_fmod = { name: "fmod", kernel: $K.binary_fmod, rule: $pointwise.RULES.arith, refuses: [{"dtypes":3073,"kernel":"fmod_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function fmod(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().fmod, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("fmod", fmod), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("fmod", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_fmod, self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return $pointwise.binary(P_fmod, self, other, undefined, false);
-  const node = new ($N().fmod_Backward)();
+  const node = new ($N.fmod_Backward())();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   node.self = node.needs(1) ? $S.save(self) : null;
@@ -3822,7 +3822,7 @@ export function fmod(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor
 }
 
 export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().fmod_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("fmod_", fmod_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -3832,7 +3832,7 @@ export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new ($N().fmod_Backward)();
+  const node = new ($N.fmod_Backward())();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
@@ -3847,13 +3847,13 @@ export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor {
 }
 
 export function pow_Tensor(self: Tensor, exponent: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().pow_Tensor, [self, exponent, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("pow_Tensor", pow_Tensor), [self, exponent, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("pow", out, [self, exponent]);
     return $T.finishOut($power.pow(self, exponent, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(exponent)))) return $power.pow(self, exponent, undefined, false);
-  const node = new ($N().pow_Tensor_Backward)();
+  const node = new ($N.pow_Tensor_Backward())();
   $T.connect(node, [self, exponent]);
   node.self = $S.save(self);
   node.exponent = $S.save(exponent);
@@ -3863,7 +3863,7 @@ export function pow_Tensor(self: Tensor, exponent: Tensor, out?: Tensor): Tensor
 }
 
 export function pow_Tensor_(self: Tensor, exponent: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().pow_Tensor_, [self, exponent]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("pow_Tensor_", pow_Tensor_), [self, exponent]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(exponent)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, exponent);
@@ -3873,7 +3873,7 @@ export function pow_Tensor_(self: Tensor, exponent: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self, [exponent]);
-  const node = new ($N().pow_Tensor_Backward)();
+  const node = new ($N.pow_Tensor_Backward())();
   $T.connect(node, [self, exponent]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, exponent);
@@ -3888,13 +3888,13 @@ export function pow_Tensor_(self: Tensor, exponent: Tensor): Tensor {
 }
 
 export function pow(self: Tensor, exponent: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().pow, [self, exponent, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("pow", pow), [self, exponent, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("pow", out, [self]);
     return $T.finishOut($power.pow(self, exponent, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $power.pow(self, exponent, undefined, false);
-  const node = new ($N().pow_Backward)();
+  const node = new ($N.pow_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.exponent = exponent;
@@ -3903,7 +3903,7 @@ export function pow(self: Tensor, exponent: Scalar, out?: Tensor): Tensor {
 }
 
 export function pow_(self: Tensor, exponent: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().pow_, [self, exponent]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("pow_", pow_), [self, exponent]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -3913,7 +3913,7 @@ export function pow_(self: Tensor, exponent: Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().pow_Backward)();
+  const node = new ($N.pow_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -3927,13 +3927,13 @@ export function pow_(self: Tensor, exponent: Scalar): Tensor {
 }
 
 export function pow_Scalar(self: Scalar, exponent: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().pow_Scalar, [self, exponent, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("pow_Scalar", pow_Scalar), [self, exponent, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("pow", out, [exponent]);
     return $T.finishOut($power.pow(self, exponent, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(exponent)))) return $power.pow(self, exponent, undefined, false);
-  const node = new ($N().pow_Scalar_Backward)();
+  const node = new ($N.pow_Scalar_Backward())();
   $T.connect(node, [exponent]);
   node.self = self;
   node.exponent = $S.save(exponent);
@@ -3943,25 +3943,25 @@ export function pow_Scalar(self: Scalar, exponent: Tensor, out?: Tensor): Tensor
 }
 
 export function square(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().square, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("square", square), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.square(self, out);
 }
 
 export function square_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().square_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("square_", square_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.square_(self);
 }
 
 export const P_maximum = { name: "maximum", kernel: $K.binary_maximum, rule: $pointwise.RULES.arith, refuses: [{"dtypes":3072,"kernel":null,"text":"maximum not implemented for complex tensors.","error":"TypeError","all":null}] } as const;
 
 export function maximum(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().maximum, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("maximum", maximum), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("maximum", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_maximum, self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $pointwise.binary(P_maximum, self, other, undefined, false);
-  const node = new ($N().maximum_Backward)();
+  const node = new ($N.maximum_Backward())();
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
@@ -3972,13 +3972,13 @@ export function maximum(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 export const P_minimum = { name: "minimum", kernel: $K.binary_minimum, rule: $pointwise.RULES.arith, refuses: [{"dtypes":3072,"kernel":null,"text":"minimum not implemented for complex tensors.","error":"TypeError","all":null}] } as const;
 
 export function minimum(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().minimum, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("minimum", minimum), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("minimum", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_minimum, self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $pointwise.binary(P_minimum, self, other, undefined, false);
-  const node = new ($N().minimum_Backward)();
+  const node = new ($N.minimum_Backward())();
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
@@ -3989,13 +3989,13 @@ export function minimum(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 export const P_atan2 = { name: "atan2", kernel: $K.binary_atan2, rule: $pointwise.RULES.float, refuses: [{"dtypes":3072,"kernel":"atan2_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function atan2(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().atan2, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("atan2", atan2), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("atan2", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_atan2, self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $pointwise.binary(P_atan2, self, other, undefined, false);
-  const node = new ($N().atan2_Backward)();
+  const node = new ($N.atan2_Backward())();
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
@@ -4004,7 +4004,7 @@ export function atan2(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 }
 
 export function atan2_(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().atan2_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("atan2_", atan2_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -4014,7 +4014,7 @@ export function atan2_(self: Tensor, other: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new ($N().atan2_Backward)();
+  const node = new ($N.atan2_Backward())();
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -4030,13 +4030,13 @@ export function atan2_(self: Tensor, other: Tensor): Tensor {
 export const P_copysign = { name: "copysign", kernel: $K.binary_copysign, rule: $pointwise.RULES.float, refuses: [{"dtypes":3072,"kernel":"copysign_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function copysign(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().copysign, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("copysign", copysign), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("copysign", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_copysign, self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return $pointwise.binary(P_copysign, self, other, undefined, false);
-  const node = new ($N().copysign_Backward)();
+  const node = new ($N.copysign_Backward())();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   node.self = node.needs(0) ? $S.save(self) : null;
@@ -4047,7 +4047,7 @@ export function copysign(self: Tensor, other: Tensor | Scalar, out?: Tensor): Te
 }
 
 export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().copysign_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("copysign_", copysign_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -4057,7 +4057,7 @@ export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new ($N().copysign_Backward)();
+  const node = new ($N.copysign_Backward())();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
@@ -4073,13 +4073,13 @@ export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor {
 }
 
 export function lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().lerp, [self, end, weight, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("lerp", lerp), [self, end, weight, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("lerp", out, [self, end, weight]);
     return $T.finishOut($arith.lerp(self, end, weight, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(end) || $T.tracks(weight)))) return $arith.lerp(self, end, weight, undefined, false);
-  const node = new ($N().lerp_Backward)();
+  const node = new ($N.lerp_Backward())();
   if ($T.isTensor(weight)) node.special = true;
   $T.connect(node, [self, end, weight]);
   node.self = node.needs(2) ? $S.save(self) : null;
@@ -4090,7 +4090,7 @@ export function lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, out?: T
 }
 
 export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().lerp_, [self, end, weight]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("lerp_", lerp_), [self, end, weight]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(end) || $T.tracks(weight)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, end, weight);
@@ -4100,7 +4100,7 @@ export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tenso
     return self;
   }
   $T.checkInplace(self, [end, weight]);
-  const node = new ($N().lerp_Backward)();
+  const node = new ($N.lerp_Backward())();
   if ($T.isTensor(weight)) node.special = true;
   $T.connect(node, [self, end, weight]);
   if (!self._contiguous || self._storage.claims > 1) {
@@ -4118,13 +4118,13 @@ export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tenso
 export const P_addcmul = { name: "addcmul", kernel: $K.ternary_addcmul, rule: $pointwise.RULES.arith, refuses: [{"dtypes":1,"kernel":"addcmul_cpu_out","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().addcmul, [self, tensor1, tensor2, value, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("addcmul", addcmul), [self, tensor1, tensor2, value, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("addcmul", out, [self, tensor1, tensor2]);
     return $T.finishOut($pointwise.withAttrs(P_addcmul, [self, tensor1, tensor2], [value], out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) return $pointwise.withAttrs(P_addcmul, [self, tensor1, tensor2], [value], undefined, false);
-  const node = new ($N().addcmul_Backward)();
+  const node = new ($N.addcmul_Backward())();
   $T.connect(node, [self, tensor1, tensor2]);
   node.tensor1 = node.needs(2) ? $S.save(tensor1) : null;
   node.tensor2 = node.needs(1) ? $S.save(tensor2) : null;
@@ -4134,7 +4134,7 @@ export function addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: S
 }
 
 export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().addcmul_, [self, tensor1, tensor2, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("addcmul_", addcmul_), [self, tensor1, tensor2, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, tensor1, tensor2);
@@ -4144,7 +4144,7 @@ export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: 
     return self;
   }
   $T.checkInplace(self, [tensor1, tensor2]);
-  const node = new ($N().addcmul_Backward)();
+  const node = new ($N.addcmul_Backward())();
   $T.connect(node, [self, tensor1, tensor2]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, tensor1, tensor2);
@@ -4161,13 +4161,13 @@ export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: 
 export const P_addcdiv = { name: "addcdiv", kernel: $K.ternary_addcdiv, rule: $pointwise.RULES.arith, refuses: [{"dtypes":28735,"kernel":null,"text":"Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.","error":"RuntimeError","all":[1,2]}] } as const;
 
 export function addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().addcdiv, [self, tensor1, tensor2, value, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("addcdiv", addcdiv), [self, tensor1, tensor2, value, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("addcdiv", out, [self, tensor1, tensor2]);
     return $T.finishOut($pointwise.withAttrs(P_addcdiv, [self, tensor1, tensor2], [value], out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) return $pointwise.withAttrs(P_addcdiv, [self, tensor1, tensor2], [value], undefined, false);
-  const node = new ($N().addcdiv_Backward)();
+  const node = new ($N.addcdiv_Backward())();
   $T.connect(node, [self, tensor1, tensor2]);
   node.tensor1 = node.needs(2) ? $S.save(tensor1) : null;
   node.tensor2 = node.needs(1) || node.needs(2) ? $S.save(tensor2) : null;
@@ -4177,7 +4177,7 @@ export function addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: S
 }
 
 export function addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().addcdiv_, [self, tensor1, tensor2, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("addcdiv_", addcdiv_), [self, tensor1, tensor2, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, tensor1, tensor2);
@@ -4187,7 +4187,7 @@ export function addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: 
     return self;
   }
   $T.checkInplace(self, [tensor1, tensor2]);
-  const node = new ($N().addcdiv_Backward)();
+  const node = new ($N.addcdiv_Backward())();
   $T.connect(node, [self, tensor1, tensor2]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, tensor1, tensor2);
@@ -4202,13 +4202,13 @@ export function addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: 
 }
 
 export function clamp_Tensor(self: Tensor, min: Tensor | null, max: Tensor | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().clamp_Tensor, [self, min, max, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("clamp_Tensor", clamp_Tensor), [self, min, max, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("clamp", out, [self, min, max]);
     return $T.finishOut($arith.clamp(self, min, max, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(min) || $T.tracks(max)))) return $arith.clamp(self, min, max, undefined, false);
-  const node = new ($N().clamp_Tensor_Backward)();
+  const node = new ($N.clamp_Tensor_Backward())();
   $T.connect(node, [self, min, max]);
   node.self = $S.save(self);
   node.min = $S.save(min);
@@ -4218,14 +4218,14 @@ export function clamp_Tensor(self: Tensor, min: Tensor | null, max: Tensor | nul
 }
 
 export function clamp_Tensor_(self: Tensor, min: Tensor | null, max: Tensor | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().clamp_Tensor_, [self, min, max]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("clamp_Tensor_", clamp_Tensor_), [self, min, max]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(min) || $T.tracks(max)))) {
     $arith.clamp(self, min, max, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [min, max]);
-  const node = new ($N().clamp_Tensor_Backward)();
+  const node = new ($N.clamp_Tensor_Backward())();
   $T.connect(node, [self, min, max]);
   node.self = $T.saveOriginal(self);
   node.min = $S.save(min);
@@ -4237,13 +4237,13 @@ export function clamp_Tensor_(self: Tensor, min: Tensor | null, max: Tensor | nu
 }
 
 export function clamp(self: Tensor, min: Scalar | null, max: Scalar | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().clamp, [self, min, max, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("clamp", clamp), [self, min, max, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("clamp", out, [self]);
     return $T.finishOut($arith.clamp(self, min, max, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $arith.clamp(self, min, max, undefined, false);
-  const node = new ($N().clamp_Backward)();
+  const node = new ($N.clamp_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.min = min;
@@ -4253,14 +4253,14 @@ export function clamp(self: Tensor, min: Scalar | null, max: Scalar | null, out?
 }
 
 export function clamp_(self: Tensor, min: Scalar | null, max: Scalar | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().clamp_, [self, min, max]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("clamp_", clamp_), [self, min, max]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $arith.clamp(self, min, max, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().clamp_Backward)();
+  const node = new ($N.clamp_Backward())();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
   node.min = min;
@@ -4272,13 +4272,13 @@ export function clamp_(self: Tensor, min: Scalar | null, max: Scalar | null): Te
 }
 
 export function where(condition: Tensor, self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().where, [condition, self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("where", where), [condition, self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("where", out, [condition, self, other]);
     return $T.finishOut($arith.where(condition, self, other, out), out) as Tensor;
   }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return $arith.where(condition, self, other, undefined);
-  const node = new ($N().where_Backward)();
+  const node = new ($N.where_Backward())();
   $T.connect(node, [self, other]);
   node.condition = $S.save(condition);
   const r = $arith.where(condition, self, other, undefined);
@@ -4286,7 +4286,7 @@ export function where(condition: Tensor, self: Tensor | Scalar, other: Tensor | 
 }
 
 export function rand(size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().rand, [size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("rand", rand), [size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($random.rand(size, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
@@ -4294,7 +4294,7 @@ export function rand(size: readonly number[], generator: Generator | null, dtype
 }
 
 export function randn(size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().randn, [size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("randn", randn), [size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($random.randn(size, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
@@ -4302,7 +4302,7 @@ export function randn(size: readonly number[], generator: Generator | null, dtyp
 }
 
 export function randint(high: Scalar, size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().randint, [high, size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("randint", randint), [high, size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($random.randint(high, size, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
@@ -4310,7 +4310,7 @@ export function randint(high: Scalar, size: readonly number[], generator: Genera
 }
 
 export function randint_low(low: Scalar, high: Scalar, size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().randint_low, [low, high, size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("randint_low", randint_low), [low, high, size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($random.randintFrom(low, high, size, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
@@ -4318,7 +4318,7 @@ export function randint_low(low: Scalar, high: Scalar, size: readonly number[], 
 }
 
 export function randperm(n: number, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().randperm, [n, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("randperm", randperm), [n, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($random.randperm(n, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
@@ -4326,66 +4326,66 @@ export function randperm(n: number, generator: Generator | null, dtype: DType | 
 }
 
 export function rand_like(self: Tensor, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().rand_like, [self, generator, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("rand_like", rand_like), [self, generator, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($random.randLike(self, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
 export function randn_like(self: Tensor, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().randn_like, [self, generator, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("randn_like", randn_like), [self, generator, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($random.randnLike(self, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
 export function randint_like(self: Tensor, high: Scalar, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().randint_like, [self, high, generator, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("randint_like", randint_like), [self, high, generator, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($random.randintLike(self, high, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
 export function randint_like_low(self: Tensor, low: Scalar, high: Scalar, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().randint_like_low, [self, low, high, generator, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("randint_like_low", randint_like_low), [self, low, high, generator, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($random.randintLikeFrom(self, low, high, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
 export function normal(mean: Tensor, std: Tensor, generator: Generator | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().normal, [mean, std, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("normal", normal), [mean, std, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("normal", out, [mean, std]);
     return $T.finishOut($random.normalTensorTensor(mean, std, generator, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(mean) || requiresGrad(std)))) return $random.normalTensorTensor(mean, std, generator, undefined);
-  const node = new ($N().normal_Backward)();
+  const node = new ($N.normal_Backward())();
   $T.connect(node, [mean, std]);
   const r = $random.normalTensorTensor(mean, std, generator, undefined);
   return $T.record(r, node);
 }
 
 export function normal_Tensor_float(mean: Tensor, std: number, generator: Generator | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().normal_Tensor_float, [mean, std, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("normal_Tensor_float", normal_Tensor_float), [mean, std, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("normal", out, [mean]);
     return $T.finishOut($random.normalTensorFloat(mean, std, generator, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(mean)))) return $random.normalTensorFloat(mean, std, generator, undefined);
-  const node = new ($N().normal_Tensor_float_Backward)();
+  const node = new ($N.normal_Tensor_float_Backward())();
   $T.connect(node, [mean]);
   const r = $random.normalTensorFloat(mean, std, generator, undefined);
   return $T.record(r, node);
 }
 
 export function normal_float_Tensor(mean: number, std: Tensor, generator: Generator | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().normal_float_Tensor, [mean, std, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("normal_float_Tensor", normal_float_Tensor), [mean, std, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("normal", out, [std]);
     return $T.finishOut($random.normalFloatTensor(mean, std, generator, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(std)))) return $random.normalFloatTensor(mean, std, generator, undefined);
-  const node = new ($N().normal_float_Tensor_Backward)();
+  const node = new ($N.normal_float_Tensor_Backward())();
   $T.connect(node, [std]);
   const r = $random.normalFloatTensor(mean, std, generator, undefined);
   return $T.record(r, node);
 }
 
 export function normal_float_float(mean: number, std: number, size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().normal_float_float, [mean, std, size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("normal_float_float", normal_float_float), [mean, std, size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($random.normalFloats(mean, std, size, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
@@ -4393,14 +4393,14 @@ export function normal_float_float(mean: number, std: number, size: readonly num
 }
 
 export function normal_inplace_(self: Tensor, mean: number, std: number, generator: Generator | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().normal_inplace_, [self, mean, std, generator]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("normal_inplace_", normal_inplace_), [self, mean, std, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $random.normalInto(self, mean, std, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().normal_inplace_Backward)();
+  const node = new ($N.normal_inplace_Backward())();
   $T.connect(node, [self]);
   $random.normalInto(self, mean, std, generator);
   self._version.value++;
@@ -4409,14 +4409,14 @@ export function normal_inplace_(self: Tensor, mean: number, std: number, generat
 }
 
 export function uniform_(self: Tensor, from: number, to: number, generator: Generator | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().uniform_, [self, from, to, generator]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("uniform_", uniform_), [self, from, to, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $random.uniform(self, from, to, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().uniform_Backward)();
+  const node = new ($N.uniform_Backward())();
   $T.connect(node, [self]);
   $random.uniform(self, from, to, generator);
   self._version.value++;
@@ -4425,14 +4425,14 @@ export function uniform_(self: Tensor, from: number, to: number, generator: Gene
 }
 
 export function exponential_(self: Tensor, lambd: number, generator: Generator | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().exponential_, [self, lambd, generator]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("exponential_", exponential_), [self, lambd, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $random.exponential(self, lambd, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().exponential_Backward)();
+  const node = new ($N.exponential_Backward())();
   $T.connect(node, [self]);
   $random.exponential(self, lambd, generator);
   self._version.value++;
@@ -4441,14 +4441,14 @@ export function exponential_(self: Tensor, lambd: number, generator: Generator |
 }
 
 export function cauchy_(self: Tensor, median: number, sigma: number, generator: Generator | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().cauchy_, [self, median, sigma, generator]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("cauchy_", cauchy_), [self, median, sigma, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $random.cauchy(self, median, sigma, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().cauchy_Backward)();
+  const node = new ($N.cauchy_Backward())();
   $T.connect(node, [self]);
   $random.cauchy(self, median, sigma, generator);
   self._version.value++;
@@ -4457,14 +4457,14 @@ export function cauchy_(self: Tensor, median: number, sigma: number, generator: 
 }
 
 export function log_normal_(self: Tensor, mean: number, std: number, generator: Generator | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().log_normal_, [self, mean, std, generator]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("log_normal_", log_normal_), [self, mean, std, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $random.logNormal(self, mean, std, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().log_normal_Backward)();
+  const node = new ($N.log_normal_Backward())();
   $T.connect(node, [self]);
   $random.logNormal(self, mean, std, generator);
   self._version.value++;
@@ -4473,14 +4473,14 @@ export function log_normal_(self: Tensor, mean: number, std: number, generator: 
 }
 
 export function geometric_(self: Tensor, p: number, generator: Generator | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().geometric_, [self, p, generator]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("geometric_", geometric_), [self, p, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $random.geometric(self, p, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().geometric_Backward)();
+  const node = new ($N.geometric_Backward())();
   $T.connect(node, [self]);
   $random.geometric(self, p, generator);
   self._version.value++;
@@ -4489,14 +4489,14 @@ export function geometric_(self: Tensor, p: number, generator: Generator | null)
 }
 
 export function random_(self: Tensor, generator: Generator | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().random_, [self, generator]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("random_", random_), [self, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $random.random(self, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().random_Backward)();
+  const node = new ($N.random_Backward())();
   $T.connect(node, [self]);
   $random.random(self, generator);
   self._version.value++;
@@ -4505,14 +4505,14 @@ export function random_(self: Tensor, generator: Generator | null): Tensor {
 }
 
 export function random_to_(self: Tensor, to: Scalar, generator: Generator | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().random_to_, [self, to, generator]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("random_to_", random_to_), [self, to, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $random.randomTo(self, to, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().random_to_Backward)();
+  const node = new ($N.random_to_Backward())();
   $T.connect(node, [self]);
   $random.randomTo(self, to, generator);
   self._version.value++;
@@ -4521,14 +4521,14 @@ export function random_to_(self: Tensor, to: Scalar, generator: Generator | null
 }
 
 export function random_from_(self: Tensor, from: Scalar, to: Scalar | null, generator: Generator | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().random_from_, [self, from, to, generator]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("random_from_", random_from_), [self, from, to, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $random.randomFrom(self, from, to, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().random_from_Backward)();
+  const node = new ($N.random_from_Backward())();
   $T.connect(node, [self]);
   $random.randomFrom(self, from, to, generator);
   self._version.value++;
@@ -4537,14 +4537,14 @@ export function random_from_(self: Tensor, from: Scalar, to: Scalar | null, gene
 }
 
 export function bernoulli_Tensor_(self: Tensor, p: Tensor, generator: Generator | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().bernoulli_Tensor_, [self, p, generator]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("bernoulli_Tensor_", bernoulli_Tensor_), [self, p, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(p)))) {
     $random.bernoulliEach(self, p, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [p]);
-  const node = new ($N().bernoulli_Tensor_Backward)();
+  const node = new ($N.bernoulli_Tensor_Backward())();
   $T.connect(node, [self, p]);
   node.p = node.needs(1) ? $S.save(p) : null;
   $random.bernoulliEach(self, p, generator);
@@ -4554,14 +4554,14 @@ export function bernoulli_Tensor_(self: Tensor, p: Tensor, generator: Generator 
 }
 
 export function bernoulli_float_(self: Tensor, p: number, generator: Generator | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().bernoulli_float_, [self, p, generator]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("bernoulli_float_", bernoulli_float_), [self, p, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $random.bernoulliInto(self, p, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().bernoulli_float_Backward)();
+  const node = new ($N.bernoulli_float_Backward())();
   $T.connect(node, [self]);
   $random.bernoulliInto(self, p, generator);
   self._version.value++;
@@ -4570,25 +4570,25 @@ export function bernoulli_float_(self: Tensor, p: number, generator: Generator |
 }
 
 export function bernoulli(self: Tensor, generator: Generator | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().bernoulli, [self, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("bernoulli", bernoulli), [self, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("bernoulli", out, [self]);
     return $T.finishOut($random.bernoulli(self, generator, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $random.bernoulli(self, generator, undefined);
-  const node = new ($N().bernoulli_Backward)();
+  const node = new ($N.bernoulli_Backward())();
   $T.connect(node, [self]);
   const r = $random.bernoulli(self, generator, undefined);
   return $T.record(r, node);
 }
 
 export function bernoulli_p(self: Tensor, p: number, generator: Generator | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().bernoulli_p, [self, p, generator]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("bernoulli_p", bernoulli_p), [self, p, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   return $random.bernoulliP(self, p, generator);
 }
 
 export function multinomial(self: Tensor, numSamples: number, replacement: boolean, generator: Generator | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().multinomial, [self, numSamples, replacement, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("multinomial", multinomial), [self, numSamples, replacement, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($random.multinomial(self, numSamples, replacement, generator, out), out) as Tensor;
   }
@@ -4596,13 +4596,13 @@ export function multinomial(self: Tensor, numSamples: number, replacement: boole
 }
 
 export function sum(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().sum, [self, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("sum", sum), [self, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("sum", out, [self]);
     return $T.finishOut($reduce.sum(self, dtype, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce.sum(self, dtype, undefined);
-  const node = new ($N().sum_Backward)();
+  const node = new ($N.sum_Backward())();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
   const r = $reduce.sum(self, dtype, undefined);
@@ -4610,13 +4610,13 @@ export function sum(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
 }
 
 export function sum_dim_IntList(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().sum_dim_IntList, [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("sum_dim_IntList", sum_dim_IntList), [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("sum", out, [self]);
     return $T.finishOut($reduce.sumDims(self, dim, keepdim, dtype, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce.sumDims(self, dim, keepdim, dtype, undefined);
-  const node = new ($N().sum_dim_IntList_Backward)();
+  const node = new ($N.sum_dim_IntList_Backward())();
   $T.connect(node, [self]);
   node.dim = dim;
   node.keepdim = keepdim;
@@ -4626,13 +4626,13 @@ export function sum_dim_IntList(self: Tensor, dim: number | readonly number[] | 
 }
 
 export function mean(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().mean, [self, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("mean", mean), [self, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("mean", out, [self]);
     return $T.finishOut($reduce.mean(self, dtype, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce.mean(self, dtype, undefined);
-  const node = new ($N().mean_Backward)();
+  const node = new ($N.mean_Backward())();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
   const r = $reduce.mean(self, dtype, undefined);
@@ -4640,13 +4640,13 @@ export function mean(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
 }
 
 export function mean_dim(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().mean_dim, [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("mean_dim", mean_dim), [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("mean", out, [self]);
     return $T.finishOut($reduce.meanDims(self, dim, keepdim, dtype, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce.meanDims(self, dim, keepdim, dtype, undefined);
-  const node = new ($N().mean_dim_Backward)();
+  const node = new ($N.mean_dim_Backward())();
   $T.connect(node, [self]);
   node.dim = dim;
   node.keepdim = keepdim;
@@ -4656,13 +4656,13 @@ export function mean_dim(self: Tensor, dim: number | readonly number[] | null, k
 }
 
 export function prod(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().prod, [self, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("prod", prod), [self, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("prod", out, [self]);
     return $T.finishOut($reduce.prod(self, dtype, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce.prod(self, dtype, undefined);
-  const node = new ($N().prod_Backward)();
+  const node = new ($N.prod_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $reduce.prod(self, dtype, undefined);
@@ -4671,13 +4671,13 @@ export function prod(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
 }
 
 export function prod_dim_int(self: Tensor, dim: number, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().prod_dim_int, [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("prod_dim_int", prod_dim_int), [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("prod", out, [self]);
     return $T.finishOut($reduce.prodDim(self, dim, keepdim, dtype, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce.prodDim(self, dim, keepdim, dtype, undefined);
-  const node = new ($N().prod_dim_int_Backward)();
+  const node = new ($N.prod_dim_int_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -4688,13 +4688,13 @@ export function prod_dim_int(self: Tensor, dim: number, keepdim: boolean, dtype:
 }
 
 export function max(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().max, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("max", max), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("max", out, [self]);
     return $T.finishOut($reduce_extremes.max(self, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_extremes.max(self, undefined);
-  const node = new ($N().max_Backward)();
+  const node = new ($N.max_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $reduce_extremes.max(self, undefined);
@@ -4703,18 +4703,18 @@ export function max(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function max_other(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().max_other, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("max_other", max_other), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.maxOther(self, other, out);
 }
 
 export function max_dim(self: Tensor, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().max_dim, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("max_dim", max_dim), [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
     $T.checkOut("max", out, [self]);
     return $T.finishOut($reduce_extremes.maxDim(self, dim, keepdim, out), out) as Named<readonly ["values","indices"]>;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_extremes.maxDim(self, dim, keepdim, undefined);
-  const node = new ($N().max_dim_Backward)();
+  const node = new ($N.max_dim_Backward())();
   $T.connect(node, [self]);
   node.dim = dim;
   node.keepdim = keepdim;
@@ -4725,13 +4725,13 @@ export function max_dim(self: Tensor, dim: number, keepdim: boolean, out?: reado
 }
 
 export function min(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().min, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("min", min), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("min", out, [self]);
     return $T.finishOut($reduce_extremes.min(self, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_extremes.min(self, undefined);
-  const node = new ($N().min_Backward)();
+  const node = new ($N.min_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $reduce_extremes.min(self, undefined);
@@ -4740,18 +4740,18 @@ export function min(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function min_other(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().min_other, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("min_other", min_other), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.minOther(self, other, out);
 }
 
 export function min_dim(self: Tensor, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().min_dim, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("min_dim", min_dim), [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
     $T.checkOut("min", out, [self]);
     return $T.finishOut($reduce_extremes.minDim(self, dim, keepdim, out), out) as Named<readonly ["values","indices"]>;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_extremes.minDim(self, dim, keepdim, undefined);
-  const node = new ($N().min_dim_Backward)();
+  const node = new ($N.min_dim_Backward())();
   $T.connect(node, [self]);
   node.dim = dim;
   node.keepdim = keepdim;
@@ -4762,13 +4762,13 @@ export function min_dim(self: Tensor, dim: number, keepdim: boolean, out?: reado
 }
 
 export function amax(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().amax, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("amax", amax), [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("amax", out, [self]);
     return $T.finishOut($reduce_extremes.amax(self, dim, keepdim, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_extremes.amax(self, dim, keepdim, undefined);
-  const node = new ($N().amax_Backward)();
+  const node = new ($N.amax_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -4779,13 +4779,13 @@ export function amax(self: Tensor, dim: number | readonly number[] | null, keepd
 }
 
 export function amin(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().amin, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("amin", amin), [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("amin", out, [self]);
     return $T.finishOut($reduce_extremes.amin(self, dim, keepdim, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_extremes.amin(self, dim, keepdim, undefined);
-  const node = new ($N().amin_Backward)();
+  const node = new ($N.amin_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -4796,7 +4796,7 @@ export function amin(self: Tensor, dim: number | readonly number[] | null, keepd
 }
 
 export function argmax(self: Tensor, dim: number | null, keepdim: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().argmax, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("argmax", argmax), [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($reduce_extremes.argmax(self, dim, keepdim, out), out) as Tensor;
   }
@@ -4804,7 +4804,7 @@ export function argmax(self: Tensor, dim: number | null, keepdim: boolean, out?:
 }
 
 export function argmin(self: Tensor, dim: number | null, keepdim: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().argmin, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("argmin", argmin), [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($reduce_extremes.argmin(self, dim, keepdim, out), out) as Tensor;
   }
@@ -4812,7 +4812,7 @@ export function argmin(self: Tensor, dim: number | null, keepdim: boolean, out?:
 }
 
 export function all(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().all, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("all", all), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($reduce.all(self, out), out) as Tensor;
   }
@@ -4820,7 +4820,7 @@ export function all(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function all_dims(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().all_dims, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("all_dims", all_dims), [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($reduce.allDims(self, dim, keepdim, out), out) as Tensor;
   }
@@ -4828,7 +4828,7 @@ export function all_dims(self: Tensor, dim: number | readonly number[] | null, k
 }
 
 export function any(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().any, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("any", any), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($reduce.any(self, out), out) as Tensor;
   }
@@ -4836,7 +4836,7 @@ export function any(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function any_dims(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().any_dims, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("any_dims", any_dims), [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($reduce.anyDims(self, dim, keepdim, out), out) as Tensor;
   }
@@ -4844,28 +4844,28 @@ export function any_dims(self: Tensor, dim: number | readonly number[] | null, k
 }
 
 export function equal(self: Tensor, other: Tensor): boolean {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().equal, [self, other]); if (r !== $A.PROCEED) return r as boolean; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("equal", equal), [self, other]); if (r !== $A.PROCEED) return r as boolean; }
   return $reduce_close.equal(self, other);
 }
 
 export function isclose(self: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().isclose, [self, other, rtol, atol, equalNan]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("isclose", isclose), [self, other, rtol, atol, equalNan]); if (r !== $A.PROCEED) return r as Tensor; }
   return $reduce_close.isclose(self, other, rtol, atol, equalNan);
 }
 
 export function allclose(self: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): boolean {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().allclose, [self, other, rtol, atol, equalNan]); if (r !== $A.PROCEED) return r as boolean; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("allclose", allclose), [self, other, rtol, atol, equalNan]); if (r !== $A.PROCEED) return r as boolean; }
   return $reduce_close.allclose(self, other, rtol, atol, equalNan);
 }
 
 export function cumsum(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().cumsum, [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("cumsum", cumsum), [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("cumsum", out, [self]);
     return $T.finishOut($reduce_scan.cumsum(self, dim, dtype, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_scan.cumsum(self, dim, dtype, undefined, false);
-  const node = new ($N().cumsum_Backward)();
+  const node = new ($N.cumsum_Backward())();
   $T.connect(node, [self]);
   node.dim = dim;
   node.self = $S.geometry(self);
@@ -4874,14 +4874,14 @@ export function cumsum(self: Tensor, dim: number, dtype: DType | null, out?: Ten
 }
 
 export function cumsum_(self: Tensor, dim: number, dtype: DType | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().cumsum_, [self, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("cumsum_", cumsum_), [self, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $reduce_scan.cumsum(self, dim, dtype, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().cumsum_Backward)();
+  const node = new ($N.cumsum_Backward())();
   $T.connect(node, [self]);
   node.dim = dim;
   node.self = $S.geometry(self);
@@ -4892,13 +4892,13 @@ export function cumsum_(self: Tensor, dim: number, dtype: DType | null): Tensor 
 }
 
 export function cumprod(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().cumprod, [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("cumprod", cumprod), [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("cumprod", out, [self]);
     return $T.finishOut($reduce_scan.cumprod(self, dim, dtype, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_scan.cumprod(self, dim, dtype, undefined, false);
-  const node = new ($N().cumprod_Backward)();
+  const node = new ($N.cumprod_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -4908,14 +4908,14 @@ export function cumprod(self: Tensor, dim: number, dtype: DType | null, out?: Te
 }
 
 export function cumprod_(self: Tensor, dim: number, dtype: DType | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().cumprod_, [self, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("cumprod_", cumprod_), [self, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $reduce_scan.cumprod(self, dim, dtype, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().cumprod_Backward)();
+  const node = new ($N.cumprod_Backward())();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
   node.dim = dim;
@@ -4927,13 +4927,13 @@ export function cumprod_(self: Tensor, dim: number, dtype: DType | null): Tensor
 }
 
 export function var_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().var_dim, [self, dim, unbiased, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("var_dim", var_dim), [self, dim, unbiased, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("var", out, [self]);
     return $T.finishOut($reduce_moments.variDims(self, dim, unbiased, keepdim, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.variDims(self, dim, unbiased, keepdim, undefined);
-  const node = new ($N().var_dim_Backward)();
+  const node = new ($N.var_dim_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -4944,13 +4944,13 @@ export function var_dim(self: Tensor, dim: number | readonly number[] | null, un
 }
 
 export function var_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().var_correction, [self, dim, correction, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("var_correction", var_correction), [self, dim, correction, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("var", out, [self]);
     return $T.finishOut($reduce_moments.vari(self, dim, correction, keepdim, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.vari(self, dim, correction, keepdim, undefined);
-  const node = new ($N().var_correction_Backward)();
+  const node = new ($N.var_correction_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -4961,13 +4961,13 @@ export function var_correction(self: Tensor, dim: number | readonly number[] | n
 }
 
 export function var_unbiased(self: Tensor, unbiased: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().var_unbiased, [self, unbiased, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("var_unbiased", var_unbiased), [self, unbiased, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("var", out, [self]);
     return $T.finishOut($reduce_moments.variUnbiased(self, unbiased, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.variUnbiased(self, unbiased, undefined);
-  const node = new ($N().var_unbiased_Backward)();
+  const node = new ($N.var_unbiased_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.unbiased = unbiased;
@@ -4976,13 +4976,13 @@ export function var_unbiased(self: Tensor, unbiased: boolean, out?: Tensor): Ten
 }
 
 export function std_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().std_dim, [self, dim, unbiased, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("std_dim", std_dim), [self, dim, unbiased, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("std", out, [self]);
     return $T.finishOut($reduce_moments.stdDims(self, dim, unbiased, keepdim, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdDims(self, dim, unbiased, keepdim, undefined);
-  const node = new ($N().std_dim_Backward)();
+  const node = new ($N.std_dim_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -4994,13 +4994,13 @@ export function std_dim(self: Tensor, dim: number | readonly number[] | null, un
 }
 
 export function std_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().std_correction, [self, dim, correction, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("std_correction", std_correction), [self, dim, correction, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("std", out, [self]);
     return $T.finishOut($reduce_moments.std(self, dim, correction, keepdim, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.std(self, dim, correction, keepdim, undefined);
-  const node = new ($N().std_correction_Backward)();
+  const node = new ($N.std_correction_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -5012,13 +5012,13 @@ export function std_correction(self: Tensor, dim: number | readonly number[] | n
 }
 
 export function std_unbiased(self: Tensor, unbiased: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().std_unbiased, [self, unbiased, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("std_unbiased", std_unbiased), [self, unbiased, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("std", out, [self]);
     return $T.finishOut($reduce_moments.stdUnbiased(self, unbiased, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdUnbiased(self, unbiased, undefined);
-  const node = new ($N().std_unbiased_Backward)();
+  const node = new ($N.std_unbiased_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.unbiased = unbiased;
@@ -5028,9 +5028,9 @@ export function std_unbiased(self: Tensor, unbiased: boolean, out?: Tensor): Ten
 }
 
 export function var_mean_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<readonly ["var","mean"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().var_mean_dim, [self, dim, unbiased, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["var","mean"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("var_mean_dim", var_mean_dim), [self, dim, unbiased, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["var","mean"]>; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.varMeanDims(self, dim, unbiased, keepdim);
-  const node = new ($N().var_mean_dim_Backward)();
+  const node = new ($N.var_mean_dim_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -5041,9 +5041,9 @@ export function var_mean_dim(self: Tensor, dim: number | readonly number[] | nul
 }
 
 export function var_mean_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean): Named<readonly ["var","mean"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().var_mean_correction, [self, dim, correction, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["var","mean"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("var_mean_correction", var_mean_correction), [self, dim, correction, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["var","mean"]>; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.varMean(self, dim, correction, keepdim);
-  const node = new ($N().var_mean_correction_Backward)();
+  const node = new ($N.var_mean_correction_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -5054,9 +5054,9 @@ export function var_mean_correction(self: Tensor, dim: number | readonly number[
 }
 
 export function var_mean_unbiased(self: Tensor, unbiased: boolean): Named<readonly ["var","mean"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().var_mean_unbiased, [self, unbiased]); if (r !== $A.PROCEED) return r as Named<readonly ["var","mean"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("var_mean_unbiased", var_mean_unbiased), [self, unbiased]); if (r !== $A.PROCEED) return r as Named<readonly ["var","mean"]>; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.varMeanUnbiased(self, unbiased);
-  const node = new ($N().var_mean_unbiased_Backward)();
+  const node = new ($N.var_mean_unbiased_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.unbiased = unbiased;
@@ -5065,9 +5065,9 @@ export function var_mean_unbiased(self: Tensor, unbiased: boolean): Named<readon
 }
 
 export function std_mean_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<readonly ["std","mean"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().std_mean_dim, [self, dim, unbiased, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["std","mean"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("std_mean_dim", std_mean_dim), [self, dim, unbiased, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["std","mean"]>; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdMeanDims(self, dim, unbiased, keepdim);
-  const node = new ($N().std_mean_dim_Backward)();
+  const node = new ($N.std_mean_dim_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -5079,9 +5079,9 @@ export function std_mean_dim(self: Tensor, dim: number | readonly number[] | nul
 }
 
 export function std_mean_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean): Named<readonly ["std","mean"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().std_mean_correction, [self, dim, correction, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["std","mean"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("std_mean_correction", std_mean_correction), [self, dim, correction, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["std","mean"]>; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdMean(self, dim, correction, keepdim);
-  const node = new ($N().std_mean_correction_Backward)();
+  const node = new ($N.std_mean_correction_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -5093,9 +5093,9 @@ export function std_mean_correction(self: Tensor, dim: number | readonly number[
 }
 
 export function std_mean_unbiased(self: Tensor, unbiased: boolean): Named<readonly ["std","mean"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().std_mean_unbiased, [self, unbiased]); if (r !== $A.PROCEED) return r as Named<readonly ["std","mean"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("std_mean_unbiased", std_mean_unbiased), [self, unbiased]); if (r !== $A.PROCEED) return r as Named<readonly ["std","mean"]>; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdMeanUnbiased(self, unbiased);
-  const node = new ($N().std_mean_unbiased_Backward)();
+  const node = new ($N.std_mean_unbiased_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.unbiased = unbiased;
@@ -5105,13 +5105,13 @@ export function std_mean_unbiased(self: Tensor, unbiased: boolean): Named<readon
 }
 
 export function cummax(self: Tensor, dim: number, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().cummax, [self, dim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("cummax", cummax), [self, dim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
     $T.checkOut("cummax", out, [self]);
     return $T.finishOut($reduce_scan.cummax(self, dim, out), out) as Named<readonly ["values","indices"]>;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_scan.cummax(self, dim, undefined);
-  const node = new ($N().cummax_Backward)();
+  const node = new ($N.cummax_Backward())();
   $T.connect(node, [self]);
   node.dim = dim;
   node.self = $S.geometry(self);
@@ -5121,13 +5121,13 @@ export function cummax(self: Tensor, dim: number, out?: readonly Tensor[]): Name
 }
 
 export function cummin(self: Tensor, dim: number, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().cummin, [self, dim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("cummin", cummin), [self, dim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
     $T.checkOut("cummin", out, [self]);
     return $T.finishOut($reduce_scan.cummin(self, dim, out), out) as Named<readonly ["values","indices"]>;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_scan.cummin(self, dim, undefined);
-  const node = new ($N().cummin_Backward)();
+  const node = new ($N.cummin_Backward())();
   $T.connect(node, [self]);
   node.dim = dim;
   node.self = $S.geometry(self);
@@ -5137,13 +5137,13 @@ export function cummin(self: Tensor, dim: number, out?: readonly Tensor[]): Name
 }
 
 export function logcumsumexp(self: Tensor, dim: number, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().logcumsumexp, [self, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("logcumsumexp", logcumsumexp), [self, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("logcumsumexp", out, [self]);
     return $T.finishOut($reduce_scan.logcumsumexp(self, dim, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_scan.logcumsumexp(self, dim, undefined);
-  const node = new ($N().logcumsumexp_Backward)();
+  const node = new ($N.logcumsumexp_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -5153,7 +5153,7 @@ export function logcumsumexp(self: Tensor, dim: number, out?: Tensor): Tensor {
 }
 
 export function searchsorted_Tensor(sortedSequence: Tensor, self: Tensor, outInt32: boolean, right: boolean, side: string | null, sorter: Tensor | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().searchsorted_Tensor, [sortedSequence, self, outInt32, right, side, sorter, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("searchsorted_Tensor", searchsorted_Tensor), [sortedSequence, self, outInt32, right, side, sorter, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($searching.searchsorted(sortedSequence, self, outInt32, right, side, sorter, out), out) as Tensor;
   }
@@ -5161,7 +5161,7 @@ export function searchsorted_Tensor(sortedSequence: Tensor, self: Tensor, outInt
 }
 
 export function searchsorted_Scalar(sortedSequence: Tensor, self: Scalar, outInt32: boolean, right: boolean, side: string | null, sorter: Tensor | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().searchsorted_Scalar, [sortedSequence, self, outInt32, right, side, sorter, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("searchsorted_Scalar", searchsorted_Scalar), [sortedSequence, self, outInt32, right, side, sorter, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($searching.searchsorted(sortedSequence, self, outInt32, right, side, sorter, out), out) as Tensor;
   }
@@ -5169,7 +5169,7 @@ export function searchsorted_Scalar(sortedSequence: Tensor, self: Scalar, outInt
 }
 
 export function bucketize_Tensor(self: Tensor, boundaries: Tensor, outInt32: boolean, right: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().bucketize_Tensor, [self, boundaries, outInt32, right, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("bucketize_Tensor", bucketize_Tensor), [self, boundaries, outInt32, right, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($searching.bucketize(self, boundaries, outInt32, right, out), out) as Tensor;
   }
@@ -5177,7 +5177,7 @@ export function bucketize_Tensor(self: Tensor, boundaries: Tensor, outInt32: boo
 }
 
 export function bucketize_Scalar(self: Scalar, boundaries: Tensor, outInt32: boolean, right: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().bucketize_Scalar, [self, boundaries, outInt32, right, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("bucketize_Scalar", bucketize_Scalar), [self, boundaries, outInt32, right, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($searching.bucketize(self, boundaries, outInt32, right, out), out) as Tensor;
   }
@@ -5185,7 +5185,7 @@ export function bucketize_Scalar(self: Scalar, boundaries: Tensor, outInt32: boo
 }
 
 export function isin_Tensor_Tensor(elements: Tensor, testElements: Tensor, assumeUnique: boolean, invert: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().isin_Tensor_Tensor, [elements, testElements, assumeUnique, invert, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("isin_Tensor_Tensor", isin_Tensor_Tensor), [elements, testElements, assumeUnique, invert, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($searching.isin(elements, testElements, assumeUnique, invert, out), out) as Tensor;
   }
@@ -5193,7 +5193,7 @@ export function isin_Tensor_Tensor(elements: Tensor, testElements: Tensor, assum
 }
 
 export function isin_Tensor_Scalar(elements: Tensor, testElement: Scalar, assumeUnique: boolean, invert: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().isin_Tensor_Scalar, [elements, testElement, assumeUnique, invert, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("isin_Tensor_Scalar", isin_Tensor_Scalar), [elements, testElement, assumeUnique, invert, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($searching.isin(elements, testElement, assumeUnique, invert, out), out) as Tensor;
   }
@@ -5201,7 +5201,7 @@ export function isin_Tensor_Scalar(elements: Tensor, testElement: Scalar, assume
 }
 
 export function isin_Scalar_Tensor(element: Scalar, testElements: Tensor, assumeUnique: boolean, invert: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().isin_Scalar_Tensor, [element, testElements, assumeUnique, invert, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("isin_Scalar_Tensor", isin_Scalar_Tensor), [element, testElements, assumeUnique, invert, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($searching.isin(element, testElements, assumeUnique, invert, out), out) as Tensor;
   }
@@ -5209,13 +5209,13 @@ export function isin_Scalar_Tensor(element: Scalar, testElements: Tensor, assume
 }
 
 export function sort(self: Tensor, dim: number, descending: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().sort, [self, dim, descending, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("sort", sort), [self, dim, descending, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
     $T.checkOut("sort", out, [self]);
     return $T.finishOut($sorting.sort(self, dim, descending, out), out) as Named<readonly ["values","indices"]>;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $sorting.sort(self, dim, descending, undefined);
-  const node = new ($N().sort_Backward)();
+  const node = new ($N.sort_Backward())();
   $T.connect(node, [self]);
   node.dim = dim;
   node.self = $S.geometry(self);
@@ -5225,13 +5225,13 @@ export function sort(self: Tensor, dim: number, descending: boolean, out?: reado
 }
 
 export function sort_stable(self: Tensor, dim: number, descending: boolean, stable: boolean | null, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().sort_stable, [self, dim, descending, stable, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("sort_stable", sort_stable), [self, dim, descending, stable, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
     $T.checkOut("sort", out, [self]);
     return $T.finishOut($sorting.sortStable(self, dim, descending, stable, out), out) as Named<readonly ["values","indices"]>;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $sorting.sortStable(self, dim, descending, stable, undefined);
-  const node = new ($N().sort_stable_Backward)();
+  const node = new ($N.sort_stable_Backward())();
   $T.connect(node, [self]);
   node.dim = dim;
   node.self = $S.geometry(self);
@@ -5241,23 +5241,23 @@ export function sort_stable(self: Tensor, dim: number, descending: boolean, stab
 }
 
 export function argsort(self: Tensor, dim: number, descending: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().argsort, [self, dim, descending]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("argsort", argsort), [self, dim, descending]); if (r !== $A.PROCEED) return r as Tensor; }
   return $sorting.argsort(self, dim, descending);
 }
 
 export function argsort_stable(self: Tensor, dim: number, descending: boolean, stable: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().argsort_stable, [self, dim, descending, stable]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("argsort_stable", argsort_stable), [self, dim, descending, stable]); if (r !== $A.PROCEED) return r as Tensor; }
   return $sorting.argsortStable(self, dim, descending, stable);
 }
 
 export function topk(self: Tensor, k: number, dim: number, largest: boolean, sorted: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().topk, [self, k, dim, largest, sorted, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("topk", topk), [self, k, dim, largest, sorted, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
     $T.checkOut("topk", out, [self]);
     return $T.finishOut($sorting.topk(self, k, dim, largest, sorted, out), out) as Named<readonly ["values","indices"]>;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $sorting.topk(self, k, dim, largest, sorted, undefined);
-  const node = new ($N().topk_Backward)();
+  const node = new ($N.topk_Backward())();
   $T.connect(node, [self]);
   node.dim = dim;
   node.self = $S.geometry(self);
@@ -5269,13 +5269,13 @@ export function topk(self: Tensor, k: number, dim: number, largest: boolean, sor
 export const P_erf = { name: "erf", kernel: $K.unary_erf, rule: $pointwise.RULES.float, refuses: [{"dtypes":101376,"kernel":"erf_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function erf(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().erf, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("erf", erf), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("erf", out, [self]);
     return $T.finishOut($pointwise.unary(P_erf, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_erf, self, undefined, false);
-  const node = new ($N().erf_Backward)();
+  const node = new ($N.erf_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_erf, self, undefined, false);
@@ -5283,7 +5283,7 @@ export function erf(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function erf_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().erf_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("erf_", erf_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -5293,7 +5293,7 @@ export function erf_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().erf_Backward)();
+  const node = new ($N.erf_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -5308,13 +5308,13 @@ export function erf_(self: Tensor): Tensor {
 export const P_erfc = { name: "erfc", kernel: $K.unary_erfc, rule: $pointwise.RULES.float, refuses: [{"dtypes":101376,"kernel":"erfc_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function erfc(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().erfc, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("erfc", erfc), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("erfc", out, [self]);
     return $T.finishOut($pointwise.unary(P_erfc, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_erfc, self, undefined, false);
-  const node = new ($N().erfc_Backward)();
+  const node = new ($N.erfc_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_erfc, self, undefined, false);
@@ -5322,7 +5322,7 @@ export function erfc(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function erfc_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().erfc_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("erfc_", erfc_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -5332,7 +5332,7 @@ export function erfc_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().erfc_Backward)();
+  const node = new ($N.erfc_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -5347,13 +5347,13 @@ export function erfc_(self: Tensor): Tensor {
 export const P_erfinv = { name: "erfinv", kernel: $K.unary_erfinv, rule: $pointwise.RULES.float, refuses: [{"dtypes":101376,"kernel":"erfinv_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function erfinv(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().erfinv, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("erfinv", erfinv), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("erfinv", out, [self]);
     return $T.finishOut($pointwise.unary(P_erfinv, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_erfinv, self, undefined, false);
-  const node = new ($N().erfinv_Backward)();
+  const node = new ($N.erfinv_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_erfinv, self, undefined, false);
@@ -5361,7 +5361,7 @@ export function erfinv(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function erfinv_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().erfinv_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("erfinv_", erfinv_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -5371,7 +5371,7 @@ export function erfinv_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().erfinv_Backward)();
+  const node = new ($N.erfinv_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -5386,13 +5386,13 @@ export function erfinv_(self: Tensor): Tensor {
 export const P_lgamma = { name: "lgamma", kernel: $K.unary_lgamma, rule: $pointwise.RULES.float, refuses: [{"dtypes":101376,"kernel":"lgamma_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function lgamma(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().lgamma, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("lgamma", lgamma), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("lgamma", out, [self]);
     return $T.finishOut($pointwise.unary(P_lgamma, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_lgamma, self, undefined, false);
-  const node = new ($N().lgamma_Backward)();
+  const node = new ($N.lgamma_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_lgamma, self, undefined, false);
@@ -5400,7 +5400,7 @@ export function lgamma(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function lgamma_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().lgamma_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("lgamma_", lgamma_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -5410,7 +5410,7 @@ export function lgamma_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().lgamma_Backward)();
+  const node = new ($N.lgamma_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -5425,13 +5425,13 @@ export function lgamma_(self: Tensor): Tensor {
 export const P_digamma = { name: "digamma", kernel: $K.unary_digamma, rule: $pointwise.RULES.float, refuses: [{"dtypes":101376,"kernel":"digamma","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function digamma(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().digamma, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("digamma", digamma), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("digamma", out, [self]);
     return $T.finishOut($pointwise.unary(P_digamma, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_digamma, self, undefined, false);
-  const node = new ($N().digamma_Backward)();
+  const node = new ($N.digamma_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_digamma, self, undefined, false);
@@ -5439,7 +5439,7 @@ export function digamma(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function digamma_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().digamma_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("digamma_", digamma_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -5449,7 +5449,7 @@ export function digamma_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().digamma_Backward)();
+  const node = new ($N.digamma_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -5462,13 +5462,13 @@ export function digamma_(self: Tensor): Tensor {
 }
 
 export function _polygamma(self: Tensor, n: number, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O()._polygamma, [self, n, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_polygamma", _polygamma), [self, n, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("_polygamma", out, [self]);
     return $T.finishOut($special.polygamma(self, n, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $special.polygamma(self, n, undefined, false);
-  const node = new ($N()._polygamma_Backward)();
+  const node = new ($N._polygamma_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.n = n;
@@ -5477,7 +5477,7 @@ export function _polygamma(self: Tensor, n: number, out?: Tensor): Tensor {
 }
 
 export function _polygamma_(self: Tensor, n: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O()._polygamma_, [self, n]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_polygamma_", _polygamma_), [self, n]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -5487,7 +5487,7 @@ export function _polygamma_(self: Tensor, n: number): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N()._polygamma_Backward)();
+  const node = new ($N._polygamma_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -5501,30 +5501,30 @@ export function _polygamma_(self: Tensor, n: number): Tensor {
 }
 
 export function polygamma(n: number, self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().polygamma, [n, self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("polygamma", polygamma), [n, self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.polygamma(n, self, out);
 }
 
 export function polygamma_method(self: Tensor, n: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().polygamma_method, [self, n]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("polygamma_method", polygamma_method), [self, n]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.polygammaOf(self, n);
 }
 
 export function polygamma_method_(self: Tensor, n: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().polygamma_method_, [self, n]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("polygamma_method_", polygamma_method_), [self, n]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.polygammaOf_(self, n);
 }
 
 export const P_sinc = { name: "sinc", kernel: $K.unary_sinc, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"sinc_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function sinc(self: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().sinc, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("sinc", sinc), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("sinc", out, [self]);
     return $T.finishOut($pointwise.unary(P_sinc, self, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_sinc, self, undefined, false);
-  const node = new ($N().sinc_Backward)();
+  const node = new ($N.sinc_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $pointwise.unary(P_sinc, self, undefined, false);
@@ -5532,7 +5532,7 @@ export function sinc(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function sinc_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().sinc_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("sinc_", sinc_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -5542,7 +5542,7 @@ export function sinc_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().sinc_Backward)();
+  const node = new ($N.sinc_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -5555,13 +5555,13 @@ export function sinc_(self: Tensor): Tensor {
 }
 
 export function xlogy_Tensor(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().xlogy_Tensor, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("xlogy_Tensor", xlogy_Tensor), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("xlogy", out, [self, other]);
     return $T.finishOut($special.xlogy(self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $special.xlogy(self, other, undefined, false);
-  const node = new ($N().xlogy_Tensor_Backward)();
+  const node = new ($N.xlogy_Tensor_Backward())();
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
@@ -5570,7 +5570,7 @@ export function xlogy_Tensor(self: Tensor, other: Tensor, out?: Tensor): Tensor 
 }
 
 export function xlogy_Tensor_(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().xlogy_Tensor_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("xlogy_Tensor_", xlogy_Tensor_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -5580,7 +5580,7 @@ export function xlogy_Tensor_(self: Tensor, other: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  const node = new ($N().xlogy_Tensor_Backward)();
+  const node = new ($N.xlogy_Tensor_Backward())();
   $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -5594,13 +5594,13 @@ export function xlogy_Tensor_(self: Tensor, other: Tensor): Tensor {
 }
 
 export function xlogy_Scalar_Self(self: Scalar, other: Tensor, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().xlogy_Scalar_Self, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("xlogy_Scalar_Self", xlogy_Scalar_Self), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("xlogy", out, [other]);
     return $T.finishOut($special.xlogy(self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(other)))) return $special.xlogy(self, other, undefined, false);
-  const node = new ($N().xlogy_Scalar_Self_Backward)();
+  const node = new ($N.xlogy_Scalar_Self_Backward())();
   $T.connect(node, [other]);
   node.self = self;
   node.other = $S.save(other);
@@ -5609,13 +5609,13 @@ export function xlogy_Scalar_Self(self: Scalar, other: Tensor, out?: Tensor): Te
 }
 
 export function xlogy_Scalar_Other(self: Tensor, other: Scalar, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().xlogy_Scalar_Other, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("xlogy_Scalar_Other", xlogy_Scalar_Other), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("xlogy", out, [self]);
     return $T.finishOut($special.xlogy(self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $special.xlogy(self, other, undefined, false);
-  const node = new ($N().xlogy_Scalar_Other_Backward)();
+  const node = new ($N.xlogy_Scalar_Other_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.other = other;
@@ -5624,7 +5624,7 @@ export function xlogy_Scalar_Other(self: Tensor, other: Scalar, out?: Tensor): T
 }
 
 export function xlogy_Scalar_Other_(self: Tensor, other: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().xlogy_Scalar_Other_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("xlogy_Scalar_Other_", xlogy_Scalar_Other_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -5634,7 +5634,7 @@ export function xlogy_Scalar_Other_(self: Tensor, other: Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().xlogy_Scalar_Other_Backward)();
+  const node = new ($N.xlogy_Scalar_Other_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
@@ -5648,13 +5648,13 @@ export function xlogy_Scalar_Other_(self: Tensor, other: Scalar): Tensor {
 }
 
 export function logsumexp(self: Tensor, dim: number | readonly number[], keepdim: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().logsumexp, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("logsumexp", logsumexp), [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("logsumexp", out, [self]);
     return $T.finishOut($reduce_logs.logsumexp(self, dim, keepdim, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_logs.logsumexp(self, dim, keepdim, undefined);
-  const node = new ($N().logsumexp_Backward)();
+  const node = new ($N.logsumexp_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -5665,33 +5665,33 @@ export function logsumexp(self: Tensor, dim: number | readonly number[], keepdim
 }
 
 export function quantile(self: Tensor, q: Tensor, dim: number | null, keepdim: boolean, interpolation: string, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().quantile, [self, q, dim, keepdim, interpolation, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("quantile", quantile), [self, q, dim, keepdim, interpolation, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.quantile(self, q, dim, keepdim, interpolation, out);
 }
 
 export function quantile_scalar(self: Tensor, q: number, dim: number | null, keepdim: boolean, interpolation: string, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().quantile_scalar, [self, q, dim, keepdim, interpolation, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("quantile_scalar", quantile_scalar), [self, q, dim, keepdim, interpolation, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.quantile(self, q, dim, keepdim, interpolation, out);
 }
 
 export function nanquantile(self: Tensor, q: Tensor, dim: number | null, keepdim: boolean, interpolation: string, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().nanquantile, [self, q, dim, keepdim, interpolation, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nanquantile", nanquantile), [self, q, dim, keepdim, interpolation, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.nanquantile(self, q, dim, keepdim, interpolation, out);
 }
 
 export function nanquantile_scalar(self: Tensor, q: number, dim: number | null, keepdim: boolean, interpolation: string, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().nanquantile_scalar, [self, q, dim, keepdim, interpolation, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nanquantile_scalar", nanquantile_scalar), [self, q, dim, keepdim, interpolation, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.nanquantile(self, q, dim, keepdim, interpolation, out);
 }
 
 export function nansum(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().nansum, [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nansum", nansum), [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("nansum", out, [self]);
     return $T.finishOut($reduce_nan.nansum(self, dim, keepdim, dtype, out), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_nan.nansum(self, dim, keepdim, dtype, undefined);
-  const node = new ($N().nansum_Backward)();
+  const node = new ($N.nansum_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
@@ -5701,19 +5701,19 @@ export function nansum(self: Tensor, dim: number | readonly number[] | null, kee
 }
 
 export function nanmean(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().nanmean, [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nanmean", nanmean), [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.nanmean(self, dim, keepdim, dtype, out);
 }
 
 export function diff(self: Tensor, n: number, dim: number, prepend: Tensor | null, append: Tensor | null, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().diff, [self, n, dim, prepend, append, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("diff", diff), [self, n, dim, prepend, append, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.diff(self, n, dim, prepend, append, out);
 }
 
 export function median(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().median, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("median", median), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $order_statistics.median(self);
-  const node = new ($N().median_Backward)();
+  const node = new ($N.median_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $order_statistics.median(self);
@@ -5722,13 +5722,13 @@ export function median(self: Tensor): Tensor {
 }
 
 export function median_dim(self: Tensor, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().median_dim, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("median_dim", median_dim), [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
     $T.checkOut("median", out, [self]);
     return $T.finishOut($order_statistics.medianDim(self, dim, keepdim, out), out) as Named<readonly ["values","indices"]>;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $order_statistics.medianDim(self, dim, keepdim, undefined);
-  const node = new ($N().median_dim_Backward)();
+  const node = new ($N.median_dim_Backward())();
   $T.connect(node, [self]);
   node.dim = dim;
   node.keepdim = keepdim;
@@ -5739,9 +5739,9 @@ export function median_dim(self: Tensor, dim: number, keepdim: boolean, out?: re
 }
 
 export function nanmedian(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().nanmedian, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nanmedian", nanmedian), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $order_statistics.nanmedian(self);
-  const node = new ($N().nanmedian_Backward)();
+  const node = new ($N.nanmedian_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $order_statistics.nanmedian(self);
@@ -5750,13 +5750,13 @@ export function nanmedian(self: Tensor): Tensor {
 }
 
 export function nanmedian_dim(self: Tensor, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().nanmedian_dim, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nanmedian_dim", nanmedian_dim), [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
     $T.checkOut("nanmedian", out, [self]);
     return $T.finishOut($order_statistics.nanmedianDim(self, dim, keepdim, out), out) as Named<readonly ["values","indices"]>;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $order_statistics.nanmedianDim(self, dim, keepdim, undefined);
-  const node = new ($N().nanmedian_dim_Backward)();
+  const node = new ($N.nanmedian_dim_Backward())();
   $T.connect(node, [self]);
   node.dim = dim;
   node.keepdim = keepdim;
@@ -5767,13 +5767,13 @@ export function nanmedian_dim(self: Tensor, dim: number, keepdim: boolean, out?:
 }
 
 export function mode(self: Tensor, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().mode, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("mode", mode), [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
     $T.checkOut("mode", out, [self]);
     return $T.finishOut($order_statistics.mode(self, dim, keepdim, out), out) as Named<readonly ["values","indices"]>;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $order_statistics.mode(self, dim, keepdim, undefined);
-  const node = new ($N().mode_Backward)();
+  const node = new ($N.mode_Backward())();
   $T.connect(node, [self]);
   node.dim = dim;
   node.keepdim = keepdim;
@@ -5784,13 +5784,13 @@ export function mode(self: Tensor, dim: number, keepdim: boolean, out?: readonly
 }
 
 export function kthvalue(self: Tensor, k: number, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().kthvalue, [self, k, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("kthvalue", kthvalue), [self, k, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
     $T.checkOut("kthvalue", out, [self]);
     return $T.finishOut($order_statistics.kthvalue(self, k, dim, keepdim, out), out) as Named<readonly ["values","indices"]>;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $order_statistics.kthvalue(self, k, dim, keepdim, undefined);
-  const node = new ($N().kthvalue_Backward)();
+  const node = new ($N.kthvalue_Backward())();
   $T.connect(node, [self]);
   node.dim = dim;
   node.keepdim = keepdim;
@@ -5801,33 +5801,33 @@ export function kthvalue(self: Tensor, k: number, dim: number, keepdim: boolean,
 }
 
 export function bincount(self: Tensor, weights: Tensor | null, minlength: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().bincount, [self, weights, minlength]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("bincount", bincount), [self, weights, minlength]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.bincount(self, weights, minlength);
 }
 
 export function clone(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().clone, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("clone", clone), [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $copy.clone(self, memoryFormat);
-  const node = new ($N().clone_Backward)();
+  const node = new ($N.clone_Backward())();
   $T.connect(node, [self]);
   const r = $copy.clone(self, memoryFormat);
   return $T.record(r, node);
 }
 
 export function contiguous(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().contiguous, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("contiguous", contiguous), [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.contiguous(self, memoryFormat);
 }
 
 export function copy_(self: Tensor, src: Tensor, nonBlocking: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().copy_, [self, src, nonBlocking]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("copy_", copy_), [self, src, nonBlocking]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) {
     $storage_ops.copy(self, src, nonBlocking);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [src]);
-  const node = new ($N().copy_Backward)();
+  const node = new ($N.copy_Backward())();
   $T.connect(node, [self, src]);
   node.src = $S.geometry(src);
   $storage_ops.copy(self, src, nonBlocking);
@@ -5837,23 +5837,23 @@ export function copy_(self: Tensor, src: Tensor, nonBlocking: boolean): Tensor {
 }
 
 export function fill(self: Tensor, value: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().fill, [self, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("fill", fill), [self, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $storage_ops.fill(self, value, undefined, false);
-  const node = new ($N().fill_Backward)();
+  const node = new ($N.fill_Backward())();
   $T.connect(node, [self]);
   const r = $storage_ops.fill(self, value, undefined, false);
   return $T.record(r, node);
 }
 
 export function fill_(self: Tensor, value: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().fill_, [self, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("fill_", fill_), [self, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $storage_ops.fill(self, value, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().fill_Backward)();
+  const node = new ($N.fill_Backward())();
   node.inplace = true;
   $T.connect(node, [self]);
   $storage_ops.fill(self, value, self, true);
@@ -5863,23 +5863,23 @@ export function fill_(self: Tensor, value: Scalar): Tensor {
 }
 
 export function fill_Tensor(self: Tensor, value: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().fill_Tensor, [self, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("fill_Tensor", fill_Tensor), [self, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) return $storage_ops.fillTensor(self, value, undefined, false);
-  const node = new ($N().fill_Tensor_Backward)();
+  const node = new ($N.fill_Tensor_Backward())();
   $T.connect(node, [self, value]);
   const r = $storage_ops.fillTensor(self, value, undefined, false);
   return $T.record(r, node);
 }
 
 export function fill_Tensor_(self: Tensor, value: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().fill_Tensor_, [self, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("fill_Tensor_", fill_Tensor_), [self, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) {
     $storage_ops.fillTensor(self, value, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [value]);
-  const node = new ($N().fill_Tensor_Backward)();
+  const node = new ($N.fill_Tensor_Backward())();
   node.inplace = true;
   $T.connect(node, [self, value]);
   $storage_ops.fillTensor(self, value, self, true);
@@ -5889,14 +5889,14 @@ export function fill_Tensor_(self: Tensor, value: Tensor): Tensor {
 }
 
 export function zero_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().zero_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("zero_", zero_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $storage_ops.zero(self);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().zero_Backward)();
+  const node = new ($N.zero_Backward())();
   $T.connect(node, [self]);
   $storage_ops.zero(self);
   self._version.value++;
@@ -5905,9 +5905,9 @@ export function zero_(self: Tensor): Tensor {
 }
 
 export function _to_copy(self: Tensor, dtype: DType, memoryFormat: MemoryFormat | null, device: Device | null, nonBlocking: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O()._to_copy, [self, dtype, memoryFormat, device, nonBlocking]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_to_copy", _to_copy), [self, dtype, memoryFormat, device, nonBlocking]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $storage_ops.toCopy(self, dtype, memoryFormat, device, nonBlocking);
-  const node = new ($N()._to_copy_Backward)();
+  const node = new ($N._to_copy_Backward())();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
   const r = $storage_ops.toCopy(self, dtype, memoryFormat, device, nonBlocking);
@@ -5915,240 +5915,240 @@ export function _to_copy(self: Tensor, dtype: DType, memoryFormat: MemoryFormat 
 }
 
 export function to(self: Tensor, dtype: DType, nonBlocking: boolean, copy: boolean, memoryFormat: MemoryFormat | null, device: Device | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().to, [self, dtype, nonBlocking, copy, memoryFormat, device]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("to", to), [self, dtype, nonBlocking, copy, memoryFormat, device]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.toDtype(self, dtype, nonBlocking, copy, memoryFormat, device);
 }
 
 export function to_device(self: Tensor, device: Device | null, dtype: DType | null, nonBlocking: boolean, copy: boolean, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().to_device, [self, device, dtype, nonBlocking, copy, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("to_device", to_device), [self, device, dtype, nonBlocking, copy, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.toDevice(self, device, dtype, nonBlocking, copy, memoryFormat);
 }
 
 export function to_other(self: Tensor, other: Tensor, nonBlocking: boolean, copy: boolean, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().to_other, [self, other, nonBlocking, copy, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("to_other", to_other), [self, other, nonBlocking, copy, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.toOther(self, other, nonBlocking, copy, memoryFormat);
 }
 
 export function type_as(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().type_as, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("type_as", type_as), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.typeAs(self, other);
 }
 
 export function type(self: Tensor, dtype: DType): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().type, [self, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("type", type), [self, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.typeOf(self, dtype);
 }
 
 export function double(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().double, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("double", double), [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.double(self, memoryFormat);
 }
 
 export function float(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().float, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("float", float), [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.float(self, memoryFormat);
 }
 
 export function half(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().half, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("half", half), [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.half(self, memoryFormat);
 }
 
 export function bfloat16(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().bfloat16, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("bfloat16", bfloat16), [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.bfloat16(self, memoryFormat);
 }
 
 export function long(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().long, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("long", long), [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.long(self, memoryFormat);
 }
 
 export function int(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().int, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("int", int), [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.int(self, memoryFormat);
 }
 
 export function short(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().short, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("short", short), [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.short(self, memoryFormat);
 }
 
 export function char(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().char, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("char", char), [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.char(self, memoryFormat);
 }
 
 export function byte(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().byte, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("byte", byte), [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.byte(self, memoryFormat);
 }
 
 export function bool(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().bool, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("bool", bool), [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.bool(self, memoryFormat);
 }
 
 export function cfloat(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().cfloat, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("cfloat", cfloat), [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.cfloat(self, memoryFormat);
 }
 
 export function cdouble(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().cdouble, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("cdouble", cdouble), [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.cdouble(self, memoryFormat);
 }
 
 export function cpu(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().cpu, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("cpu", cpu), [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.cpu(self, memoryFormat);
 }
 
 export function cuda(self: Tensor, device: Device | null, nonBlocking: boolean, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().cuda, [self, device, nonBlocking, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("cuda", cuda), [self, device, nonBlocking, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.cuda(self, device, nonBlocking, memoryFormat);
 }
 
 export function pin_memory(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().pin_memory, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("pin_memory", pin_memory), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.pinMemory(self);
 }
 
 export function is_pinned(self: Tensor): boolean {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().is_pinned, [self]); if (r !== $A.PROCEED) return r as boolean; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("is_pinned", is_pinned), [self]); if (r !== $A.PROCEED) return r as boolean; }
   return $C.isPinned(self);
 }
 
 export function is_contiguous(self: Tensor, memoryFormat: MemoryFormat | null): boolean {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().is_contiguous, [self, memoryFormat]); if (r !== $A.PROCEED) return r as boolean; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("is_contiguous", is_contiguous), [self, memoryFormat]); if (r !== $A.PROCEED) return r as boolean; }
   return $C.isContiguous(self, memoryFormat);
 }
 
 export function is_set_to(self: Tensor, tensor: Tensor): boolean {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().is_set_to, [self, tensor]); if (r !== $A.PROCEED) return r as boolean; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("is_set_to", is_set_to), [self, tensor]); if (r !== $A.PROCEED) return r as boolean; }
   return $C.isSetTo(self, tensor);
 }
 
 export function resize_(self: Tensor, size: readonly number[], memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().resize_, [self, size, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("resize_", resize_), [self, size, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.resize_(self, size, memoryFormat);
 }
 
 export function resize_as_(self: Tensor, theTemplate: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().resize_as_, [self, theTemplate, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("resize_as_", resize_as_), [self, theTemplate, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.resizeAs_(self, theTemplate, memoryFormat);
 }
 
 export function set_(self: Tensor, source: Tensor | TypedStorageLike | UntypedStorage | null, storageOffset: number, size: number | readonly number[] | null, stride: number | readonly number[] | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().set_, [self, source, storageOffset, size, stride]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("set_", set_), [self, source, storageOffset, size, stride]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.set_(self, source, storageOffset, size, stride);
 }
 
 export function detach_inplace_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().detach_inplace_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("detach_inplace_", detach_inplace_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.detachInplace_(self);
 }
 
 export function sum_to_size(self: Tensor, size: readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().sum_to_size, [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("sum_to_size", sum_to_size), [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.sumToSize(self, size);
 }
 
 export function unique(self: Tensor, sorted: boolean, dim: number | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().unique, [self, sorted, dim]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("unique", unique), [self, sorted, dim]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.unique(self, sorted, dim);
 }
 
 export function unique_inverse(self: Tensor, sorted: boolean, returnInverse: boolean, returnCounts: boolean, dim: number | null): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().unique_inverse, [self, sorted, returnInverse, returnCounts, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("unique_inverse", unique_inverse), [self, sorted, returnInverse, returnCounts, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   return $C.uniqueInverse(self, sorted, returnInverse, returnCounts, dim);
 }
 
 export function unique_counts(self: Tensor, sorted: boolean, returnCounts: boolean, dim: number | null): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().unique_counts, [self, sorted, returnCounts, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("unique_counts", unique_counts), [self, sorted, returnCounts, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   return $C.uniqueCounts(self, sorted, returnCounts, dim);
 }
 
 export function unique_consecutive(self: Tensor, dim: number | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().unique_consecutive, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("unique_consecutive", unique_consecutive), [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.uniqueConsecutive(self, dim);
 }
 
 export function unique_consecutive_inverse(self: Tensor, returnInverse: boolean, returnCounts: boolean, dim: number | null): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().unique_consecutive_inverse, [self, returnInverse, returnCounts, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("unique_consecutive_inverse", unique_consecutive_inverse), [self, returnInverse, returnCounts, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   return $C.uniqueConsecutiveInverse(self, returnInverse, returnCounts, dim);
 }
 
 export function unique_consecutive_counts(self: Tensor, returnCounts: boolean, dim: number | null): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().unique_consecutive_counts, [self, returnCounts, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("unique_consecutive_counts", unique_consecutive_counts), [self, returnCounts, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   return $C.uniqueConsecutiveCounts(self, returnCounts, dim);
 }
 
 export function view_as_real(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().view_as_real, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("view_as_real", view_as_real), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views_dtype.viewAsReal(self);
-  const node = new ($N().view_as_real_Backward)();
+  const node = new ($N.view_as_real_Backward())();
   $T.connect(node, [self]);
   const r = $views_dtype.viewAsReal(self);
   return $T.recordView(r, node);
 }
 
 export function view_as_complex(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().view_as_complex, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("view_as_complex", view_as_complex), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views_dtype.viewAsComplex(self);
-  const node = new ($N().view_as_complex_Backward)();
+  const node = new ($N.view_as_complex_Backward())();
   $T.connect(node, [self]);
   const r = $views_dtype.viewAsComplex(self);
   return $T.recordView(r, node);
 }
 
 export function real(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().real, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("real", real), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.real(self);
 }
 
 export function imag(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().imag, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("imag", imag), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.imag(self);
 }
 
 export function conj(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().conj, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("conj", conj), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.conj(self);
 }
 
 export function _conj(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O()._conj, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_conj", _conj), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views_dtype.conjView(self);
-  const node = new ($N()._conj_Backward)();
+  const node = new ($N._conj_Backward())();
   $T.connect(node, [self]);
   const r = $views_dtype.conjView(self);
   return $T.recordView(r, node);
 }
 
 export function _neg_view(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O()._neg_view, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_neg_view", _neg_view), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views_dtype.negView(self);
-  const node = new ($N()._neg_view_Backward)();
+  const node = new ($N._neg_view_Backward())();
   $T.connect(node, [self]);
   const r = $views_dtype.negView(self);
   return $T.recordView(r, node);
 }
 
 export function resolve_conj(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().resolve_conj, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("resolve_conj", resolve_conj), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.resolveConj(self);
 }
 
 export function resolve_neg(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().resolve_neg, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("resolve_neg", resolve_neg), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.resolveNeg(self);
 }
 
 export function _reshape_alias(self: Tensor, size: readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O()._reshape_alias, [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_reshape_alias", _reshape_alias), [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.view(self, size);
-  const node = new ($N()._reshape_alias_Backward)();
+  const node = new ($N._reshape_alias_Backward())();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
   const r = $views.view(self, size);
@@ -6156,9 +6156,9 @@ export function _reshape_alias(self: Tensor, size: readonly number[]): Tensor {
 }
 
 export function view(self: Tensor, size: readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().view, [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("view", view), [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.view(self, size);
-  const node = new ($N().view_Backward)();
+  const node = new ($N.view_Backward())();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
   const r = $views.view(self, size);
@@ -6166,29 +6166,29 @@ export function view(self: Tensor, size: readonly number[]): Tensor {
 }
 
 export function view_dtype(self: Tensor, dtype: DType): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().view_dtype, [self, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("view_dtype", view_dtype), [self, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
   return $views_dtype.viewDtype(self, dtype);
 }
 
 export function reshape(self: Tensor, shape: readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().reshape, [self, shape]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("reshape", reshape), [self, shape]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.reshape(self, shape);
 }
 
 export function view_as(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().view_as, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("view_as", view_as), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.viewAs(self, other);
 }
 
 export function reshape_as(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().reshape_as, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("reshape_as", reshape_as), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.reshapeAs(self, other);
 }
 
 export function _unsafe_view(self: Tensor, size: readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O()._unsafe_view, [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_unsafe_view", _unsafe_view), [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.unsafeView(self, size);
-  const node = new ($N()._unsafe_view_Backward)();
+  const node = new ($N._unsafe_view_Backward())();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
   const r = $views.unsafeView(self, size);
@@ -6196,9 +6196,9 @@ export function _unsafe_view(self: Tensor, size: readonly number[]): Tensor {
 }
 
 export function as_strided(self: Tensor, size: readonly number[], stride: readonly number[], storageOffset: number | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().as_strided, [self, size, stride, storageOffset]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("as_strided", as_strided), [self, size, stride, storageOffset]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.asStrided(self, size, stride, storageOffset);
-  const node = new ($N().as_strided_Backward)();
+  const node = new ($N.as_strided_Backward())();
   $T.connect(node, [self]);
   node.size = size;
   node.stride = stride;
@@ -6209,14 +6209,14 @@ export function as_strided(self: Tensor, size: readonly number[], stride: readon
 }
 
 export function as_strided_(self: Tensor, size: readonly number[], stride: readonly number[], storageOffset: number | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().as_strided_, [self, size, stride, storageOffset]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("as_strided_", as_strided_), [self, size, stride, storageOffset]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $T.adoptGeometry(self, $views.asStrided(self, size, stride, storageOffset));
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().as_strided_Backward)();
+  const node = new ($N.as_strided_Backward())();
   node.inplace = true;
   $T.connect(node, [self]);
   node.size = size;
@@ -6230,9 +6230,9 @@ export function as_strided_(self: Tensor, size: readonly number[], stride: reado
 }
 
 export function expand(self: Tensor, size: readonly number[], implicit: boolean): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().expand, [self, size, implicit]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("expand", expand), [self, size, implicit]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.expand(self, size, implicit);
-  const node = new ($N().expand_Backward)();
+  const node = new ($N.expand_Backward())();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
   const r = $views.expand(self, size, implicit);
@@ -6240,33 +6240,33 @@ export function expand(self: Tensor, size: readonly number[], implicit: boolean)
 }
 
 export function expand_as(self: Tensor, other: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().expand_as, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("expand_as", expand_as), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.expandAs(self, other);
 }
 
 export function broadcast_to(self: Tensor, size: readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().broadcast_to, [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("broadcast_to", broadcast_to), [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.broadcastTo(self, size);
 }
 
 export function t(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().t, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("t", t), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.t(self, false);
-  const node = new ($N().t_Backward)();
+  const node = new ($N.t_Backward())();
   $T.connect(node, [self]);
   const r = $views.t(self, false);
   return $T.recordView(r, node);
 }
 
 export function t_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().t_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("t_", t_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $T.adoptGeometry(self, $views.t(self, true));
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().t_Backward)();
+  const node = new ($N.t_Backward())();
   node.inplace = true;
   $T.connect(node, [self]);
   $T.adoptGeometry(self, $views.t(self, true));
@@ -6276,9 +6276,9 @@ export function t_(self: Tensor): Tensor {
 }
 
 export function transpose(self: Tensor, dim0: number, dim1: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().transpose, [self, dim0, dim1]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("transpose", transpose), [self, dim0, dim1]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.transpose(self, dim0, dim1);
-  const node = new ($N().transpose_Backward)();
+  const node = new ($N.transpose_Backward())();
   $T.connect(node, [self]);
   node.dim0 = dim0;
   node.dim1 = dim1;
@@ -6287,14 +6287,14 @@ export function transpose(self: Tensor, dim0: number, dim1: number): Tensor {
 }
 
 export function transpose_(self: Tensor, dim0: number, dim1: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().transpose_, [self, dim0, dim1]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("transpose_", transpose_), [self, dim0, dim1]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $T.adoptGeometry(self, $views.transpose(self, dim0, dim1));
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().transpose_Backward)();
+  const node = new ($N.transpose_Backward())();
   node.inplace = true;
   $T.connect(node, [self]);
   node.dim0 = dim0;
@@ -6306,9 +6306,9 @@ export function transpose_(self: Tensor, dim0: number, dim1: number): Tensor {
 }
 
 export function permute(self: Tensor, dims: readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().permute, [self, dims]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("permute", permute), [self, dims]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.permute(self, dims);
-  const node = new ($N().permute_Backward)();
+  const node = new ($N.permute_Backward())();
   $T.connect(node, [self]);
   node.dims = dims;
   const r = $views.permute(self, dims);
@@ -6316,29 +6316,29 @@ export function permute(self: Tensor, dims: readonly number[]): Tensor {
 }
 
 export function movedim(self: Tensor, source: number | readonly number[], destination: number | readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().movedim, [self, source, destination]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("movedim", movedim), [self, source, destination]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.movedim(self, source, destination);
 }
 
 export function numpy_T(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().numpy_T, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("numpy_T", numpy_T), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.reverseDims(self);
 }
 
 export function T(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().T, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("T", T), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.reverseDims(self);
 }
 
 export function mT(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().mT, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("mT", mT), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.matrixTranspose(self);
 }
 
 export function squeeze(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().squeeze, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("squeeze", squeeze), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.squeezeAll(self);
-  const node = new ($N().squeeze_Backward)();
+  const node = new ($N.squeeze_Backward())();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
   const r = $views.squeezeAll(self);
@@ -6346,14 +6346,14 @@ export function squeeze(self: Tensor): Tensor {
 }
 
 export function squeeze_(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().squeeze_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("squeeze_", squeeze_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $T.adoptGeometry(self, $views.squeezeAll(self));
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().squeeze_Backward)();
+  const node = new ($N.squeeze_Backward())();
   node.inplace = true;
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
@@ -6364,9 +6364,9 @@ export function squeeze_(self: Tensor): Tensor {
 }
 
 export function squeeze_dim(self: Tensor, dim: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().squeeze_dim, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("squeeze_dim", squeeze_dim), [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.squeeze(self, dim);
-  const node = new ($N().squeeze_dim_Backward)();
+  const node = new ($N.squeeze_dim_Backward())();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
   const r = $views.squeeze(self, dim);
@@ -6374,14 +6374,14 @@ export function squeeze_dim(self: Tensor, dim: number): Tensor {
 }
 
 export function squeeze_dim_(self: Tensor, dim: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().squeeze_dim_, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("squeeze_dim_", squeeze_dim_), [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $T.adoptGeometry(self, $views.squeeze(self, dim));
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().squeeze_dim_Backward)();
+  const node = new ($N.squeeze_dim_Backward())();
   node.inplace = true;
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
@@ -6392,9 +6392,9 @@ export function squeeze_dim_(self: Tensor, dim: number): Tensor {
 }
 
 export function squeeze_dims(self: Tensor, dim: number | readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().squeeze_dims, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("squeeze_dims", squeeze_dims), [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.squeeze(self, dim);
-  const node = new ($N().squeeze_dims_Backward)();
+  const node = new ($N.squeeze_dims_Backward())();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
   const r = $views.squeeze(self, dim);
@@ -6402,14 +6402,14 @@ export function squeeze_dims(self: Tensor, dim: number | readonly number[]): Ten
 }
 
 export function squeeze_dims_(self: Tensor, dim: number | readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().squeeze_dims_, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("squeeze_dims_", squeeze_dims_), [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $T.adoptGeometry(self, $views.squeeze(self, dim));
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().squeeze_dims_Backward)();
+  const node = new ($N.squeeze_dims_Backward())();
   node.inplace = true;
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
@@ -6420,9 +6420,9 @@ export function squeeze_dims_(self: Tensor, dim: number | readonly number[]): Te
 }
 
 export function unsqueeze(self: Tensor, dim: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().unsqueeze, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("unsqueeze", unsqueeze), [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.unsqueeze(self, dim);
-  const node = new ($N().unsqueeze_Backward)();
+  const node = new ($N.unsqueeze_Backward())();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
   const r = $views.unsqueeze(self, dim);
@@ -6430,14 +6430,14 @@ export function unsqueeze(self: Tensor, dim: number): Tensor {
 }
 
 export function unsqueeze_(self: Tensor, dim: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().unsqueeze_, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("unsqueeze_", unsqueeze_), [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $T.adoptGeometry(self, $views.unsqueeze(self, dim));
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N().unsqueeze_Backward)();
+  const node = new ($N.unsqueeze_Backward())();
   node.inplace = true;
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
@@ -6448,9 +6448,9 @@ export function unsqueeze_(self: Tensor, dim: number): Tensor {
 }
 
 export function select(self: Tensor, dim: number, index: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().select, [self, dim, index]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("select", select), [self, dim, index]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.select(self, dim, index);
-  const node = new ($N().select_Backward)();
+  const node = new ($N.select_Backward())();
   $T.connect(node, [self]);
   node.dim = dim;
   node.index = index;
@@ -6460,9 +6460,9 @@ export function select(self: Tensor, dim: number, index: number): Tensor {
 }
 
 export function slice(self: Tensor, dim: number, start: number | null, end: number | null, step: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().slice, [self, dim, start, end, step]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("slice", slice), [self, dim, start, end, step]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.slice(self, dim, start, end, step);
-  const node = new ($N().slice_Backward)();
+  const node = new ($N.slice_Backward())();
   $T.connect(node, [self]);
   node.dim = dim;
   node.start = start;
@@ -6474,19 +6474,19 @@ export function slice(self: Tensor, dim: number, start: number | null, end: numb
 }
 
 export function narrow(self: Tensor, dim: number, start: number, length: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().narrow, [self, dim, start, length]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("narrow", narrow), [self, dim, start, length]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.narrow(self, dim, start, length);
 }
 
 export function narrow_Tensor(self: Tensor, dim: number, start: Tensor, length: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().narrow_Tensor, [self, dim, start, length]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("narrow_Tensor", narrow_Tensor), [self, dim, start, length]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.narrow(self, dim, start, length);
 }
 
 export function diagonal(self: Tensor, offset: number, dim1: number, dim2: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().diagonal, [self, offset, dim1, dim2]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("diagonal", diagonal), [self, offset, dim1, dim2]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.diagonal(self, offset, dim1, dim2);
-  const node = new ($N().diagonal_Backward)();
+  const node = new ($N.diagonal_Backward())();
   $T.connect(node, [self]);
   node.offset = offset;
   node.dim1 = dim1;
@@ -6497,9 +6497,9 @@ export function diagonal(self: Tensor, offset: number, dim1: number, dim2: numbe
 }
 
 export function unbind(self: Tensor, dim: number): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().unbind, [self, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("unbind", unbind), [self, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views_split.unbind(self, dim);
-  const node = new ($N().unbind_Backward)();
+  const node = new ($N.unbind_Backward())();
   $T.connect(node, [self]);
   node.dim = dim;
   node.self = $S.geometry(self);
@@ -6508,9 +6508,9 @@ export function unbind(self: Tensor, dim: number): Tensor[] {
 }
 
 export function split(self: Tensor, splitSize: number, dim: number): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().split, [self, splitSize, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("split", split), [self, splitSize, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views_split.split(self, splitSize, dim);
-  const node = new ($N().split_Backward)();
+  const node = new ($N.split_Backward())();
   $T.connect(node, [self]);
   node.splitSize = splitSize;
   node.dim = dim;
@@ -6520,9 +6520,9 @@ export function split(self: Tensor, splitSize: number, dim: number): Tensor[] {
 }
 
 export function split_sizes(self: Tensor, splitSize: readonly number[], dim: number): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().split_sizes, [self, splitSize, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("split_sizes", split_sizes), [self, splitSize, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views_split.splitWithSizes(self, splitSize, dim);
-  const node = new ($N().split_sizes_Backward)();
+  const node = new ($N.split_sizes_Backward())();
   $T.connect(node, [self]);
   node.splitSize = splitSize;
   node.dim = dim;
@@ -6532,9 +6532,9 @@ export function split_sizes(self: Tensor, splitSize: readonly number[], dim: num
 }
 
 export function split_with_sizes(self: Tensor, splitSizes: readonly number[], dim: number): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().split_with_sizes, [self, splitSizes, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("split_with_sizes", split_with_sizes), [self, splitSizes, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views_split.splitWithSizes(self, splitSizes, dim);
-  const node = new ($N().split_with_sizes_Backward)();
+  const node = new ($N.split_with_sizes_Backward())();
   $T.connect(node, [self]);
   node.splitSizes = splitSizes;
   node.dim = dim;
@@ -6544,29 +6544,29 @@ export function split_with_sizes(self: Tensor, splitSizes: readonly number[], di
 }
 
 export function chunk(self: Tensor, chunks: number, dim: number): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().chunk, [self, chunks, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("chunk", chunk), [self, chunks, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   return $C.chunk(self, chunks, dim);
 }
 
 export function tensor_split(self: Tensor, sections: number, dim: number): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().tensor_split, [self, sections, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("tensor_split", tensor_split), [self, sections, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   return $C.tensorSplit(self, sections, dim);
 }
 
 export function tensor_split_indices(self: Tensor, indices: readonly number[], dim: number): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().tensor_split_indices, [self, indices, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("tensor_split_indices", tensor_split_indices), [self, indices, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   return $C.tensorSplitAt(self, indices, dim);
 }
 
 export function tensor_split_tensor(self: Tensor, tensorIndicesOrSections: Tensor, dim: number): Tensor[] {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().tensor_split_tensor, [self, tensorIndicesOrSections, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("tensor_split_tensor", tensor_split_tensor), [self, tensorIndicesOrSections, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   return $C.tensorSplitBy(self, tensorIndicesOrSections, dim);
 }
 
 export function unfold(self: Tensor, dimension: number, size: number, step: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().unfold, [self, dimension, size, step]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("unfold", unfold), [self, dimension, size, step]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.unfold(self, dimension, size, step);
-  const node = new ($N().unfold_Backward)();
+  const node = new ($N.unfold_Backward())();
   $T.connect(node, [self]);
   node.dimension = dimension;
   node.size = size;
@@ -6577,558 +6577,554 @@ export function unfold(self: Tensor, dimension: number, size: number, step: numb
 }
 
 export function flatten(self: Tensor, startDim: number, endDim: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().flatten, [self, startDim, endDim]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("flatten", flatten), [self, startDim, endDim]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.flatten(self, startDim, endDim);
 }
 
 export function unflatten(self: Tensor, dim: number, sizes: readonly number[]): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().unflatten, [self, dim, sizes]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("unflatten", unflatten), [self, dim, sizes]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.unflatten(self, dim, sizes);
 }
 
 export function ravel(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().ravel, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("ravel", ravel), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.ravel(self);
 }
 
 export function alias(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().alias, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("alias", alias), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.alias(self);
-  const node = new ($N().alias_Backward)();
+  const node = new ($N.alias_Backward())();
   $T.connect(node, [self]);
   const r = $views.alias(self);
   return $T.recordView(r, node);
 }
 
 export function detach(self: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O().detach, [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("detach", detach), [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.detach(self);
 }
 
-function $O_make() {
-  return {
-    zeros: { name: "zeros", publicName: "zeros", overload: "", kind: "factory", run: zeros, args: ["size","dtype","device","requiresGrad","out"], devices: null, madeOn: 2 },
-    ones: { name: "ones", publicName: "ones", overload: "", kind: "factory", run: ones, args: ["size","dtype","device","requiresGrad","out"], devices: null, madeOn: 2 },
-    empty: { name: "empty", publicName: "empty", overload: "", kind: "factory", run: empty, args: ["size","dtype","device","requiresGrad","memoryFormat","out"], devices: null, madeOn: 2 },
-    empty_strided: { name: "empty_strided", publicName: "emptyStrided", overload: "", kind: "factory", run: empty_strided, args: ["size","stride","dtype","device","requiresGrad"], devices: null, madeOn: 3 },
-    empty_permuted: { name: "empty_permuted", publicName: "emptyPermuted", overload: "", kind: "factory", run: empty_permuted, args: ["size","physicalLayout","dtype","device","requiresGrad"], devices: null, madeOn: 3 },
-    full: { name: "full", publicName: "full", overload: "", kind: "factory", run: full, args: ["size","fillValue","dtype","device","requiresGrad","out"], devices: null, madeOn: 3 },
-    scalar_tensor: { name: "scalar_tensor", publicName: "scalarTensor", overload: "", kind: "factory", run: scalar_tensor, args: ["s","dtype","device","requiresGrad"], devices: null, madeOn: 2 },
-    empty_like: { name: "empty_like", publicName: "emptyLike", overload: "", kind: "factory", run: empty_like, args: ["self","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 2 },
-    zeros_like: { name: "zeros_like", publicName: "zerosLike", overload: "", kind: "factory", run: zeros_like, args: ["self","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 2 },
-    ones_like: { name: "ones_like", publicName: "onesLike", overload: "", kind: "factory", run: ones_like, args: ["self","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 2 },
-    full_like: { name: "full_like", publicName: "fullLike", overload: "", kind: "factory", run: full_like, args: ["self","fillValue","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 3 },
-    new_empty: { name: "new_empty", publicName: "newEmpty", overload: "", kind: "factory", run: new_empty, args: ["self","size","dtype","device","requiresGrad"], devices: null, madeOn: 3 },
-    new_zeros: { name: "new_zeros", publicName: "newZeros", overload: "", kind: "factory", run: new_zeros, args: ["self","size","dtype","device","requiresGrad"], devices: null, madeOn: 3 },
-    new_ones: { name: "new_ones", publicName: "newOnes", overload: "", kind: "factory", run: new_ones, args: ["self","size","dtype","device","requiresGrad"], devices: null, madeOn: 3 },
-    new_full: { name: "new_full", publicName: "newFull", overload: "", kind: "factory", run: new_full, args: ["self","size","fillValue","dtype","device","requiresGrad"], devices: null, madeOn: 4 },
-    new_empty_strided: { name: "new_empty_strided", publicName: "newEmptyStrided", overload: "", kind: "factory", run: new_empty_strided, args: ["self","size","stride","dtype","device","requiresGrad"], devices: null, madeOn: 4 },
-    eye: { name: "eye", publicName: "eye", overload: "", kind: "factory", run: eye, args: ["n","dtype","device","requiresGrad","out"], devices: null, madeOn: 2 },
-    eye_m: { name: "eye", publicName: "eye", overload: "m", kind: "factory", run: eye_m, args: ["n","m","dtype","device","requiresGrad","out"], devices: null, madeOn: 3 },
-    arange: { name: "arange", publicName: "arange", overload: "", kind: "factory", run: arange, args: ["end","dtype","device","requiresGrad","out"], devices: null, madeOn: 2 },
-    arange_start_step: { name: "arange", publicName: "arange", overload: "start_step", kind: "factory", run: arange_start_step, args: ["start","end","step","dtype","device","requiresGrad","out"], devices: null, madeOn: 4 },
-    linspace: { name: "linspace", publicName: "linspace", overload: "", kind: "factory", run: linspace, args: ["start","end","steps","dtype","device","requiresGrad","out"], devices: null, madeOn: 4 },
-    logspace: { name: "logspace", publicName: "logspace", overload: "", kind: "factory", run: logspace, args: ["start","end","steps","base","dtype","device","requiresGrad","out"], devices: null, madeOn: 5 },
-    tril_indices: { name: "tril_indices", publicName: "trilIndices", overload: "", kind: "factory", run: tril_indices, args: ["row","col","offset","dtype","device","requiresGrad"], devices: null, madeOn: 4 },
-    triu_indices: { name: "triu_indices", publicName: "triuIndices", overload: "", kind: "factory", run: triu_indices, args: ["row","col","offset","dtype","device","requiresGrad"], devices: null, madeOn: 4 },
-    index: { name: "index", publicName: "index", overload: "", kind: "op", run: index, args: ["self","indices"], devices: [[0],[],[1]], madeOn: null },
-    index_put: { name: "index_put", publicName: "indexPut", overload: "", kind: "op", run: index_put, args: ["self","indices","values","accumulate"], devices: [[0,2],[],[1]], madeOn: null },
-    index_put_: { name: "index_put_", publicName: "indexPut", overload: "", kind: "op", run: index_put_, args: ["self","indices","values","accumulate"], devices: [[0,2],[0],[1]], madeOn: null },
-    index_select: { name: "index_select", publicName: "indexSelect", overload: "", kind: "op", run: index_select, args: ["self","dim","index","out"], devices: [[0],[3],[2]], checkers: ["_index_select","out_index_select_out"], madeOn: null },
-    index_add: { name: "index_add", publicName: "indexAdd", overload: "", kind: "op", run: index_add, args: ["self","dim","index","source","alpha","out"], devices: [[0,3],[5],[2]], checkers: ["index_add","index_add_out_out"], madeOn: null },
-    index_add_: { name: "index_add_", publicName: "indexAdd", overload: "", kind: "op", run: index_add_, args: ["self","dim","index","source","alpha"], devices: [[0,3],[0],[2]], checkers: ["index_add_"], madeOn: null },
-    index_copy: { name: "index_copy", publicName: "indexCopy", overload: "", kind: "op", run: index_copy, args: ["self","dim","index","source","out"], devices: [[0,3],[4],[2]], checkers: ["index_copy","index_copy_out_out"], madeOn: null },
-    index_copy_: { name: "index_copy_", publicName: "indexCopy", overload: "", kind: "op", run: index_copy_, args: ["self","dim","index","source"], devices: [[0,3],[0],[2]], checkers: ["index_copy_"], madeOn: null },
-    index_fill_int_Tensor: { name: "index_fill", publicName: "indexFill", overload: "int_Tensor", kind: "op", run: index_fill_int_Tensor, args: ["self","dim","index","value"], devices: [[0,3],[],[2]], madeOn: null },
-    index_fill_int_Tensor_: { name: "index_fill_", publicName: "indexFill", overload: "int_Tensor", kind: "op", run: index_fill_int_Tensor_, args: ["self","dim","index","value"], devices: [[0,3],[0],[2]], madeOn: null },
-    index_fill: { name: "index_fill", publicName: "indexFill", overload: "", kind: "op", run: index_fill, args: ["self","dim","index","value"], devices: [[0],[],[2]], madeOn: null },
-    index_fill_: { name: "index_fill_", publicName: "indexFill", overload: "", kind: "op", run: index_fill_, args: ["self","dim","index","value"], devices: [[0],[0],[2]], madeOn: null },
-    gather: { name: "gather", publicName: "gather", overload: "", kind: "op", run: gather, args: ["self","dim","index","sparseGrad","out"], devices: [[0],[4],[2]], checkers: ["gather","gather_out_out"], madeOn: null },
-    scatter: { name: "scatter", publicName: "scatter", overload: "", kind: "op", run: scatter, args: ["self","dim","index","src","out"], devices: [[0,3],[4],[2]], checkers: ["scatter_src","scatter_out_src_out"], madeOn: null },
-    scatter_: { name: "scatter_", publicName: "scatter", overload: "", kind: "op", run: scatter_, args: ["self","dim","index","src"], devices: [[0,3],[0],[2]], checkers: ["scatter__src"], madeOn: null },
-    scatter_value: { name: "scatter", publicName: "scatter", overload: "value", kind: "op", run: scatter_value, args: ["self","dim","index","value","out"], devices: [[0],[4],[2]], checkers: ["scatter_value","scatter_out_value_out"], madeOn: null },
-    scatter_value_: { name: "scatter_", publicName: "scatter", overload: "value", kind: "op", run: scatter_value_, args: ["self","dim","index","value"], devices: [[0],[0],[2]], checkers: ["scatter__value"], madeOn: null },
-    scatter_reduce: { name: "scatter", publicName: "scatter", overload: "reduce", kind: "op", run: scatter_reduce, args: ["self","dim","index","src","reduce","out"], devices: [[0,3],[5],[2]], checkers: ["scatter_reduce","scatter_out_reduce_out"], madeOn: null },
-    scatter_reduce_: { name: "scatter_", publicName: "scatter", overload: "reduce", kind: "op", run: scatter_reduce_, args: ["self","dim","index","src","reduce"], devices: [[0,3],[0],[2]], checkers: ["scatter__reduce"], madeOn: null },
-    scatter_value_reduce: { name: "scatter", publicName: "scatter", overload: "value_reduce", kind: "op", run: scatter_value_reduce, args: ["self","dim","index","value","reduce","out"], devices: [[0],[5],[2]], checkers: ["scatter_value_reduce","scatter_out_value_reduce_out"], madeOn: null },
-    scatter_value_reduce_: { name: "scatter_", publicName: "scatter", overload: "value_reduce", kind: "op", run: scatter_value_reduce_, args: ["self","dim","index","value","reduce"], devices: [[0],[0],[2]], checkers: ["scatter__value_reduce"], madeOn: null },
-    scatter_add: { name: "scatter_add", publicName: "scatterAdd", overload: "", kind: "op", run: scatter_add, args: ["self","dim","index","src","out"], devices: [[0,3],[4],[2]], checkers: ["scatter_add","scatter_add_out_out"], madeOn: null },
-    scatter_add_: { name: "scatter_add_", publicName: "scatterAdd", overload: "", kind: "op", run: scatter_add_, args: ["self","dim","index","src"], devices: [[0,3],[0],[2]], checkers: ["scatter_add_"], madeOn: null },
-    masked_fill_Tensor: { name: "masked_fill", publicName: "maskedFill", overload: "Tensor", kind: "op", run: masked_fill_Tensor, args: ["self","mask","value"], devices: [[0,1,2],[],[]], madeOn: null },
-    masked_fill_Tensor_: { name: "masked_fill_", publicName: "maskedFill", overload: "Tensor", kind: "op", run: masked_fill_Tensor_, args: ["self","mask","value"], devices: [[0,1,2],[0],[]], madeOn: null },
-    masked_fill: { name: "masked_fill", publicName: "maskedFill", overload: "", kind: "op", run: masked_fill, args: ["self","mask","value"], devices: [[0,1],[],[]], madeOn: null },
-    masked_fill_: { name: "masked_fill_", publicName: "maskedFill", overload: "", kind: "op", run: masked_fill_, args: ["self","mask","value"], devices: [[0,1],[0],[]], madeOn: null },
-    masked_select: { name: "masked_select", publicName: "maskedSelect", overload: "", kind: "op", run: masked_select, args: ["self","mask","out"], devices: [[0,1],[2],[]], checkers: ["_masked_select","out_masked_select_out"], madeOn: null },
-    masked_scatter: { name: "masked_scatter", publicName: "maskedScatter", overload: "", kind: "op", run: masked_scatter, args: ["self","mask","source"], devices: [[0,1,2],[],[]], checkers: ["_masked_scatter_"], madeOn: null },
-    masked_scatter_: { name: "masked_scatter_", publicName: "maskedScatter", overload: "", kind: "op", run: masked_scatter_, args: ["self","mask","source"], devices: [[0,1,2],[0],[]], checkers: ["_masked_scatter_"], madeOn: null },
-    take: { name: "take", publicName: "take", overload: "", kind: "op", run: take, args: ["self","index","out"], devices: [[0],[2],[1]], checkers: ["_take","out_take_out"], madeOn: null },
-    put: { name: "put", publicName: "put", overload: "", kind: "op", run: put, args: ["self","index","source","accumulate"], devices: [[0,2],[],[1]], checkers: ["_put_"], madeOn: null },
-    put_: { name: "put_", publicName: "put", overload: "", kind: "op", run: put_, args: ["self","index","source","accumulate"], devices: [[0,2],[0],[1]], checkers: ["_put_"], madeOn: null },
-    nonzero: { name: "nonzero", publicName: "nonzero", overload: "", kind: "op", run: nonzero, args: ["self","out"], devices: [[0],[1],[]], checkers: ["_nonzero","out_nonzero_out"], madeOn: null },
-    nonzero_as_tuple: { name: "nonzero", publicName: "nonzero", overload: "as_tuple", kind: "composite", run: nonzero_as_tuple, args: ["self","asTuple"], devices: null, madeOn: null },
-    where_condition: { name: "where", publicName: "where", overload: "condition", kind: "composite", run: where_condition, args: ["condition"], devices: null, madeOn: null },
-    argwhere: { name: "argwhere", publicName: "argwhere", overload: "", kind: "composite", run: argwhere, args: ["self"], devices: null, madeOn: null },
-    take_along_dim: { name: "take_along_dim", publicName: "takeAlongDim", overload: "", kind: "composite", run: take_along_dim, args: ["self","indices","dim","out"], devices: null, madeOn: null },
-    cat: { name: "cat", publicName: "cat", overload: "", kind: "op", run: cat, args: ["tensors","dim","out"], devices: [[0],[2],[]], checkers: ["cat","cat_out_out"], madeOn: null },
-    stack: { name: "stack", publicName: "stack", overload: "", kind: "op", run: stack, args: ["tensors","dim","out"], devices: [[0],[2],[]], checkers: ["cat","cat_out_out"], madeOn: null },
-    hstack: { name: "hstack", publicName: "hstack", overload: "", kind: "composite", run: hstack, args: ["tensors","out"], devices: null, madeOn: null },
-    vstack: { name: "vstack", publicName: "vstack", overload: "", kind: "composite", run: vstack, args: ["tensors","out"], devices: null, madeOn: null },
-    dstack: { name: "dstack", publicName: "dstack", overload: "", kind: "composite", run: dstack, args: ["tensors","out"], devices: null, madeOn: null },
-    column_stack: { name: "column_stack", publicName: "columnStack", overload: "", kind: "composite", run: column_stack, args: ["tensors","out"], devices: null, madeOn: null },
-    repeat: { name: "repeat", publicName: "repeat", overload: "", kind: "op", run: repeat, args: ["self","repeats"], devices: null, madeOn: null },
-    tile: { name: "tile", publicName: "tile", overload: "", kind: "composite", run: tile, args: ["self","dims"], devices: null, madeOn: null },
-    repeat_interleave_self_int: { name: "repeat_interleave", publicName: "repeatInterleave", overload: "self_int", kind: "composite", run: repeat_interleave_self_int, args: ["self","repeats","dim","outputSize"], devices: null, madeOn: null },
-    repeat_interleave_self_Tensor: { name: "repeat_interleave", publicName: "repeatInterleave", overload: "self_Tensor", kind: "composite", run: repeat_interleave_self_Tensor, args: ["self","repeats","dim","outputSize"], devices: null, madeOn: null },
-    repeat_interleave_Tensor: { name: "repeat_interleave", publicName: "repeatInterleave", overload: "Tensor", kind: "composite", run: repeat_interleave_Tensor, args: ["repeats","outputSize"], devices: null, madeOn: null },
-    flip: { name: "flip", publicName: "flip", overload: "", kind: "op", run: flip, args: ["self","dims"], devices: null, madeOn: null },
-    roll: { name: "roll", publicName: "roll", overload: "", kind: "op", run: roll, args: ["self","shifts","dims"], devices: null, madeOn: null },
-    rot90: { name: "rot90", publicName: "rot90", overload: "", kind: "op", run: rot90, args: ["self","k","dims"], devices: null, madeOn: null },
-    fliplr: { name: "fliplr", publicName: "fliplr", overload: "", kind: "composite", run: fliplr, args: ["self"], devices: null, madeOn: null },
-    flipud: { name: "flipud", publicName: "flipud", overload: "", kind: "composite", run: flipud, args: ["self"], devices: null, madeOn: null },
-    _mse_loss: { name: "_mse_loss", publicName: "_mseLoss", overload: "", kind: "op", run: _mse_loss, args: ["self","target","reduction"], devices: [[0,1],[],[]], madeOn: null },
-    nn_functional_mse_loss: { name: "mse_loss", publicName: "mseLoss", overload: "", kind: "composite", run: nn_functional_mse_loss, args: ["input","target","sizeAverage","reduce","reduction","weight"], devices: null, madeOn: null },
-    nn_functional_l1_loss: { name: "l1_loss", publicName: "l1Loss", overload: "", kind: "composite", run: nn_functional_l1_loss, args: ["input","target","sizeAverage","reduce","reduction","weight"], devices: null, madeOn: null },
-    _smooth_l1_loss: { name: "_smooth_l1_loss", publicName: "_smoothL1Loss", overload: "", kind: "op", run: _smooth_l1_loss, args: ["self","target","reduction","beta"], devices: [[0,1],[],[]], madeOn: null },
-    nn_functional_smooth_l1_loss: { name: "smooth_l1_loss", publicName: "smoothL1Loss", overload: "", kind: "composite", run: nn_functional_smooth_l1_loss, args: ["input","target","sizeAverage","reduce","reduction","beta"], devices: null, madeOn: null },
-    _huber_loss: { name: "_huber_loss", publicName: "_huberLoss", overload: "", kind: "op", run: _huber_loss, args: ["self","target","reduction","delta"], devices: [[0,1],[],[]], madeOn: null },
-    nn_functional_huber_loss: { name: "huber_loss", publicName: "huberLoss", overload: "", kind: "composite", run: nn_functional_huber_loss, args: ["input","target","reduction","delta","weight"], devices: null, madeOn: null },
-    mm: { name: "mm", publicName: "mm", overload: "", kind: "op", run: mm, args: ["self","mat2","out"], devices: [[0,1],[2],[]], checkers: ["mm","mm_out_out"], madeOn: null },
-    bmm: { name: "bmm", publicName: "bmm", overload: "", kind: "op", run: bmm, args: ["self","mat2","out"], devices: [[0,1],[2],[]], checkers: ["bmm","bmm_out_out"], madeOn: null },
-    addmm: { name: "addmm", publicName: "addmm", overload: "", kind: "op", run: addmm, args: ["self","mat1","mat2","beta","alpha","out"], devices: [[0,1,2],[5],[]], checkers: ["addmm","addmm_out_out"], madeOn: null },
-    addmm_: { name: "addmm_", publicName: "addmm", overload: "", kind: "op", run: addmm_, args: ["self","mat1","mat2","beta","alpha"], devices: [[0,1,2],[0],[]], checkers: ["addmm_"], madeOn: null },
-    baddbmm: { name: "baddbmm", publicName: "baddbmm", overload: "", kind: "op", run: baddbmm, args: ["self","batch1","batch2","beta","alpha","out"], devices: [[0,1,2],[5],[]], checkers: ["baddbmm","baddbmm_out_out"], madeOn: null },
-    baddbmm_: { name: "baddbmm_", publicName: "baddbmm", overload: "", kind: "op", run: baddbmm_, args: ["self","batch1","batch2","beta","alpha"], devices: [[0,1,2],[0],[]], checkers: ["baddbmm_"], madeOn: null },
-    addbmm: { name: "addbmm", publicName: "addbmm", overload: "", kind: "op", run: addbmm, args: ["self","batch1","batch2","beta","alpha","out"], devices: [[0,1,2],[5],[]], checkers: ["_addbmm","out_addbmm_out"], madeOn: null },
-    addbmm_: { name: "addbmm_", publicName: "addbmm", overload: "", kind: "op", run: addbmm_, args: ["self","batch1","batch2","beta","alpha"], devices: [[0,1,2],[0],[]], checkers: ["_addbmm_"], madeOn: null },
-    mv: { name: "mv", publicName: "mv", overload: "", kind: "op", run: mv, args: ["self","vec","out"], devices: [[0,1],[2],[]], madeOn: null },
-    addmv: { name: "addmv", publicName: "addmv", overload: "", kind: "op", run: addmv, args: ["self","mat","vec","beta","alpha","out"], devices: [[0,1,2],[5],[]], checkers: ["addmv","addmv_out_out"], madeOn: null },
-    addmv_: { name: "addmv_", publicName: "addmv", overload: "", kind: "op", run: addmv_, args: ["self","mat","vec","beta","alpha"], devices: [[0,1,2],[0],[]], checkers: ["addmv_"], madeOn: null },
-    dot: { name: "dot", publicName: "dot", overload: "", kind: "op", run: dot, args: ["self","tensor","out"], devices: [[0,1],[2],[]], checkers: ["_dot","out_dot_out"], madeOn: null },
-    vdot: { name: "vdot", publicName: "vdot", overload: "", kind: "op", run: vdot, args: ["self","other","out"], devices: [[0,1],[2],[]], checkers: ["_vdot","out_vdot_out"], madeOn: null },
-    addr: { name: "addr", publicName: "addr", overload: "", kind: "op", run: addr, args: ["self","vec1","vec2","beta","alpha","out"], devices: [[0,1,2],[5],[]], madeOn: null },
-    addr_: { name: "addr_", publicName: "addr", overload: "", kind: "op", run: addr_, args: ["self","vec1","vec2","beta","alpha"], devices: [[0,1,2],[0],[]], madeOn: null },
-    matmul: { name: "matmul", publicName: "matmul", overload: "", kind: "composite", run: matmul, args: ["self","other","out"], devices: null, madeOn: null },
-    outer: { name: "outer", publicName: "outer", overload: "", kind: "composite", run: outer, args: ["self","vec2","out"], devices: null, madeOn: null },
-    inner: { name: "inner", publicName: "inner", overload: "", kind: "composite", run: inner, args: ["self","other","out"], devices: null, madeOn: null },
-    _softmax: { name: "_softmax", publicName: "_softmax", overload: "", kind: "op", run: _softmax, args: ["self","dim","out"], devices: [[0],[2],[]], madeOn: null },
-    _log_softmax: { name: "_log_softmax", publicName: "_logSoftmax", overload: "", kind: "op", run: _log_softmax, args: ["self","dim","out"], devices: [[0],[2],[]], madeOn: null },
-    _softmax_backward_data: { name: "_softmax_backward_data", publicName: "_softmaxBackwardData", overload: "", kind: "op", run: _softmax_backward_data, args: ["gradOutput","output","dim","inputDtype"], devices: [[0,1],[],[]], madeOn: null },
-    _log_softmax_backward_data: { name: "_log_softmax_backward_data", publicName: "_logSoftmaxBackwardData", overload: "", kind: "op", run: _log_softmax_backward_data, args: ["gradOutput","output","dim","inputDtype"], devices: [[0,1],[],[]], madeOn: null },
-    softmax: { name: "softmax", publicName: "softmax", overload: "", kind: "composite", run: softmax, args: ["self","dim","dtype","out"], devices: null, madeOn: null },
-    log_softmax: { name: "log_softmax", publicName: "logSoftmax", overload: "", kind: "composite", run: log_softmax, args: ["self","dim","dtype","out"], devices: null, madeOn: null },
-    nn_functional_softmax: { name: "softmax", publicName: "softmax", overload: "", kind: "composite", run: nn_functional_softmax, args: ["input","dim","dtype"], devices: null, madeOn: null },
-    nn_functional_log_softmax: { name: "log_softmax", publicName: "logSoftmax", overload: "", kind: "composite", run: nn_functional_log_softmax, args: ["input","dim","dtype"], devices: null, madeOn: null },
-    nn_functional_softmin: { name: "softmin", publicName: "softmin", overload: "", kind: "composite", run: nn_functional_softmin, args: ["input","dim","dtype"], devices: null, madeOn: null },
-    nn_functional_linear: { name: "linear", publicName: "linear", overload: "", kind: "composite", run: nn_functional_linear, args: ["input","weight","bias"], devices: null, madeOn: null },
-    nn_functional_dropout: { name: "dropout", publicName: "dropout", overload: "", kind: "composite", run: nn_functional_dropout, args: ["input","p","training","inplace"], devices: null, madeOn: null },
-    nn_functional_relu: { name: "relu", publicName: "relu", overload: "", kind: "composite", run: nn_functional_relu, args: ["input","inplace"], devices: null, madeOn: null },
-    nn_functional_relu_: { name: "relu_", publicName: "relu_", overload: "", kind: "composite", run: nn_functional_relu_, args: ["input"], devices: null, madeOn: null },
-    nn_functional_layer_norm: { name: "layer_norm", publicName: "layerNorm", overload: "", kind: "composite", run: nn_functional_layer_norm, args: ["input","normalizedShape","weight","bias","eps"], devices: null, madeOn: null },
-    linalg_vector_norm: { name: "vector_norm", publicName: "vectorNorm", overload: "", kind: "op", run: linalg_vector_norm, args: ["self","ord","dim","keepdim","dtype","out"], devices: [[0],[5],[]], madeOn: null },
-    norm: { name: "norm", publicName: "norm", overload: "", kind: "composite", run: norm, args: ["self","p","dim","keepdim","dtype","out"], devices: null, madeOn: null },
-    norm_String: { name: "norm", publicName: "norm", overload: "String", kind: "composite", run: norm_String, args: ["self","p","dim","keepdim","dtype","out"], devices: null, madeOn: null },
-    acos: { name: "acos", publicName: "acos", overload: "", kind: "pointwise", run: acos, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    acos_: { name: "acos_", publicName: "acos", overload: "", kind: "pointwise", run: acos_, args: ["self"], devices: null, madeOn: null },
-    asin: { name: "asin", publicName: "asin", overload: "", kind: "pointwise", run: asin, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    asin_: { name: "asin_", publicName: "asin", overload: "", kind: "pointwise", run: asin_, args: ["self"], devices: null, madeOn: null },
-    atan: { name: "atan", publicName: "atan", overload: "", kind: "pointwise", run: atan, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    atan_: { name: "atan_", publicName: "atan", overload: "", kind: "pointwise", run: atan_, args: ["self"], devices: null, madeOn: null },
-    tan: { name: "tan", publicName: "tan", overload: "", kind: "pointwise", run: tan, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    tan_: { name: "tan_", publicName: "tan", overload: "", kind: "pointwise", run: tan_, args: ["self"], devices: null, madeOn: null },
-    sinh: { name: "sinh", publicName: "sinh", overload: "", kind: "pointwise", run: sinh, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    sinh_: { name: "sinh_", publicName: "sinh", overload: "", kind: "pointwise", run: sinh_, args: ["self"], devices: null, madeOn: null },
-    cosh: { name: "cosh", publicName: "cosh", overload: "", kind: "pointwise", run: cosh, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    cosh_: { name: "cosh_", publicName: "cosh", overload: "", kind: "pointwise", run: cosh_, args: ["self"], devices: null, madeOn: null },
-    acosh: { name: "acosh", publicName: "acosh", overload: "", kind: "pointwise", run: acosh, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    acosh_: { name: "acosh_", publicName: "acosh", overload: "", kind: "pointwise", run: acosh_, args: ["self"], devices: null, madeOn: null },
-    asinh: { name: "asinh", publicName: "asinh", overload: "", kind: "pointwise", run: asinh, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    asinh_: { name: "asinh_", publicName: "asinh", overload: "", kind: "pointwise", run: asinh_, args: ["self"], devices: null, madeOn: null },
-    atanh: { name: "atanh", publicName: "atanh", overload: "", kind: "pointwise", run: atanh, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    atanh_: { name: "atanh_", publicName: "atanh", overload: "", kind: "pointwise", run: atanh_, args: ["self"], devices: null, madeOn: null },
-    log2: { name: "log2", publicName: "log2", overload: "", kind: "pointwise", run: log2, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    log2_: { name: "log2_", publicName: "log2", overload: "", kind: "pointwise", run: log2_, args: ["self"], devices: null, madeOn: null },
-    log10: { name: "log10", publicName: "log10", overload: "", kind: "pointwise", run: log10, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    log10_: { name: "log10_", publicName: "log10", overload: "", kind: "pointwise", run: log10_, args: ["self"], devices: null, madeOn: null },
-    exp2: { name: "exp2", publicName: "exp2", overload: "", kind: "pointwise", run: exp2, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    exp2_: { name: "exp2_", publicName: "exp2", overload: "", kind: "pointwise", run: exp2_, args: ["self"], devices: null, madeOn: null },
-    deg2rad: { name: "deg2rad", publicName: "deg2rad", overload: "", kind: "pointwise", run: deg2rad, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    deg2rad_: { name: "deg2rad_", publicName: "deg2rad", overload: "", kind: "pointwise", run: deg2rad_, args: ["self"], devices: null, madeOn: null },
-    rad2deg: { name: "rad2deg", publicName: "rad2deg", overload: "", kind: "pointwise", run: rad2deg, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    rad2deg_: { name: "rad2deg_", publicName: "rad2deg", overload: "", kind: "pointwise", run: rad2deg_, args: ["self"], devices: null, madeOn: null },
-    logit: { name: "logit", publicName: "logit", overload: "", kind: "pointwise", run: logit, args: ["self","eps","out"], devices: [[0],[2],[]], madeOn: null },
-    logit_: { name: "logit_", publicName: "logit", overload: "", kind: "pointwise", run: logit_, args: ["self","eps"], devices: null, madeOn: null },
-    clamp_min: { name: "clamp_min", publicName: "clampMin", overload: "", kind: "pointwise", run: clamp_min, args: ["self","min","out"], devices: [[0],[2],[]], madeOn: null },
-    clamp_min_: { name: "clamp_min_", publicName: "clampMin", overload: "", kind: "pointwise", run: clamp_min_, args: ["self","min"], devices: null, madeOn: null },
-    clamp_min_Tensor: { name: "clamp_min", publicName: "clampMin", overload: "Tensor", kind: "pointwise", run: clamp_min_Tensor, args: ["self","min","out"], devices: [[0,1],[2],[]], madeOn: null },
-    clamp_min_Tensor_: { name: "clamp_min_", publicName: "clampMin", overload: "Tensor", kind: "pointwise", run: clamp_min_Tensor_, args: ["self","min"], devices: [[0,1],[0],[]], madeOn: null },
-    clamp_max: { name: "clamp_max", publicName: "clampMax", overload: "", kind: "pointwise", run: clamp_max, args: ["self","max","out"], devices: [[0],[2],[]], madeOn: null },
-    clamp_max_: { name: "clamp_max_", publicName: "clampMax", overload: "", kind: "pointwise", run: clamp_max_, args: ["self","max"], devices: null, madeOn: null },
-    clamp_max_Tensor: { name: "clamp_max", publicName: "clampMax", overload: "Tensor", kind: "pointwise", run: clamp_max_Tensor, args: ["self","max","out"], devices: [[0,1],[2],[]], madeOn: null },
-    clamp_max_Tensor_: { name: "clamp_max_", publicName: "clampMax", overload: "Tensor", kind: "pointwise", run: clamp_max_Tensor_, args: ["self","max"], devices: [[0,1],[0],[]], madeOn: null },
-    logaddexp: { name: "logaddexp", publicName: "logaddexp", overload: "", kind: "pointwise", run: logaddexp, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    logaddexp2: { name: "logaddexp2", publicName: "logaddexp2", overload: "", kind: "pointwise", run: logaddexp2, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    eq: { name: "eq", publicName: "eq", overload: "", kind: "pointwise", run: eq, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    eq_: { name: "eq_", publicName: "eq", overload: "", kind: "pointwise", run: eq_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
-    ne: { name: "ne", publicName: "ne", overload: "", kind: "pointwise", run: ne, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    ne_: { name: "ne_", publicName: "ne", overload: "", kind: "pointwise", run: ne_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
-    lt: { name: "lt", publicName: "lt", overload: "", kind: "pointwise", run: lt, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    lt_: { name: "lt_", publicName: "lt", overload: "", kind: "pointwise", run: lt_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
-    le: { name: "le", publicName: "le", overload: "", kind: "pointwise", run: le, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    le_: { name: "le_", publicName: "le", overload: "", kind: "pointwise", run: le_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
-    gt: { name: "gt", publicName: "gt", overload: "", kind: "pointwise", run: gt, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    gt_: { name: "gt_", publicName: "gt", overload: "", kind: "pointwise", run: gt_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
-    ge: { name: "ge", publicName: "ge", overload: "", kind: "pointwise", run: ge, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    ge_: { name: "ge_", publicName: "ge", overload: "", kind: "pointwise", run: ge_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
-    logical_and: { name: "logical_and", publicName: "logicalAnd", overload: "", kind: "pointwise", run: logical_and, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    logical_and_: { name: "logical_and_", publicName: "logicalAnd", overload: "", kind: "pointwise", run: logical_and_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
-    logical_or: { name: "logical_or", publicName: "logicalOr", overload: "", kind: "pointwise", run: logical_or, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    logical_or_: { name: "logical_or_", publicName: "logicalOr", overload: "", kind: "pointwise", run: logical_or_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
-    bitwise_and: { name: "bitwise_and", publicName: "bitwiseAnd", overload: "", kind: "pointwise", run: bitwise_and, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    bitwise_and_: { name: "bitwise_and_", publicName: "bitwiseAnd", overload: "", kind: "pointwise", run: bitwise_and_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
-    bitwise_or: { name: "bitwise_or", publicName: "bitwiseOr", overload: "", kind: "pointwise", run: bitwise_or, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    bitwise_or_: { name: "bitwise_or_", publicName: "bitwiseOr", overload: "", kind: "pointwise", run: bitwise_or_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
-    bitwise_xor: { name: "bitwise_xor", publicName: "bitwiseXor", overload: "", kind: "pointwise", run: bitwise_xor, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    bitwise_xor_: { name: "bitwise_xor_", publicName: "bitwiseXor", overload: "", kind: "pointwise", run: bitwise_xor_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
-    hypot: { name: "hypot", publicName: "hypot", overload: "", kind: "pointwise", run: hypot, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    hypot_: { name: "hypot_", publicName: "hypot", overload: "", kind: "pointwise", run: hypot_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
-    nextafter: { name: "nextafter", publicName: "nextafter", overload: "", kind: "pointwise", run: nextafter, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    nextafter_: { name: "nextafter_", publicName: "nextafter", overload: "", kind: "pointwise", run: nextafter_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
-    heaviside: { name: "heaviside", publicName: "heaviside", overload: "", kind: "pointwise", run: heaviside, args: ["self","values","out"], devices: [[0,1],[2],[]], madeOn: null },
-    heaviside_: { name: "heaviside_", publicName: "heaviside", overload: "", kind: "pointwise", run: heaviside_, args: ["self","values"], devices: [[0,1],[0],[]], madeOn: null },
-    gcd: { name: "gcd", publicName: "gcd", overload: "", kind: "pointwise", run: gcd, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    gcd_: { name: "gcd_", publicName: "gcd", overload: "", kind: "pointwise", run: gcd_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
-    lcm: { name: "lcm", publicName: "lcm", overload: "", kind: "pointwise", run: lcm, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    lcm_: { name: "lcm_", publicName: "lcm", overload: "", kind: "pointwise", run: lcm_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
-    fmax: { name: "fmax", publicName: "fmax", overload: "", kind: "pointwise", run: fmax, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    fmin: { name: "fmin", publicName: "fmin", overload: "", kind: "pointwise", run: fmin, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    ldexp: { name: "ldexp", publicName: "ldexp", overload: "", kind: "pointwise", run: ldexp, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    ldexp_: { name: "ldexp_", publicName: "ldexp", overload: "", kind: "pointwise", run: ldexp_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
-    logical_xor: { name: "logical_xor", publicName: "logicalXor", overload: "", kind: "pointwise", run: logical_xor, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    logical_xor_: { name: "logical_xor_", publicName: "logicalXor", overload: "", kind: "pointwise", run: logical_xor_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
-    isinf: { name: "isinf", publicName: "isinf", overload: "", kind: "pointwise", run: isinf, args: ["self"], devices: null, madeOn: null },
-    isfinite: { name: "isfinite", publicName: "isfinite", overload: "", kind: "pointwise", run: isfinite, args: ["self"], devices: null, madeOn: null },
-    isposinf: { name: "isposinf", publicName: "isposinf", overload: "", kind: "pointwise", run: isposinf, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    isneginf: { name: "isneginf", publicName: "isneginf", overload: "", kind: "pointwise", run: isneginf, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    signbit: { name: "signbit", publicName: "signbit", overload: "", kind: "pointwise", run: signbit, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    nan_to_num: { name: "nan_to_num", publicName: "nanToNum", overload: "", kind: "pointwise", run: nan_to_num, args: ["self","nan","posinf","neginf","out"], devices: [[0],[4],[]], madeOn: null },
-    nan_to_num_: { name: "nan_to_num_", publicName: "nanToNum", overload: "", kind: "pointwise", run: nan_to_num_, args: ["self","nan","posinf","neginf"], devices: null, madeOn: null },
-    cube: { name: "cube", publicName: "cube", overload: "", kind: "pointwise", run: cube, args: ["self"], devices: null, madeOn: null },
-    reciprocal: { name: "reciprocal", publicName: "reciprocal", overload: "", kind: "pointwise", run: reciprocal, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    reciprocal_: { name: "reciprocal_", publicName: "reciprocal", overload: "", kind: "pointwise", run: reciprocal_, args: ["self"], devices: null, madeOn: null },
-    rsqrt: { name: "rsqrt", publicName: "rsqrt", overload: "", kind: "pointwise", run: rsqrt, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    rsqrt_: { name: "rsqrt_", publicName: "rsqrt", overload: "", kind: "pointwise", run: rsqrt_, args: ["self"], devices: null, madeOn: null },
-    expm1: { name: "expm1", publicName: "expm1", overload: "", kind: "pointwise", run: expm1, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    expm1_: { name: "expm1_", publicName: "expm1", overload: "", kind: "pointwise", run: expm1_, args: ["self"], devices: null, madeOn: null },
-    sign: { name: "sign", publicName: "sign", overload: "", kind: "pointwise", run: sign, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    sign_: { name: "sign_", publicName: "sign", overload: "", kind: "pointwise", run: sign_, args: ["self"], devices: null, madeOn: null },
-    sgn: { name: "sgn", publicName: "sgn", overload: "", kind: "pointwise", run: sgn, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    sgn_: { name: "sgn_", publicName: "sgn", overload: "", kind: "pointwise", run: sgn_, args: ["self"], devices: null, madeOn: null },
-    abs: { name: "abs", publicName: "abs", overload: "", kind: "pointwise", run: abs, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    abs_: { name: "abs_", publicName: "abs", overload: "", kind: "pointwise", run: abs_, args: ["self"], devices: null, madeOn: null },
-    neg: { name: "neg", publicName: "neg", overload: "", kind: "pointwise", run: neg, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    neg_: { name: "neg_", publicName: "neg", overload: "", kind: "pointwise", run: neg_, args: ["self"], devices: null, madeOn: null },
-    exp: { name: "exp", publicName: "exp", overload: "", kind: "pointwise", run: exp, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    exp_: { name: "exp_", publicName: "exp", overload: "", kind: "pointwise", run: exp_, args: ["self"], devices: null, madeOn: null },
-    log: { name: "log", publicName: "log", overload: "", kind: "pointwise", run: log, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    log_: { name: "log_", publicName: "log", overload: "", kind: "pointwise", run: log_, args: ["self"], devices: null, madeOn: null },
-    log1p: { name: "log1p", publicName: "log1p", overload: "", kind: "pointwise", run: log1p, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    log1p_: { name: "log1p_", publicName: "log1p", overload: "", kind: "pointwise", run: log1p_, args: ["self"], devices: null, madeOn: null },
-    sqrt: { name: "sqrt", publicName: "sqrt", overload: "", kind: "pointwise", run: sqrt, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    sqrt_: { name: "sqrt_", publicName: "sqrt", overload: "", kind: "pointwise", run: sqrt_, args: ["self"], devices: null, madeOn: null },
-    tanh: { name: "tanh", publicName: "tanh", overload: "", kind: "pointwise", run: tanh, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    tanh_: { name: "tanh_", publicName: "tanh", overload: "", kind: "pointwise", run: tanh_, args: ["self"], devices: null, madeOn: null },
-    sigmoid: { name: "sigmoid", publicName: "sigmoid", overload: "", kind: "pointwise", run: sigmoid, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    sigmoid_: { name: "sigmoid_", publicName: "sigmoid", overload: "", kind: "pointwise", run: sigmoid_, args: ["self"], devices: null, madeOn: null },
-    sin: { name: "sin", publicName: "sin", overload: "", kind: "pointwise", run: sin, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    sin_: { name: "sin_", publicName: "sin", overload: "", kind: "pointwise", run: sin_, args: ["self"], devices: null, madeOn: null },
-    cos: { name: "cos", publicName: "cos", overload: "", kind: "pointwise", run: cos, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    cos_: { name: "cos_", publicName: "cos", overload: "", kind: "pointwise", run: cos_, args: ["self"], devices: null, madeOn: null },
-    relu: { name: "relu", publicName: "relu", overload: "", kind: "pointwise", run: relu, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    relu_: { name: "relu_", publicName: "relu", overload: "", kind: "pointwise", run: relu_, args: ["self"], devices: null, madeOn: null },
-    isnan: { name: "isnan", publicName: "isnan", overload: "", kind: "pointwise", run: isnan, args: ["self"], devices: null, madeOn: null },
-    bitwise_not: { name: "bitwise_not", publicName: "bitwiseNot", overload: "", kind: "pointwise", run: bitwise_not, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    bitwise_not_: { name: "bitwise_not_", publicName: "bitwiseNot", overload: "", kind: "pointwise", run: bitwise_not_, args: ["self"], devices: null, madeOn: null },
-    logical_not: { name: "logical_not", publicName: "logicalNot", overload: "", kind: "pointwise", run: logical_not, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    logical_not_: { name: "logical_not_", publicName: "logicalNot", overload: "", kind: "pointwise", run: logical_not_, args: ["self"], devices: null, madeOn: null },
-    floor: { name: "floor", publicName: "floor", overload: "", kind: "pointwise", run: floor, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    floor_: { name: "floor_", publicName: "floor", overload: "", kind: "pointwise", run: floor_, args: ["self"], devices: null, madeOn: null },
-    ceil: { name: "ceil", publicName: "ceil", overload: "", kind: "pointwise", run: ceil, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    ceil_: { name: "ceil_", publicName: "ceil", overload: "", kind: "pointwise", run: ceil_, args: ["self"], devices: null, madeOn: null },
-    trunc: { name: "trunc", publicName: "trunc", overload: "", kind: "pointwise", run: trunc, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    trunc_: { name: "trunc_", publicName: "trunc", overload: "", kind: "pointwise", run: trunc_, args: ["self"], devices: null, madeOn: null },
-    round: { name: "round", publicName: "round", overload: "", kind: "pointwise", run: round, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    round_: { name: "round_", publicName: "round", overload: "", kind: "pointwise", run: round_, args: ["self"], devices: null, madeOn: null },
-    round_decimals: { name: "round", publicName: "round", overload: "decimals", kind: "pointwise", run: round_decimals, args: ["self","decimals","out"], devices: [[0],[2],[]], madeOn: null },
-    round_decimals_: { name: "round_", publicName: "round", overload: "decimals", kind: "pointwise", run: round_decimals_, args: ["self","decimals"], devices: null, madeOn: null },
-    frac: { name: "frac", publicName: "frac", overload: "", kind: "pointwise", run: frac, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    frac_: { name: "frac_", publicName: "frac", overload: "", kind: "pointwise", run: frac_, args: ["self"], devices: null, madeOn: null },
-    isreal: { name: "isreal", publicName: "isreal", overload: "", kind: "composite", run: isreal, args: ["self"], devices: null, madeOn: null },
-    add: { name: "add", publicName: "add", overload: "", kind: "pointwise", run: add, args: ["self","other","alpha","out"], devices: [[0,1],[3],[]], madeOn: null },
-    add_: { name: "add_", publicName: "add", overload: "", kind: "pointwise", run: add_, args: ["self","other","alpha"], devices: [[0,1],[0],[]], madeOn: null },
-    sub: { name: "sub", publicName: "sub", overload: "", kind: "pointwise", run: sub, args: ["self","other","alpha","out"], devices: [[0,1],[3],[]], madeOn: null },
-    sub_: { name: "sub_", publicName: "sub", overload: "", kind: "pointwise", run: sub_, args: ["self","other","alpha"], devices: [[0,1],[0],[]], madeOn: null },
-    rsub: { name: "rsub", publicName: "rsub", overload: "", kind: "pointwise", run: rsub, args: ["self","other","alpha"], devices: [[0,1],[],[]], madeOn: null },
-    mul: { name: "mul", publicName: "mul", overload: "", kind: "pointwise", run: mul, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    mul_: { name: "mul_", publicName: "mul", overload: "", kind: "pointwise", run: mul_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
-    div: { name: "div", publicName: "div", overload: "", kind: "pointwise", run: div, args: ["self","other","roundingMode","out"], devices: [[0,1],[3],[]], madeOn: null },
-    div_: { name: "div_", publicName: "div", overload: "", kind: "pointwise", run: div_, args: ["self","other","roundingMode"], devices: [[0,1],[0],[]], madeOn: null },
-    true_divide: { name: "true_divide", publicName: "trueDivide", overload: "", kind: "pointwise", run: true_divide, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    true_divide_: { name: "true_divide_", publicName: "trueDivide", overload: "", kind: "pointwise", run: true_divide_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
-    floor_divide: { name: "floor_divide", publicName: "floorDivide", overload: "", kind: "pointwise", run: floor_divide, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    floor_divide_: { name: "floor_divide_", publicName: "floorDivide", overload: "", kind: "pointwise", run: floor_divide_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
-    remainder: { name: "remainder", publicName: "remainder", overload: "", kind: "pointwise", run: remainder, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    remainder_: { name: "remainder_", publicName: "remainder", overload: "", kind: "pointwise", run: remainder_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
-    remainder_Scalar_Tensor: { name: "remainder", publicName: "remainder", overload: "Scalar_Tensor", kind: "pointwise", run: remainder_Scalar_Tensor, args: ["self","other"], devices: null, madeOn: null },
-    fmod: { name: "fmod", publicName: "fmod", overload: "", kind: "pointwise", run: fmod, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    fmod_: { name: "fmod_", publicName: "fmod", overload: "", kind: "pointwise", run: fmod_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
-    pow_Tensor: { name: "pow", publicName: "pow", overload: "Tensor", kind: "pointwise", run: pow_Tensor, args: ["self","exponent","out"], devices: [[0,1],[2],[]], madeOn: null },
-    pow_Tensor_: { name: "pow_", publicName: "pow", overload: "Tensor", kind: "pointwise", run: pow_Tensor_, args: ["self","exponent"], devices: [[0,1],[0],[]], madeOn: null },
-    pow: { name: "pow", publicName: "pow", overload: "", kind: "pointwise", run: pow, args: ["self","exponent","out"], devices: [[0],[2],[]], madeOn: null },
-    pow_: { name: "pow_", publicName: "pow", overload: "", kind: "pointwise", run: pow_, args: ["self","exponent"], devices: null, madeOn: null },
-    pow_Scalar: { name: "pow", publicName: "pow", overload: "Scalar", kind: "pointwise", run: pow_Scalar, args: ["self","exponent","out"], devices: [[1],[2],[]], madeOn: null },
-    square: { name: "square", publicName: "square", overload: "", kind: "composite", run: square, args: ["self","out"], devices: null, madeOn: null },
-    square_: { name: "square_", publicName: "square", overload: "", kind: "composite", run: square_, args: ["self"], devices: null, madeOn: null },
-    maximum: { name: "maximum", publicName: "maximum", overload: "", kind: "pointwise", run: maximum, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    minimum: { name: "minimum", publicName: "minimum", overload: "", kind: "pointwise", run: minimum, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    atan2: { name: "atan2", publicName: "atan2", overload: "", kind: "pointwise", run: atan2, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    atan2_: { name: "atan2_", publicName: "atan2", overload: "", kind: "pointwise", run: atan2_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
-    copysign: { name: "copysign", publicName: "copysign", overload: "", kind: "pointwise", run: copysign, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    copysign_: { name: "copysign_", publicName: "copysign", overload: "", kind: "pointwise", run: copysign_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
-    lerp: { name: "lerp", publicName: "lerp", overload: "", kind: "pointwise", run: lerp, args: ["self","end","weight","out"], devices: [[0,1,2],[3],[]], madeOn: null },
-    lerp_: { name: "lerp_", publicName: "lerp", overload: "", kind: "pointwise", run: lerp_, args: ["self","end","weight"], devices: [[0,1,2],[0],[]], madeOn: null },
-    addcmul: { name: "addcmul", publicName: "addcmul", overload: "", kind: "pointwise", run: addcmul, args: ["self","tensor1","tensor2","value","out"], devices: [[0,1,2],[4],[]], madeOn: null },
-    addcmul_: { name: "addcmul_", publicName: "addcmul", overload: "", kind: "pointwise", run: addcmul_, args: ["self","tensor1","tensor2","value"], devices: [[0,1,2],[0],[]], madeOn: null },
-    addcdiv: { name: "addcdiv", publicName: "addcdiv", overload: "", kind: "pointwise", run: addcdiv, args: ["self","tensor1","tensor2","value","out"], devices: [[0,1,2],[4],[]], madeOn: null },
-    addcdiv_: { name: "addcdiv_", publicName: "addcdiv", overload: "", kind: "pointwise", run: addcdiv_, args: ["self","tensor1","tensor2","value"], devices: [[0,1,2],[0],[]], madeOn: null },
-    clamp_Tensor: { name: "clamp", publicName: "clamp", overload: "Tensor", kind: "pointwise", run: clamp_Tensor, args: ["self","min","max","out"], devices: [[0,1,2],[3],[]], madeOn: null },
-    clamp_Tensor_: { name: "clamp_", publicName: "clamp", overload: "Tensor", kind: "pointwise", run: clamp_Tensor_, args: ["self","min","max"], devices: [[0,1,2],[0],[]], madeOn: null },
-    clamp: { name: "clamp", publicName: "clamp", overload: "", kind: "pointwise", run: clamp, args: ["self","min","max","out"], devices: [[0],[3],[]], madeOn: null },
-    clamp_: { name: "clamp_", publicName: "clamp", overload: "", kind: "pointwise", run: clamp_, args: ["self","min","max"], devices: null, madeOn: null },
-    where: { name: "where", publicName: "where", overload: "", kind: "pointwise", run: where, args: ["condition","self","other","out"], devices: [[0,1,2],[3],[]], madeOn: null },
-    rand: { name: "rand", publicName: "rand", overload: "", kind: "factory", run: rand, args: ["size","generator","dtype","device","requiresGrad","out"], devices: null, madeOn: 3 },
-    randn: { name: "randn", publicName: "randn", overload: "", kind: "factory", run: randn, args: ["size","generator","dtype","device","requiresGrad","out"], devices: null, madeOn: 3 },
-    randint: { name: "randint", publicName: "randint", overload: "", kind: "factory", run: randint, args: ["high","size","generator","dtype","device","requiresGrad","out"], devices: null, madeOn: 4 },
-    randint_low: { name: "randint", publicName: "randint", overload: "low", kind: "factory", run: randint_low, args: ["low","high","size","generator","dtype","device","requiresGrad","out"], devices: null, madeOn: 5 },
-    randperm: { name: "randperm", publicName: "randperm", overload: "", kind: "factory", run: randperm, args: ["n","generator","dtype","device","requiresGrad","out"], devices: null, madeOn: 3 },
-    rand_like: { name: "rand_like", publicName: "randLike", overload: "", kind: "factory", run: rand_like, args: ["self","generator","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 3 },
-    randn_like: { name: "randn_like", publicName: "randnLike", overload: "", kind: "factory", run: randn_like, args: ["self","generator","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 3 },
-    randint_like: { name: "randint_like", publicName: "randintLike", overload: "", kind: "factory", run: randint_like, args: ["self","high","generator","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 4 },
-    randint_like_low: { name: "randint_like", publicName: "randintLike", overload: "low", kind: "factory", run: randint_like_low, args: ["self","low","high","generator","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 5 },
-    normal: { name: "normal", publicName: "normal", overload: "", kind: "op", run: normal, args: ["mean","std","generator","out"], devices: [[0,1],[3],[]], madeOn: null },
-    normal_Tensor_float: { name: "normal", publicName: "normal", overload: "Tensor_float", kind: "op", run: normal_Tensor_float, args: ["mean","std","generator","out"], devices: [[0],[3],[]], madeOn: null },
-    normal_float_Tensor: { name: "normal", publicName: "normal", overload: "float_Tensor", kind: "op", run: normal_float_Tensor, args: ["mean","std","generator","out"], devices: [[1],[3],[]], madeOn: null },
-    normal_float_float: { name: "normal", publicName: "normal", overload: "float_float", kind: "factory", run: normal_float_float, args: ["mean","std","size","generator","dtype","device","requiresGrad","out"], devices: null, madeOn: 5 },
-    normal_inplace_: { name: "normal_", publicName: "normal", overload: "inplace", kind: "op", run: normal_inplace_, args: ["self","mean","std","generator"], devices: null, madeOn: null },
-    uniform_: { name: "uniform_", publicName: "uniform", overload: "", kind: "op", run: uniform_, args: ["self","from","to","generator"], devices: null, madeOn: null },
-    exponential_: { name: "exponential_", publicName: "exponential", overload: "", kind: "op", run: exponential_, args: ["self","lambd","generator"], devices: null, madeOn: null },
-    cauchy_: { name: "cauchy_", publicName: "cauchy", overload: "", kind: "op", run: cauchy_, args: ["self","median","sigma","generator"], devices: null, madeOn: null },
-    log_normal_: { name: "log_normal_", publicName: "logNormal", overload: "", kind: "op", run: log_normal_, args: ["self","mean","std","generator"], devices: null, madeOn: null },
-    geometric_: { name: "geometric_", publicName: "geometric", overload: "", kind: "op", run: geometric_, args: ["self","p","generator"], devices: null, madeOn: null },
-    random_: { name: "random_", publicName: "random", overload: "", kind: "op", run: random_, args: ["self","generator"], devices: null, madeOn: null },
-    random_to_: { name: "random_", publicName: "random", overload: "to", kind: "op", run: random_to_, args: ["self","to","generator"], devices: null, madeOn: null },
-    random_from_: { name: "random_", publicName: "random", overload: "from", kind: "op", run: random_from_, args: ["self","from","to","generator"], devices: null, madeOn: null },
-    bernoulli_Tensor_: { name: "bernoulli_", publicName: "bernoulli", overload: "Tensor", kind: "op", run: bernoulli_Tensor_, args: ["self","p","generator"], devices: [[0,1],[0],[]], madeOn: null },
-    bernoulli_float_: { name: "bernoulli_", publicName: "bernoulli", overload: "float", kind: "op", run: bernoulli_float_, args: ["self","p","generator"], devices: null, madeOn: null },
-    bernoulli: { name: "bernoulli", publicName: "bernoulli", overload: "", kind: "op", run: bernoulli, args: ["self","generator","out"], devices: [[0],[2],[]], madeOn: null },
-    bernoulli_p: { name: "bernoulli", publicName: "bernoulli", overload: "p", kind: "op", run: bernoulli_p, args: ["self","p","generator"], devices: null, madeOn: null },
-    multinomial: { name: "multinomial", publicName: "multinomial", overload: "", kind: "op", run: multinomial, args: ["self","numSamples","replacement","generator","out"], devices: [[0],[4],[]], checkers: ["_multinomial","out_multinomial_out"], madeOn: null },
-    sum: { name: "sum", publicName: "sum", overload: "", kind: "op", run: sum, args: ["self","dtype","out"], devices: [[0],[2],[]], madeOn: null },
-    sum_dim_IntList: { name: "sum", publicName: "sum", overload: "dim_IntList", kind: "op", run: sum_dim_IntList, args: ["self","dim","keepdim","dtype","out"], devices: [[0],[4],[]], madeOn: null },
-    mean: { name: "mean", publicName: "mean", overload: "", kind: "op", run: mean, args: ["self","dtype","out"], devices: [[0],[2],[]], madeOn: null },
-    mean_dim: { name: "mean", publicName: "mean", overload: "dim", kind: "op", run: mean_dim, args: ["self","dim","keepdim","dtype","out"], devices: [[0],[4],[]], madeOn: null },
-    prod: { name: "prod", publicName: "prod", overload: "", kind: "op", run: prod, args: ["self","dtype","out"], devices: [[0],[2],[]], madeOn: null },
-    prod_dim_int: { name: "prod", publicName: "prod", overload: "dim_int", kind: "op", run: prod_dim_int, args: ["self","dim","keepdim","dtype","out"], devices: [[0],[4],[]], madeOn: null },
-    max: { name: "max", publicName: "max", overload: "", kind: "op", run: max, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    max_other: { name: "max", publicName: "max", overload: "other", kind: "composite", run: max_other, args: ["self","other","out"], devices: null, madeOn: null },
-    max_dim: { name: "max", publicName: "max", overload: "dim", kind: "op", run: max_dim, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null },
-    min: { name: "min", publicName: "min", overload: "", kind: "op", run: min, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    min_other: { name: "min", publicName: "min", overload: "other", kind: "composite", run: min_other, args: ["self","other","out"], devices: null, madeOn: null },
-    min_dim: { name: "min", publicName: "min", overload: "dim", kind: "op", run: min_dim, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null },
-    amax: { name: "amax", publicName: "amax", overload: "", kind: "op", run: amax, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], checkers: ["amax","amax_out_out"], madeOn: null },
-    amin: { name: "amin", publicName: "amin", overload: "", kind: "op", run: amin, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], checkers: ["amin","amin_out_out"], madeOn: null },
-    argmax: { name: "argmax", publicName: "argmax", overload: "", kind: "op", run: argmax, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null },
-    argmin: { name: "argmin", publicName: "argmin", overload: "", kind: "op", run: argmin, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null },
-    all: { name: "all", publicName: "all", overload: "", kind: "op", run: all, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    all_dims: { name: "all", publicName: "all", overload: "dims", kind: "op", run: all_dims, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null },
-    any: { name: "any", publicName: "any", overload: "", kind: "op", run: any, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    any_dims: { name: "any", publicName: "any", overload: "dims", kind: "op", run: any_dims, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null },
-    equal: { name: "equal", publicName: "equal", overload: "", kind: "op", run: equal, args: ["self","other"], devices: [[0,1],[],[]], checkers: ["_equal"], madeOn: null },
-    isclose: { name: "isclose", publicName: "isclose", overload: "", kind: "op", run: isclose, args: ["self","other","rtol","atol","equalNan"], devices: [[0,1],[],[]], madeOn: null },
-    allclose: { name: "allclose", publicName: "allclose", overload: "", kind: "op", run: allclose, args: ["self","other","rtol","atol","equalNan"], devices: [[0,1],[],[]], madeOn: null },
-    cumsum: { name: "cumsum", publicName: "cumsum", overload: "", kind: "op", run: cumsum, args: ["self","dim","dtype","out"], devices: [[0],[3],[]], madeOn: null },
-    cumsum_: { name: "cumsum_", publicName: "cumsum", overload: "", kind: "op", run: cumsum_, args: ["self","dim","dtype"], devices: null, madeOn: null },
-    cumprod: { name: "cumprod", publicName: "cumprod", overload: "", kind: "op", run: cumprod, args: ["self","dim","dtype","out"], devices: [[0],[3],[]], madeOn: null },
-    cumprod_: { name: "cumprod_", publicName: "cumprod", overload: "", kind: "op", run: cumprod_, args: ["self","dim","dtype"], devices: null, madeOn: null },
-    var_dim: { name: "var", publicName: "var", overload: "dim", kind: "op", run: var_dim, args: ["self","dim","unbiased","keepdim","out"], devices: [[0],[4],[]], madeOn: null },
-    var_correction: { name: "var", publicName: "var", overload: "correction", kind: "op", run: var_correction, args: ["self","dim","correction","keepdim","out"], devices: [[0],[4],[]], madeOn: null },
-    var_unbiased: { name: "var", publicName: "var", overload: "unbiased", kind: "op", run: var_unbiased, args: ["self","unbiased","out"], devices: [[0],[2],[]], madeOn: null },
-    std_dim: { name: "std", publicName: "std", overload: "dim", kind: "op", run: std_dim, args: ["self","dim","unbiased","keepdim","out"], devices: [[0],[4],[]], madeOn: null },
-    std_correction: { name: "std", publicName: "std", overload: "correction", kind: "op", run: std_correction, args: ["self","dim","correction","keepdim","out"], devices: [[0],[4],[]], madeOn: null },
-    std_unbiased: { name: "std", publicName: "std", overload: "unbiased", kind: "op", run: std_unbiased, args: ["self","unbiased","out"], devices: [[0],[2],[]], madeOn: null },
-    var_mean_dim: { name: "var_mean", publicName: "varMean", overload: "dim", kind: "op", run: var_mean_dim, args: ["self","dim","unbiased","keepdim"], devices: null, madeOn: null },
-    var_mean_correction: { name: "var_mean", publicName: "varMean", overload: "correction", kind: "op", run: var_mean_correction, args: ["self","dim","correction","keepdim"], devices: null, madeOn: null },
-    var_mean_unbiased: { name: "var_mean", publicName: "varMean", overload: "unbiased", kind: "op", run: var_mean_unbiased, args: ["self","unbiased"], devices: null, madeOn: null },
-    std_mean_dim: { name: "std_mean", publicName: "stdMean", overload: "dim", kind: "op", run: std_mean_dim, args: ["self","dim","unbiased","keepdim"], devices: null, madeOn: null },
-    std_mean_correction: { name: "std_mean", publicName: "stdMean", overload: "correction", kind: "op", run: std_mean_correction, args: ["self","dim","correction","keepdim"], devices: null, madeOn: null },
-    std_mean_unbiased: { name: "std_mean", publicName: "stdMean", overload: "unbiased", kind: "op", run: std_mean_unbiased, args: ["self","unbiased"], devices: null, madeOn: null },
-    cummax: { name: "cummax", publicName: "cummax", overload: "", kind: "op", run: cummax, args: ["self","dim","out"], devices: [[0],[2],[]], madeOn: null },
-    cummin: { name: "cummin", publicName: "cummin", overload: "", kind: "op", run: cummin, args: ["self","dim","out"], devices: [[0],[2],[]], madeOn: null },
-    logcumsumexp: { name: "logcumsumexp", publicName: "logcumsumexp", overload: "", kind: "op", run: logcumsumexp, args: ["self","dim","out"], devices: [[0],[2],[]], madeOn: null },
-    searchsorted_Tensor: { name: "searchsorted", publicName: "searchsorted", overload: "Tensor", kind: "op", run: searchsorted_Tensor, args: ["sortedSequence","self","outInt32","right","side","sorter","out"], devices: [[0,1,5],[6],[]], checkers: ["Tensor_searchsorted","Tensor_out_searchsorted_out"], madeOn: null },
-    searchsorted_Scalar: { name: "searchsorted", publicName: "searchsorted", overload: "Scalar", kind: "op", run: searchsorted_Scalar, args: ["sortedSequence","self","outInt32","right","side","sorter","out"], devices: [[0,5],[6],[]], checkers: ["Scalar_searchsorted","Scalar_out_searchsorted_out"], madeOn: null },
-    bucketize_Tensor: { name: "bucketize", publicName: "bucketize", overload: "Tensor", kind: "op", run: bucketize_Tensor, args: ["self","boundaries","outInt32","right","out"], devices: [[0,1],[4],[]], checkers: ["Tensor_bucketize","Tensor_out_bucketize_out"], madeOn: null },
-    bucketize_Scalar: { name: "bucketize", publicName: "bucketize", overload: "Scalar", kind: "op", run: bucketize_Scalar, args: ["self","boundaries","outInt32","right","out"], devices: [[1],[4],[]], checkers: ["Scalar_bucketize","Scalar_out_bucketize_out"], madeOn: null },
-    isin_Tensor_Tensor: { name: "isin", publicName: "isin", overload: "Tensor_Tensor", kind: "op", run: isin_Tensor_Tensor, args: ["elements","testElements","assumeUnique","invert","out"], devices: [[0,1],[4],[]], checkers: ["isin_Tensor_Tensor","isin_out_Tensor_Tensor_out"], madeOn: null },
-    isin_Tensor_Scalar: { name: "isin", publicName: "isin", overload: "Tensor_Scalar", kind: "op", run: isin_Tensor_Scalar, args: ["elements","testElement","assumeUnique","invert","out"], devices: [[0],[4],[]], checkers: ["isin_Tensor_Scalar","isin_out_Tensor_Scalar_out"], madeOn: null },
-    isin_Scalar_Tensor: { name: "isin", publicName: "isin", overload: "Scalar_Tensor", kind: "op", run: isin_Scalar_Tensor, args: ["element","testElements","assumeUnique","invert","out"], devices: [[1],[4],[]], checkers: ["isin_Scalar_Tensor","isin_out_Scalar_Tensor_out"], madeOn: null },
-    sort: { name: "sort", publicName: "sort", overload: "", kind: "op", run: sort, args: ["self","dim","descending","out"], devices: [[0],[3],[]], madeOn: null },
-    sort_stable: { name: "sort", publicName: "sort", overload: "stable", kind: "op", run: sort_stable, args: ["self","dim","descending","stable","out"], devices: [[0],[4],[]], madeOn: null },
-    argsort: { name: "argsort", publicName: "argsort", overload: "", kind: "op", run: argsort, args: ["self","dim","descending"], devices: null, madeOn: null },
-    argsort_stable: { name: "argsort", publicName: "argsort", overload: "stable", kind: "op", run: argsort_stable, args: ["self","dim","descending","stable"], devices: null, madeOn: null },
-    topk: { name: "topk", publicName: "topk", overload: "", kind: "op", run: topk, args: ["self","k","dim","largest","sorted","out"], devices: [[0],[5],[]], madeOn: null },
-    erf: { name: "erf", publicName: "erf", overload: "", kind: "pointwise", run: erf, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    erf_: { name: "erf_", publicName: "erf", overload: "", kind: "pointwise", run: erf_, args: ["self"], devices: null, madeOn: null },
-    erfc: { name: "erfc", publicName: "erfc", overload: "", kind: "pointwise", run: erfc, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    erfc_: { name: "erfc_", publicName: "erfc", overload: "", kind: "pointwise", run: erfc_, args: ["self"], devices: null, madeOn: null },
-    erfinv: { name: "erfinv", publicName: "erfinv", overload: "", kind: "pointwise", run: erfinv, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    erfinv_: { name: "erfinv_", publicName: "erfinv", overload: "", kind: "pointwise", run: erfinv_, args: ["self"], devices: null, madeOn: null },
-    lgamma: { name: "lgamma", publicName: "lgamma", overload: "", kind: "pointwise", run: lgamma, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    lgamma_: { name: "lgamma_", publicName: "lgamma", overload: "", kind: "pointwise", run: lgamma_, args: ["self"], devices: null, madeOn: null },
-    digamma: { name: "digamma", publicName: "digamma", overload: "", kind: "pointwise", run: digamma, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    digamma_: { name: "digamma_", publicName: "digamma", overload: "", kind: "pointwise", run: digamma_, args: ["self"], devices: null, madeOn: null },
-    _polygamma: { name: "_polygamma", publicName: "_polygamma", overload: "", kind: "pointwise", run: _polygamma, args: ["self","n","out"], devices: [[0],[2],[]], madeOn: null },
-    _polygamma_: { name: "_polygamma_", publicName: "_polygamma", overload: "", kind: "pointwise", run: _polygamma_, args: ["self","n"], devices: null, madeOn: null },
-    polygamma: { name: "polygamma", publicName: "polygamma", overload: "", kind: "composite", run: polygamma, args: ["n","self","out"], devices: null, madeOn: null },
-    polygamma_method: { name: "polygamma", publicName: "polygamma", overload: "method", kind: "composite", run: polygamma_method, args: ["self","n"], devices: null, madeOn: null },
-    polygamma_method_: { name: "polygamma_", publicName: "polygamma", overload: "method", kind: "composite", run: polygamma_method_, args: ["self","n"], devices: null, madeOn: null },
-    sinc: { name: "sinc", publicName: "sinc", overload: "", kind: "pointwise", run: sinc, args: ["self","out"], devices: [[0],[1],[]], madeOn: null },
-    sinc_: { name: "sinc_", publicName: "sinc", overload: "", kind: "pointwise", run: sinc_, args: ["self"], devices: null, madeOn: null },
-    xlogy_Tensor: { name: "xlogy", publicName: "xlogy", overload: "Tensor", kind: "pointwise", run: xlogy_Tensor, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null },
-    xlogy_Tensor_: { name: "xlogy_", publicName: "xlogy", overload: "Tensor", kind: "pointwise", run: xlogy_Tensor_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null },
-    xlogy_Scalar_Self: { name: "xlogy", publicName: "xlogy", overload: "Scalar_Self", kind: "pointwise", run: xlogy_Scalar_Self, args: ["self","other","out"], devices: [[1],[2],[]], madeOn: null },
-    xlogy_Scalar_Other: { name: "xlogy", publicName: "xlogy", overload: "Scalar_Other", kind: "pointwise", run: xlogy_Scalar_Other, args: ["self","other","out"], devices: [[0],[2],[]], madeOn: null },
-    xlogy_Scalar_Other_: { name: "xlogy_", publicName: "xlogy", overload: "Scalar_Other", kind: "pointwise", run: xlogy_Scalar_Other_, args: ["self","other"], devices: null, madeOn: null },
-    logsumexp: { name: "logsumexp", publicName: "logsumexp", overload: "", kind: "op", run: logsumexp, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null },
-    quantile: { name: "quantile", publicName: "quantile", overload: "", kind: "composite", run: quantile, args: ["self","q","dim","keepdim","interpolation","out"], devices: null, madeOn: null },
-    quantile_scalar: { name: "quantile", publicName: "quantile", overload: "scalar", kind: "composite", run: quantile_scalar, args: ["self","q","dim","keepdim","interpolation","out"], devices: null, madeOn: null },
-    nanquantile: { name: "nanquantile", publicName: "nanquantile", overload: "", kind: "composite", run: nanquantile, args: ["self","q","dim","keepdim","interpolation","out"], devices: null, madeOn: null },
-    nanquantile_scalar: { name: "nanquantile", publicName: "nanquantile", overload: "scalar", kind: "composite", run: nanquantile_scalar, args: ["self","q","dim","keepdim","interpolation","out"], devices: null, madeOn: null },
-    nansum: { name: "nansum", publicName: "nansum", overload: "", kind: "op", run: nansum, args: ["self","dim","keepdim","dtype","out"], devices: [[0],[4],[]], checkers: ["_nansum","out_nansum_out"], madeOn: null },
-    nanmean: { name: "nanmean", publicName: "nanmean", overload: "", kind: "composite", run: nanmean, args: ["self","dim","keepdim","dtype","out"], devices: null, madeOn: null },
-    diff: { name: "diff", publicName: "diff", overload: "", kind: "composite", run: diff, args: ["self","n","dim","prepend","append","out"], devices: null, madeOn: null },
-    median: { name: "median", publicName: "median", overload: "", kind: "op", run: median, args: ["self"], devices: null, madeOn: null },
-    median_dim: { name: "median", publicName: "median", overload: "dim", kind: "op", run: median_dim, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null },
-    nanmedian: { name: "nanmedian", publicName: "nanmedian", overload: "", kind: "op", run: nanmedian, args: ["self"], devices: null, madeOn: null },
-    nanmedian_dim: { name: "nanmedian", publicName: "nanmedian", overload: "dim", kind: "op", run: nanmedian_dim, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null },
-    mode: { name: "mode", publicName: "mode", overload: "", kind: "op", run: mode, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null },
-    kthvalue: { name: "kthvalue", publicName: "kthvalue", overload: "", kind: "op", run: kthvalue, args: ["self","k","dim","keepdim","out"], devices: [[0],[4],[]], madeOn: null },
-    bincount: { name: "bincount", publicName: "bincount", overload: "", kind: "composite", run: bincount, args: ["self","weights","minlength"], devices: null, madeOn: null },
-    clone: { name: "clone", publicName: "clone", overload: "", kind: "op", run: clone, args: ["self","memoryFormat"], devices: null, madeOn: null },
-    contiguous: { name: "contiguous", publicName: "contiguous", overload: "", kind: "composite", run: contiguous, args: ["self","memoryFormat"], devices: null, madeOn: null },
-    copy_: { name: "copy_", publicName: "copy", overload: "", kind: "op", run: copy_, args: ["self","src","nonBlocking"], devices: null, madeOn: null },
-    fill: { name: "fill", publicName: "fill", overload: "", kind: "op", run: fill, args: ["self","value"], devices: null, madeOn: null },
-    fill_: { name: "fill_", publicName: "fill", overload: "", kind: "op", run: fill_, args: ["self","value"], devices: null, madeOn: null },
-    fill_Tensor: { name: "fill", publicName: "fill", overload: "Tensor", kind: "op", run: fill_Tensor, args: ["self","value"], devices: [[0,1],[],[]], madeOn: null },
-    fill_Tensor_: { name: "fill_", publicName: "fill", overload: "Tensor", kind: "op", run: fill_Tensor_, args: ["self","value"], devices: [[0,1],[0],[]], madeOn: null },
-    zero_: { name: "zero_", publicName: "zero", overload: "", kind: "op", run: zero_, args: ["self"], devices: null, madeOn: null },
-    _to_copy: { name: "_to_copy", publicName: "_toCopy", overload: "", kind: "op", run: _to_copy, args: ["self","dtype","memoryFormat","device","nonBlocking"], devices: null, madeOn: null },
-    to: { name: "to", publicName: "to", overload: "", kind: "composite", run: to, args: ["self","dtype","nonBlocking","copy","memoryFormat","device"], devices: null, madeOn: null },
-    to_device: { name: "to", publicName: "to", overload: "device", kind: "composite", run: to_device, args: ["self","device","dtype","nonBlocking","copy","memoryFormat"], devices: null, madeOn: null },
-    to_other: { name: "to", publicName: "to", overload: "other", kind: "composite", run: to_other, args: ["self","other","nonBlocking","copy","memoryFormat"], devices: null, madeOn: null },
-    type_as: { name: "type_as", publicName: "typeAs", overload: "", kind: "composite", run: type_as, args: ["self","other"], devices: null, madeOn: null },
-    type: { name: "type", publicName: "type", overload: "", kind: "composite", run: type, args: ["self","dtype"], devices: null, madeOn: null },
-    double: { name: "double", publicName: "double", overload: "", kind: "composite", run: double, args: ["self","memoryFormat"], devices: null, madeOn: null },
-    float: { name: "float", publicName: "float", overload: "", kind: "composite", run: float, args: ["self","memoryFormat"], devices: null, madeOn: null },
-    half: { name: "half", publicName: "half", overload: "", kind: "composite", run: half, args: ["self","memoryFormat"], devices: null, madeOn: null },
-    bfloat16: { name: "bfloat16", publicName: "bfloat16", overload: "", kind: "composite", run: bfloat16, args: ["self","memoryFormat"], devices: null, madeOn: null },
-    long: { name: "long", publicName: "long", overload: "", kind: "composite", run: long, args: ["self","memoryFormat"], devices: null, madeOn: null },
-    int: { name: "int", publicName: "int", overload: "", kind: "composite", run: int, args: ["self","memoryFormat"], devices: null, madeOn: null },
-    short: { name: "short", publicName: "short", overload: "", kind: "composite", run: short, args: ["self","memoryFormat"], devices: null, madeOn: null },
-    char: { name: "char", publicName: "char", overload: "", kind: "composite", run: char, args: ["self","memoryFormat"], devices: null, madeOn: null },
-    byte: { name: "byte", publicName: "byte", overload: "", kind: "composite", run: byte, args: ["self","memoryFormat"], devices: null, madeOn: null },
-    bool: { name: "bool", publicName: "bool", overload: "", kind: "composite", run: bool, args: ["self","memoryFormat"], devices: null, madeOn: null },
-    cfloat: { name: "cfloat", publicName: "cfloat", overload: "", kind: "composite", run: cfloat, args: ["self","memoryFormat"], devices: null, madeOn: null },
-    cdouble: { name: "cdouble", publicName: "cdouble", overload: "", kind: "composite", run: cdouble, args: ["self","memoryFormat"], devices: null, madeOn: null },
-    cpu: { name: "cpu", publicName: "cpu", overload: "", kind: "composite", run: cpu, args: ["self","memoryFormat"], devices: null, madeOn: null },
-    cuda: { name: "cuda", publicName: "cuda", overload: "", kind: "composite", run: cuda, args: ["self","device","nonBlocking","memoryFormat"], devices: null, madeOn: 1 },
-    pin_memory: { name: "pin_memory", publicName: "pinMemory", overload: "", kind: "composite", run: pin_memory, args: ["self"], devices: null, madeOn: null },
-    is_pinned: { name: "is_pinned", publicName: "isPinned", overload: "", kind: "composite", run: is_pinned, args: ["self"], devices: null, madeOn: null },
-    is_contiguous: { name: "is_contiguous", publicName: "isContiguous", overload: "", kind: "composite", run: is_contiguous, args: ["self","memoryFormat"], devices: null, madeOn: null },
-    is_set_to: { name: "is_set_to", publicName: "isSetTo", overload: "", kind: "composite", run: is_set_to, args: ["self","tensor"], devices: null, madeOn: null },
-    resize_: { name: "resize_", publicName: "resize", overload: "", kind: "composite", run: resize_, args: ["self","size","memoryFormat"], devices: null, madeOn: null },
-    resize_as_: { name: "resize_as_", publicName: "resizeAs", overload: "", kind: "composite", run: resize_as_, args: ["self","theTemplate","memoryFormat"], devices: null, madeOn: null },
-    set_: { name: "set_", publicName: "set", overload: "", kind: "composite", run: set_, args: ["self","source","storageOffset","size","stride"], devices: null, madeOn: null },
-    detach_inplace_: { name: "detach_", publicName: "detach", overload: "inplace", kind: "composite", run: detach_inplace_, args: ["self"], devices: null, madeOn: null },
-    sum_to_size: { name: "sum_to_size", publicName: "sumToSize", overload: "", kind: "composite", run: sum_to_size, args: ["self","size"], devices: null, madeOn: null },
-    unique: { name: "unique", publicName: "unique", overload: "", kind: "composite", run: unique, args: ["self","sorted","dim"], devices: null, madeOn: null },
-    unique_inverse: { name: "unique", publicName: "unique", overload: "inverse", kind: "composite", run: unique_inverse, args: ["self","sorted","returnInverse","returnCounts","dim"], devices: null, madeOn: null },
-    unique_counts: { name: "unique", publicName: "unique", overload: "counts", kind: "composite", run: unique_counts, args: ["self","sorted","returnCounts","dim"], devices: null, madeOn: null },
-    unique_consecutive: { name: "unique_consecutive", publicName: "uniqueConsecutive", overload: "", kind: "composite", run: unique_consecutive, args: ["self","dim"], devices: null, madeOn: null },
-    unique_consecutive_inverse: { name: "unique_consecutive", publicName: "uniqueConsecutive", overload: "inverse", kind: "composite", run: unique_consecutive_inverse, args: ["self","returnInverse","returnCounts","dim"], devices: null, madeOn: null },
-    unique_consecutive_counts: { name: "unique_consecutive", publicName: "uniqueConsecutive", overload: "counts", kind: "composite", run: unique_consecutive_counts, args: ["self","returnCounts","dim"], devices: null, madeOn: null },
-    view_as_real: { name: "view_as_real", publicName: "viewAsReal", overload: "", kind: "view", run: view_as_real, args: ["self"], devices: null, madeOn: null },
-    view_as_complex: { name: "view_as_complex", publicName: "viewAsComplex", overload: "", kind: "view", run: view_as_complex, args: ["self"], devices: null, madeOn: null },
-    real: { name: "real", publicName: "real", overload: "", kind: "composite", run: real, args: ["self"], devices: null, madeOn: null },
-    imag: { name: "imag", publicName: "imag", overload: "", kind: "composite", run: imag, args: ["self"], devices: null, madeOn: null },
-    conj: { name: "conj", publicName: "conj", overload: "", kind: "composite", run: conj, args: ["self"], devices: null, madeOn: null },
-    _conj: { name: "_conj", publicName: "_conj", overload: "", kind: "view", run: _conj, args: ["self"], devices: null, madeOn: null },
-    _neg_view: { name: "_neg_view", publicName: "_negView", overload: "", kind: "view", run: _neg_view, args: ["self"], devices: null, madeOn: null },
-    resolve_conj: { name: "resolve_conj", publicName: "resolveConj", overload: "", kind: "composite", run: resolve_conj, args: ["self"], devices: null, madeOn: null },
-    resolve_neg: { name: "resolve_neg", publicName: "resolveNeg", overload: "", kind: "composite", run: resolve_neg, args: ["self"], devices: null, madeOn: null },
-    _reshape_alias: { name: "_reshape_alias", publicName: "_reshapeAlias", overload: "", kind: "view", run: _reshape_alias, args: ["self","size"], devices: null, madeOn: null },
-    view: { name: "view", publicName: "view", overload: "", kind: "view", run: view, args: ["self","size"], devices: null, madeOn: null },
-    view_dtype: { name: "view", publicName: "view", overload: "dtype", kind: "view", run: view_dtype, args: ["self","dtype"], devices: null, madeOn: null },
-    reshape: { name: "reshape", publicName: "reshape", overload: "", kind: "composite", run: reshape, args: ["self","shape"], devices: null, madeOn: null },
-    view_as: { name: "view_as", publicName: "viewAs", overload: "", kind: "composite", run: view_as, args: ["self","other"], devices: null, madeOn: null },
-    reshape_as: { name: "reshape_as", publicName: "reshapeAs", overload: "", kind: "composite", run: reshape_as, args: ["self","other"], devices: null, madeOn: null },
-    _unsafe_view: { name: "_unsafe_view", publicName: "_unsafeView", overload: "", kind: "op", run: _unsafe_view, args: ["self","size"], devices: null, madeOn: null },
-    as_strided: { name: "as_strided", publicName: "asStrided", overload: "", kind: "view", run: as_strided, args: ["self","size","stride","storageOffset"], devices: null, madeOn: null },
-    as_strided_: { name: "as_strided_", publicName: "asStrided", overload: "", kind: "view", run: as_strided_, args: ["self","size","stride","storageOffset"], devices: null, madeOn: null },
-    expand: { name: "expand", publicName: "expand", overload: "", kind: "view", run: expand, args: ["self","size","implicit"], devices: null, madeOn: null },
-    expand_as: { name: "expand_as", publicName: "expandAs", overload: "", kind: "composite", run: expand_as, args: ["self","other"], devices: null, madeOn: null },
-    broadcast_to: { name: "broadcast_to", publicName: "broadcastTo", overload: "", kind: "composite", run: broadcast_to, args: ["self","size"], devices: null, madeOn: null },
-    t: { name: "t", publicName: "t", overload: "", kind: "view", run: t, args: ["self"], devices: null, madeOn: null },
-    t_: { name: "t_", publicName: "t", overload: "", kind: "view", run: t_, args: ["self"], devices: null, madeOn: null },
-    transpose: { name: "transpose", publicName: "transpose", overload: "", kind: "view", run: transpose, args: ["self","dim0","dim1"], devices: null, madeOn: null },
-    transpose_: { name: "transpose_", publicName: "transpose", overload: "", kind: "view", run: transpose_, args: ["self","dim0","dim1"], devices: null, madeOn: null },
-    permute: { name: "permute", publicName: "permute", overload: "", kind: "view", run: permute, args: ["self","dims"], devices: null, madeOn: null },
-    movedim: { name: "movedim", publicName: "movedim", overload: "", kind: "composite", run: movedim, args: ["self","source","destination"], devices: null, madeOn: null },
-    numpy_T: { name: "numpy_T", publicName: "numpyT", overload: "", kind: "composite", run: numpy_T, args: ["self"], devices: null, madeOn: null },
-    T: { name: "T", publicName: "T", overload: "", kind: "composite", run: T, args: ["self"], devices: null, madeOn: null },
-    mT: { name: "mT", publicName: "mT", overload: "", kind: "composite", run: mT, args: ["self"], devices: null, madeOn: null },
-    squeeze: { name: "squeeze", publicName: "squeeze", overload: "", kind: "view", run: squeeze, args: ["self"], devices: null, madeOn: null },
-    squeeze_: { name: "squeeze_", publicName: "squeeze", overload: "", kind: "view", run: squeeze_, args: ["self"], devices: null, madeOn: null },
-    squeeze_dim: { name: "squeeze", publicName: "squeeze", overload: "dim", kind: "view", run: squeeze_dim, args: ["self","dim"], devices: null, madeOn: null },
-    squeeze_dim_: { name: "squeeze_", publicName: "squeeze", overload: "dim", kind: "view", run: squeeze_dim_, args: ["self","dim"], devices: null, madeOn: null },
-    squeeze_dims: { name: "squeeze", publicName: "squeeze", overload: "dims", kind: "view", run: squeeze_dims, args: ["self","dim"], devices: null, madeOn: null },
-    squeeze_dims_: { name: "squeeze_", publicName: "squeeze", overload: "dims", kind: "view", run: squeeze_dims_, args: ["self","dim"], devices: null, madeOn: null },
-    unsqueeze: { name: "unsqueeze", publicName: "unsqueeze", overload: "", kind: "view", run: unsqueeze, args: ["self","dim"], devices: null, madeOn: null },
-    unsqueeze_: { name: "unsqueeze_", publicName: "unsqueeze", overload: "", kind: "view", run: unsqueeze_, args: ["self","dim"], devices: null, madeOn: null },
-    select: { name: "select", publicName: "select", overload: "", kind: "view", run: select, args: ["self","dim","index"], devices: null, madeOn: null },
-    slice: { name: "slice", publicName: "slice", overload: "", kind: "view", run: slice, args: ["self","dim","start","end","step"], devices: null, madeOn: null },
-    narrow: { name: "narrow", publicName: "narrow", overload: "", kind: "composite", run: narrow, args: ["self","dim","start","length"], devices: null, madeOn: null },
-    narrow_Tensor: { name: "narrow", publicName: "narrow", overload: "Tensor", kind: "composite", run: narrow_Tensor, args: ["self","dim","start","length"], devices: null, madeOn: null },
-    diagonal: { name: "diagonal", publicName: "diagonal", overload: "", kind: "view", run: diagonal, args: ["self","offset","dim1","dim2"], devices: null, madeOn: null },
-    unbind: { name: "unbind", publicName: "unbind", overload: "", kind: "view", run: unbind, args: ["self","dim"], devices: null, madeOn: null },
-    split: { name: "split", publicName: "split", overload: "", kind: "view", run: split, args: ["self","splitSize","dim"], devices: null, madeOn: null },
-    split_sizes: { name: "split", publicName: "split", overload: "sizes", kind: "view", run: split_sizes, args: ["self","splitSize","dim"], devices: null, madeOn: null },
-    split_with_sizes: { name: "split_with_sizes", publicName: "splitWithSizes", overload: "", kind: "view", run: split_with_sizes, args: ["self","splitSizes","dim"], devices: null, madeOn: null },
-    chunk: { name: "chunk", publicName: "chunk", overload: "", kind: "composite", run: chunk, args: ["self","chunks","dim"], devices: null, madeOn: null },
-    tensor_split: { name: "tensor_split", publicName: "tensorSplit", overload: "", kind: "composite", run: tensor_split, args: ["self","sections","dim"], devices: null, madeOn: null },
-    tensor_split_indices: { name: "tensor_split", publicName: "tensorSplit", overload: "indices", kind: "composite", run: tensor_split_indices, args: ["self","indices","dim"], devices: null, madeOn: null },
-    tensor_split_tensor: { name: "tensor_split", publicName: "tensorSplit", overload: "tensor", kind: "composite", run: tensor_split_tensor, args: ["self","tensorIndicesOrSections","dim"], devices: null, madeOn: null },
-    unfold: { name: "unfold", publicName: "unfold", overload: "", kind: "view", run: unfold, args: ["self","dimension","size","step"], devices: null, madeOn: null },
-    flatten: { name: "flatten", publicName: "flatten", overload: "", kind: "composite", run: flatten, args: ["self","startDim","endDim"], devices: null, madeOn: null },
-    unflatten: { name: "unflatten", publicName: "unflatten", overload: "", kind: "composite", run: unflatten, args: ["self","dim","sizes"], devices: null, madeOn: null },
-    ravel: { name: "ravel", publicName: "ravel", overload: "", kind: "composite", run: ravel, args: ["self"], devices: null, madeOn: null },
-    alias: { name: "alias", publicName: "alias", overload: "", kind: "view", run: alias, args: ["self"], devices: null, madeOn: null },
-    detach: { name: "detach", publicName: "detach", overload: "", kind: "composite", run: detach, args: ["self"], devices: null, madeOn: null },
-  } satisfies Record<string, $A.Operator>;
-}
+const $O = $A.operatorTable($O_lines);
 
-let $O_made: ReturnType<typeof $O_make> | undefined;
-
-function $O(): ReturnType<typeof $O_make> {
-  $O_made ??= $O_make();
-  return $O_made;
+/** A line each, so that none costs anything until it is read. */
+function $O_lines(): string {
+  return `
+zeros ["zeros","zeros","","factory",["size","dtype","device","requiresGrad","out"],null,2,null]
+ones ["ones","ones","","factory",["size","dtype","device","requiresGrad","out"],null,2,null]
+empty ["empty","empty","","factory",["size","dtype","device","requiresGrad","memoryFormat","out"],null,2,null]
+empty_strided ["empty_strided","emptyStrided","","factory",["size","stride","dtype","device","requiresGrad"],null,3,null]
+empty_permuted ["empty_permuted","emptyPermuted","","factory",["size","physicalLayout","dtype","device","requiresGrad"],null,3,null]
+full ["full","full","","factory",["size","fillValue","dtype","device","requiresGrad","out"],null,3,null]
+scalar_tensor ["scalar_tensor","scalarTensor","","factory",["s","dtype","device","requiresGrad"],null,2,null]
+empty_like ["empty_like","emptyLike","","factory",["self","dtype","device","requiresGrad","memoryFormat"],null,2,null]
+zeros_like ["zeros_like","zerosLike","","factory",["self","dtype","device","requiresGrad","memoryFormat"],null,2,null]
+ones_like ["ones_like","onesLike","","factory",["self","dtype","device","requiresGrad","memoryFormat"],null,2,null]
+full_like ["full_like","fullLike","","factory",["self","fillValue","dtype","device","requiresGrad","memoryFormat"],null,3,null]
+new_empty ["new_empty","newEmpty","","factory",["self","size","dtype","device","requiresGrad"],null,3,null]
+new_zeros ["new_zeros","newZeros","","factory",["self","size","dtype","device","requiresGrad"],null,3,null]
+new_ones ["new_ones","newOnes","","factory",["self","size","dtype","device","requiresGrad"],null,3,null]
+new_full ["new_full","newFull","","factory",["self","size","fillValue","dtype","device","requiresGrad"],null,4,null]
+new_empty_strided ["new_empty_strided","newEmptyStrided","","factory",["self","size","stride","dtype","device","requiresGrad"],null,4,null]
+eye ["eye","eye","","factory",["n","dtype","device","requiresGrad","out"],null,2,null]
+eye_m ["eye","eye","m","factory",["n","m","dtype","device","requiresGrad","out"],null,3,null]
+arange ["arange","arange","","factory",["end","dtype","device","requiresGrad","out"],null,2,null]
+arange_start_step ["arange","arange","start_step","factory",["start","end","step","dtype","device","requiresGrad","out"],null,4,null]
+linspace ["linspace","linspace","","factory",["start","end","steps","dtype","device","requiresGrad","out"],null,4,null]
+logspace ["logspace","logspace","","factory",["start","end","steps","base","dtype","device","requiresGrad","out"],null,5,null]
+tril_indices ["tril_indices","trilIndices","","factory",["row","col","offset","dtype","device","requiresGrad"],null,4,null]
+triu_indices ["triu_indices","triuIndices","","factory",["row","col","offset","dtype","device","requiresGrad"],null,4,null]
+index ["index","index","","op",["self","indices"],[[0],[],[1]],null,null]
+index_put ["index_put","indexPut","","op",["self","indices","values","accumulate"],[[0,2],[],[1]],null,null]
+index_put_ ["index_put_","indexPut","","op",["self","indices","values","accumulate"],[[0,2],[0],[1]],null,null]
+index_select ["index_select","indexSelect","","op",["self","dim","index","out"],[[0],[3],[2]],null,["_index_select","out_index_select_out"]]
+index_add ["index_add","indexAdd","","op",["self","dim","index","source","alpha","out"],[[0,3],[5],[2]],null,["index_add","index_add_out_out"]]
+index_add_ ["index_add_","indexAdd","","op",["self","dim","index","source","alpha"],[[0,3],[0],[2]],null,["index_add_"]]
+index_copy ["index_copy","indexCopy","","op",["self","dim","index","source","out"],[[0,3],[4],[2]],null,["index_copy","index_copy_out_out"]]
+index_copy_ ["index_copy_","indexCopy","","op",["self","dim","index","source"],[[0,3],[0],[2]],null,["index_copy_"]]
+index_fill_int_Tensor ["index_fill","indexFill","int_Tensor","op",["self","dim","index","value"],[[0,3],[],[2]],null,null]
+index_fill_int_Tensor_ ["index_fill_","indexFill","int_Tensor","op",["self","dim","index","value"],[[0,3],[0],[2]],null,null]
+index_fill ["index_fill","indexFill","","op",["self","dim","index","value"],[[0],[],[2]],null,null]
+index_fill_ ["index_fill_","indexFill","","op",["self","dim","index","value"],[[0],[0],[2]],null,null]
+gather ["gather","gather","","op",["self","dim","index","sparseGrad","out"],[[0],[4],[2]],null,["gather","gather_out_out"]]
+scatter ["scatter","scatter","","op",["self","dim","index","src","out"],[[0,3],[4],[2]],null,["scatter_src","scatter_out_src_out"]]
+scatter_ ["scatter_","scatter","","op",["self","dim","index","src"],[[0,3],[0],[2]],null,["scatter__src"]]
+scatter_value ["scatter","scatter","value","op",["self","dim","index","value","out"],[[0],[4],[2]],null,["scatter_value","scatter_out_value_out"]]
+scatter_value_ ["scatter_","scatter","value","op",["self","dim","index","value"],[[0],[0],[2]],null,["scatter__value"]]
+scatter_reduce ["scatter","scatter","reduce","op",["self","dim","index","src","reduce","out"],[[0,3],[5],[2]],null,["scatter_reduce","scatter_out_reduce_out"]]
+scatter_reduce_ ["scatter_","scatter","reduce","op",["self","dim","index","src","reduce"],[[0,3],[0],[2]],null,["scatter__reduce"]]
+scatter_value_reduce ["scatter","scatter","value_reduce","op",["self","dim","index","value","reduce","out"],[[0],[5],[2]],null,["scatter_value_reduce","scatter_out_value_reduce_out"]]
+scatter_value_reduce_ ["scatter_","scatter","value_reduce","op",["self","dim","index","value","reduce"],[[0],[0],[2]],null,["scatter__value_reduce"]]
+scatter_add ["scatter_add","scatterAdd","","op",["self","dim","index","src","out"],[[0,3],[4],[2]],null,["scatter_add","scatter_add_out_out"]]
+scatter_add_ ["scatter_add_","scatterAdd","","op",["self","dim","index","src"],[[0,3],[0],[2]],null,["scatter_add_"]]
+masked_fill_Tensor ["masked_fill","maskedFill","Tensor","op",["self","mask","value"],[[0,1,2],[],[]],null,null]
+masked_fill_Tensor_ ["masked_fill_","maskedFill","Tensor","op",["self","mask","value"],[[0,1,2],[0],[]],null,null]
+masked_fill ["masked_fill","maskedFill","","op",["self","mask","value"],[[0,1],[],[]],null,null]
+masked_fill_ ["masked_fill_","maskedFill","","op",["self","mask","value"],[[0,1],[0],[]],null,null]
+masked_select ["masked_select","maskedSelect","","op",["self","mask","out"],[[0,1],[2],[]],null,["_masked_select","out_masked_select_out"]]
+masked_scatter ["masked_scatter","maskedScatter","","op",["self","mask","source"],[[0,1,2],[],[]],null,["_masked_scatter_"]]
+masked_scatter_ ["masked_scatter_","maskedScatter","","op",["self","mask","source"],[[0,1,2],[0],[]],null,["_masked_scatter_"]]
+take ["take","take","","op",["self","index","out"],[[0],[2],[1]],null,["_take","out_take_out"]]
+put ["put","put","","op",["self","index","source","accumulate"],[[0,2],[],[1]],null,["_put_"]]
+put_ ["put_","put","","op",["self","index","source","accumulate"],[[0,2],[0],[1]],null,["_put_"]]
+nonzero ["nonzero","nonzero","","op",["self","out"],[[0],[1],[]],null,["_nonzero","out_nonzero_out"]]
+nonzero_as_tuple ["nonzero","nonzero","as_tuple","composite",["self","asTuple"],null,null,null]
+where_condition ["where","where","condition","composite",["condition"],null,null,null]
+argwhere ["argwhere","argwhere","","composite",["self"],null,null,null]
+take_along_dim ["take_along_dim","takeAlongDim","","composite",["self","indices","dim","out"],null,null,null]
+cat ["cat","cat","","op",["tensors","dim","out"],[[0],[2],[]],null,["cat","cat_out_out"]]
+stack ["stack","stack","","op",["tensors","dim","out"],[[0],[2],[]],null,["cat","cat_out_out"]]
+hstack ["hstack","hstack","","composite",["tensors","out"],null,null,null]
+vstack ["vstack","vstack","","composite",["tensors","out"],null,null,null]
+dstack ["dstack","dstack","","composite",["tensors","out"],null,null,null]
+column_stack ["column_stack","columnStack","","composite",["tensors","out"],null,null,null]
+repeat ["repeat","repeat","","op",["self","repeats"],null,null,null]
+tile ["tile","tile","","composite",["self","dims"],null,null,null]
+repeat_interleave_self_int ["repeat_interleave","repeatInterleave","self_int","composite",["self","repeats","dim","outputSize"],null,null,null]
+repeat_interleave_self_Tensor ["repeat_interleave","repeatInterleave","self_Tensor","composite",["self","repeats","dim","outputSize"],null,null,null]
+repeat_interleave_Tensor ["repeat_interleave","repeatInterleave","Tensor","composite",["repeats","outputSize"],null,null,null]
+flip ["flip","flip","","op",["self","dims"],null,null,null]
+roll ["roll","roll","","op",["self","shifts","dims"],null,null,null]
+rot90 ["rot90","rot90","","op",["self","k","dims"],null,null,null]
+fliplr ["fliplr","fliplr","","composite",["self"],null,null,null]
+flipud ["flipud","flipud","","composite",["self"],null,null,null]
+_mse_loss ["_mse_loss","_mseLoss","","op",["self","target","reduction"],[[0,1],[],[]],null,null]
+nn_functional_mse_loss ["mse_loss","mseLoss","","composite",["input","target","sizeAverage","reduce","reduction","weight"],null,null,null]
+nn_functional_l1_loss ["l1_loss","l1Loss","","composite",["input","target","sizeAverage","reduce","reduction","weight"],null,null,null]
+_smooth_l1_loss ["_smooth_l1_loss","_smoothL1Loss","","op",["self","target","reduction","beta"],[[0,1],[],[]],null,null]
+nn_functional_smooth_l1_loss ["smooth_l1_loss","smoothL1Loss","","composite",["input","target","sizeAverage","reduce","reduction","beta"],null,null,null]
+_huber_loss ["_huber_loss","_huberLoss","","op",["self","target","reduction","delta"],[[0,1],[],[]],null,null]
+nn_functional_huber_loss ["huber_loss","huberLoss","","composite",["input","target","reduction","delta","weight"],null,null,null]
+mm ["mm","mm","","op",["self","mat2","out"],[[0,1],[2],[]],null,["mm","mm_out_out"]]
+bmm ["bmm","bmm","","op",["self","mat2","out"],[[0,1],[2],[]],null,["bmm","bmm_out_out"]]
+addmm ["addmm","addmm","","op",["self","mat1","mat2","beta","alpha","out"],[[0,1,2],[5],[]],null,["addmm","addmm_out_out"]]
+addmm_ ["addmm_","addmm","","op",["self","mat1","mat2","beta","alpha"],[[0,1,2],[0],[]],null,["addmm_"]]
+baddbmm ["baddbmm","baddbmm","","op",["self","batch1","batch2","beta","alpha","out"],[[0,1,2],[5],[]],null,["baddbmm","baddbmm_out_out"]]
+baddbmm_ ["baddbmm_","baddbmm","","op",["self","batch1","batch2","beta","alpha"],[[0,1,2],[0],[]],null,["baddbmm_"]]
+addbmm ["addbmm","addbmm","","op",["self","batch1","batch2","beta","alpha","out"],[[0,1,2],[5],[]],null,["_addbmm","out_addbmm_out"]]
+addbmm_ ["addbmm_","addbmm","","op",["self","batch1","batch2","beta","alpha"],[[0,1,2],[0],[]],null,["_addbmm_"]]
+mv ["mv","mv","","op",["self","vec","out"],[[0,1],[2],[]],null,null]
+addmv ["addmv","addmv","","op",["self","mat","vec","beta","alpha","out"],[[0,1,2],[5],[]],null,["addmv","addmv_out_out"]]
+addmv_ ["addmv_","addmv","","op",["self","mat","vec","beta","alpha"],[[0,1,2],[0],[]],null,["addmv_"]]
+dot ["dot","dot","","op",["self","tensor","out"],[[0,1],[2],[]],null,["_dot","out_dot_out"]]
+vdot ["vdot","vdot","","op",["self","other","out"],[[0,1],[2],[]],null,["_vdot","out_vdot_out"]]
+addr ["addr","addr","","op",["self","vec1","vec2","beta","alpha","out"],[[0,1,2],[5],[]],null,null]
+addr_ ["addr_","addr","","op",["self","vec1","vec2","beta","alpha"],[[0,1,2],[0],[]],null,null]
+matmul ["matmul","matmul","","composite",["self","other","out"],null,null,null]
+outer ["outer","outer","","composite",["self","vec2","out"],null,null,null]
+inner ["inner","inner","","composite",["self","other","out"],null,null,null]
+_softmax ["_softmax","_softmax","","op",["self","dim","out"],[[0],[2],[]],null,null]
+_log_softmax ["_log_softmax","_logSoftmax","","op",["self","dim","out"],[[0],[2],[]],null,null]
+_softmax_backward_data ["_softmax_backward_data","_softmaxBackwardData","","op",["gradOutput","output","dim","inputDtype"],[[0,1],[],[]],null,null]
+_log_softmax_backward_data ["_log_softmax_backward_data","_logSoftmaxBackwardData","","op",["gradOutput","output","dim","inputDtype"],[[0,1],[],[]],null,null]
+softmax ["softmax","softmax","","composite",["self","dim","dtype","out"],null,null,null]
+log_softmax ["log_softmax","logSoftmax","","composite",["self","dim","dtype","out"],null,null,null]
+nn_functional_softmax ["softmax","softmax","","composite",["input","dim","dtype"],null,null,null]
+nn_functional_log_softmax ["log_softmax","logSoftmax","","composite",["input","dim","dtype"],null,null,null]
+nn_functional_softmin ["softmin","softmin","","composite",["input","dim","dtype"],null,null,null]
+nn_functional_linear ["linear","linear","","composite",["input","weight","bias"],null,null,null]
+nn_functional_dropout ["dropout","dropout","","composite",["input","p","training","inplace"],null,null,null]
+nn_functional_relu ["relu","relu","","composite",["input","inplace"],null,null,null]
+nn_functional_relu_ ["relu_","relu_","","composite",["input"],null,null,null]
+nn_functional_layer_norm ["layer_norm","layerNorm","","composite",["input","normalizedShape","weight","bias","eps"],null,null,null]
+linalg_vector_norm ["vector_norm","vectorNorm","","op",["self","ord","dim","keepdim","dtype","out"],[[0],[5],[]],null,null]
+norm ["norm","norm","","composite",["self","p","dim","keepdim","dtype","out"],null,null,null]
+norm_String ["norm","norm","String","composite",["self","p","dim","keepdim","dtype","out"],null,null,null]
+acos ["acos","acos","","pointwise",["self","out"],[[0],[1],[]],null,null]
+acos_ ["acos_","acos","","pointwise",["self"],null,null,null]
+asin ["asin","asin","","pointwise",["self","out"],[[0],[1],[]],null,null]
+asin_ ["asin_","asin","","pointwise",["self"],null,null,null]
+atan ["atan","atan","","pointwise",["self","out"],[[0],[1],[]],null,null]
+atan_ ["atan_","atan","","pointwise",["self"],null,null,null]
+tan ["tan","tan","","pointwise",["self","out"],[[0],[1],[]],null,null]
+tan_ ["tan_","tan","","pointwise",["self"],null,null,null]
+sinh ["sinh","sinh","","pointwise",["self","out"],[[0],[1],[]],null,null]
+sinh_ ["sinh_","sinh","","pointwise",["self"],null,null,null]
+cosh ["cosh","cosh","","pointwise",["self","out"],[[0],[1],[]],null,null]
+cosh_ ["cosh_","cosh","","pointwise",["self"],null,null,null]
+acosh ["acosh","acosh","","pointwise",["self","out"],[[0],[1],[]],null,null]
+acosh_ ["acosh_","acosh","","pointwise",["self"],null,null,null]
+asinh ["asinh","asinh","","pointwise",["self","out"],[[0],[1],[]],null,null]
+asinh_ ["asinh_","asinh","","pointwise",["self"],null,null,null]
+atanh ["atanh","atanh","","pointwise",["self","out"],[[0],[1],[]],null,null]
+atanh_ ["atanh_","atanh","","pointwise",["self"],null,null,null]
+log2 ["log2","log2","","pointwise",["self","out"],[[0],[1],[]],null,null]
+log2_ ["log2_","log2","","pointwise",["self"],null,null,null]
+log10 ["log10","log10","","pointwise",["self","out"],[[0],[1],[]],null,null]
+log10_ ["log10_","log10","","pointwise",["self"],null,null,null]
+exp2 ["exp2","exp2","","pointwise",["self","out"],[[0],[1],[]],null,null]
+exp2_ ["exp2_","exp2","","pointwise",["self"],null,null,null]
+deg2rad ["deg2rad","deg2rad","","pointwise",["self","out"],[[0],[1],[]],null,null]
+deg2rad_ ["deg2rad_","deg2rad","","pointwise",["self"],null,null,null]
+rad2deg ["rad2deg","rad2deg","","pointwise",["self","out"],[[0],[1],[]],null,null]
+rad2deg_ ["rad2deg_","rad2deg","","pointwise",["self"],null,null,null]
+logit ["logit","logit","","pointwise",["self","eps","out"],[[0],[2],[]],null,null]
+logit_ ["logit_","logit","","pointwise",["self","eps"],null,null,null]
+clamp_min ["clamp_min","clampMin","","pointwise",["self","min","out"],[[0],[2],[]],null,null]
+clamp_min_ ["clamp_min_","clampMin","","pointwise",["self","min"],null,null,null]
+clamp_min_Tensor ["clamp_min","clampMin","Tensor","pointwise",["self","min","out"],[[0,1],[2],[]],null,null]
+clamp_min_Tensor_ ["clamp_min_","clampMin","Tensor","pointwise",["self","min"],[[0,1],[0],[]],null,null]
+clamp_max ["clamp_max","clampMax","","pointwise",["self","max","out"],[[0],[2],[]],null,null]
+clamp_max_ ["clamp_max_","clampMax","","pointwise",["self","max"],null,null,null]
+clamp_max_Tensor ["clamp_max","clampMax","Tensor","pointwise",["self","max","out"],[[0,1],[2],[]],null,null]
+clamp_max_Tensor_ ["clamp_max_","clampMax","Tensor","pointwise",["self","max"],[[0,1],[0],[]],null,null]
+logaddexp ["logaddexp","logaddexp","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+logaddexp2 ["logaddexp2","logaddexp2","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+eq ["eq","eq","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+eq_ ["eq_","eq","","pointwise",["self","other"],[[0,1],[0],[]],null,null]
+ne ["ne","ne","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+ne_ ["ne_","ne","","pointwise",["self","other"],[[0,1],[0],[]],null,null]
+lt ["lt","lt","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+lt_ ["lt_","lt","","pointwise",["self","other"],[[0,1],[0],[]],null,null]
+le ["le","le","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+le_ ["le_","le","","pointwise",["self","other"],[[0,1],[0],[]],null,null]
+gt ["gt","gt","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+gt_ ["gt_","gt","","pointwise",["self","other"],[[0,1],[0],[]],null,null]
+ge ["ge","ge","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+ge_ ["ge_","ge","","pointwise",["self","other"],[[0,1],[0],[]],null,null]
+logical_and ["logical_and","logicalAnd","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+logical_and_ ["logical_and_","logicalAnd","","pointwise",["self","other"],[[0,1],[0],[]],null,null]
+logical_or ["logical_or","logicalOr","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+logical_or_ ["logical_or_","logicalOr","","pointwise",["self","other"],[[0,1],[0],[]],null,null]
+bitwise_and ["bitwise_and","bitwiseAnd","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+bitwise_and_ ["bitwise_and_","bitwiseAnd","","pointwise",["self","other"],[[0,1],[0],[]],null,null]
+bitwise_or ["bitwise_or","bitwiseOr","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+bitwise_or_ ["bitwise_or_","bitwiseOr","","pointwise",["self","other"],[[0,1],[0],[]],null,null]
+bitwise_xor ["bitwise_xor","bitwiseXor","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+bitwise_xor_ ["bitwise_xor_","bitwiseXor","","pointwise",["self","other"],[[0,1],[0],[]],null,null]
+hypot ["hypot","hypot","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+hypot_ ["hypot_","hypot","","pointwise",["self","other"],[[0,1],[0],[]],null,null]
+nextafter ["nextafter","nextafter","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+nextafter_ ["nextafter_","nextafter","","pointwise",["self","other"],[[0,1],[0],[]],null,null]
+heaviside ["heaviside","heaviside","","pointwise",["self","values","out"],[[0,1],[2],[]],null,null]
+heaviside_ ["heaviside_","heaviside","","pointwise",["self","values"],[[0,1],[0],[]],null,null]
+gcd ["gcd","gcd","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+gcd_ ["gcd_","gcd","","pointwise",["self","other"],[[0,1],[0],[]],null,null]
+lcm ["lcm","lcm","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+lcm_ ["lcm_","lcm","","pointwise",["self","other"],[[0,1],[0],[]],null,null]
+fmax ["fmax","fmax","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+fmin ["fmin","fmin","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+ldexp ["ldexp","ldexp","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+ldexp_ ["ldexp_","ldexp","","pointwise",["self","other"],[[0,1],[0],[]],null,null]
+logical_xor ["logical_xor","logicalXor","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+logical_xor_ ["logical_xor_","logicalXor","","pointwise",["self","other"],[[0,1],[0],[]],null,null]
+isinf ["isinf","isinf","","pointwise",["self"],null,null,null]
+isfinite ["isfinite","isfinite","","pointwise",["self"],null,null,null]
+isposinf ["isposinf","isposinf","","pointwise",["self","out"],[[0],[1],[]],null,null]
+isneginf ["isneginf","isneginf","","pointwise",["self","out"],[[0],[1],[]],null,null]
+signbit ["signbit","signbit","","pointwise",["self","out"],[[0],[1],[]],null,null]
+nan_to_num ["nan_to_num","nanToNum","","pointwise",["self","nan","posinf","neginf","out"],[[0],[4],[]],null,null]
+nan_to_num_ ["nan_to_num_","nanToNum","","pointwise",["self","nan","posinf","neginf"],null,null,null]
+cube ["cube","cube","","pointwise",["self"],null,null,null]
+reciprocal ["reciprocal","reciprocal","","pointwise",["self","out"],[[0],[1],[]],null,null]
+reciprocal_ ["reciprocal_","reciprocal","","pointwise",["self"],null,null,null]
+rsqrt ["rsqrt","rsqrt","","pointwise",["self","out"],[[0],[1],[]],null,null]
+rsqrt_ ["rsqrt_","rsqrt","","pointwise",["self"],null,null,null]
+expm1 ["expm1","expm1","","pointwise",["self","out"],[[0],[1],[]],null,null]
+expm1_ ["expm1_","expm1","","pointwise",["self"],null,null,null]
+sign ["sign","sign","","pointwise",["self","out"],[[0],[1],[]],null,null]
+sign_ ["sign_","sign","","pointwise",["self"],null,null,null]
+sgn ["sgn","sgn","","pointwise",["self","out"],[[0],[1],[]],null,null]
+sgn_ ["sgn_","sgn","","pointwise",["self"],null,null,null]
+abs ["abs","abs","","pointwise",["self","out"],[[0],[1],[]],null,null]
+abs_ ["abs_","abs","","pointwise",["self"],null,null,null]
+neg ["neg","neg","","pointwise",["self","out"],[[0],[1],[]],null,null]
+neg_ ["neg_","neg","","pointwise",["self"],null,null,null]
+exp ["exp","exp","","pointwise",["self","out"],[[0],[1],[]],null,null]
+exp_ ["exp_","exp","","pointwise",["self"],null,null,null]
+log ["log","log","","pointwise",["self","out"],[[0],[1],[]],null,null]
+log_ ["log_","log","","pointwise",["self"],null,null,null]
+log1p ["log1p","log1p","","pointwise",["self","out"],[[0],[1],[]],null,null]
+log1p_ ["log1p_","log1p","","pointwise",["self"],null,null,null]
+sqrt ["sqrt","sqrt","","pointwise",["self","out"],[[0],[1],[]],null,null]
+sqrt_ ["sqrt_","sqrt","","pointwise",["self"],null,null,null]
+tanh ["tanh","tanh","","pointwise",["self","out"],[[0],[1],[]],null,null]
+tanh_ ["tanh_","tanh","","pointwise",["self"],null,null,null]
+sigmoid ["sigmoid","sigmoid","","pointwise",["self","out"],[[0],[1],[]],null,null]
+sigmoid_ ["sigmoid_","sigmoid","","pointwise",["self"],null,null,null]
+sin ["sin","sin","","pointwise",["self","out"],[[0],[1],[]],null,null]
+sin_ ["sin_","sin","","pointwise",["self"],null,null,null]
+cos ["cos","cos","","pointwise",["self","out"],[[0],[1],[]],null,null]
+cos_ ["cos_","cos","","pointwise",["self"],null,null,null]
+relu ["relu","relu","","pointwise",["self","out"],[[0],[1],[]],null,null]
+relu_ ["relu_","relu","","pointwise",["self"],null,null,null]
+isnan ["isnan","isnan","","pointwise",["self"],null,null,null]
+bitwise_not ["bitwise_not","bitwiseNot","","pointwise",["self","out"],[[0],[1],[]],null,null]
+bitwise_not_ ["bitwise_not_","bitwiseNot","","pointwise",["self"],null,null,null]
+logical_not ["logical_not","logicalNot","","pointwise",["self","out"],[[0],[1],[]],null,null]
+logical_not_ ["logical_not_","logicalNot","","pointwise",["self"],null,null,null]
+floor ["floor","floor","","pointwise",["self","out"],[[0],[1],[]],null,null]
+floor_ ["floor_","floor","","pointwise",["self"],null,null,null]
+ceil ["ceil","ceil","","pointwise",["self","out"],[[0],[1],[]],null,null]
+ceil_ ["ceil_","ceil","","pointwise",["self"],null,null,null]
+trunc ["trunc","trunc","","pointwise",["self","out"],[[0],[1],[]],null,null]
+trunc_ ["trunc_","trunc","","pointwise",["self"],null,null,null]
+round ["round","round","","pointwise",["self","out"],[[0],[1],[]],null,null]
+round_ ["round_","round","","pointwise",["self"],null,null,null]
+round_decimals ["round","round","decimals","pointwise",["self","decimals","out"],[[0],[2],[]],null,null]
+round_decimals_ ["round_","round","decimals","pointwise",["self","decimals"],null,null,null]
+frac ["frac","frac","","pointwise",["self","out"],[[0],[1],[]],null,null]
+frac_ ["frac_","frac","","pointwise",["self"],null,null,null]
+isreal ["isreal","isreal","","composite",["self"],null,null,null]
+add ["add","add","","pointwise",["self","other","alpha","out"],[[0,1],[3],[]],null,null]
+add_ ["add_","add","","pointwise",["self","other","alpha"],[[0,1],[0],[]],null,null]
+sub ["sub","sub","","pointwise",["self","other","alpha","out"],[[0,1],[3],[]],null,null]
+sub_ ["sub_","sub","","pointwise",["self","other","alpha"],[[0,1],[0],[]],null,null]
+rsub ["rsub","rsub","","pointwise",["self","other","alpha"],[[0,1],[],[]],null,null]
+mul ["mul","mul","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+mul_ ["mul_","mul","","pointwise",["self","other"],[[0,1],[0],[]],null,null]
+div ["div","div","","pointwise",["self","other","roundingMode","out"],[[0,1],[3],[]],null,null]
+div_ ["div_","div","","pointwise",["self","other","roundingMode"],[[0,1],[0],[]],null,null]
+true_divide ["true_divide","trueDivide","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+true_divide_ ["true_divide_","trueDivide","","pointwise",["self","other"],[[0,1],[0],[]],null,null]
+floor_divide ["floor_divide","floorDivide","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+floor_divide_ ["floor_divide_","floorDivide","","pointwise",["self","other"],[[0,1],[0],[]],null,null]
+remainder ["remainder","remainder","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+remainder_ ["remainder_","remainder","","pointwise",["self","other"],[[0,1],[0],[]],null,null]
+remainder_Scalar_Tensor ["remainder","remainder","Scalar_Tensor","pointwise",["self","other"],null,null,null]
+fmod ["fmod","fmod","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+fmod_ ["fmod_","fmod","","pointwise",["self","other"],[[0,1],[0],[]],null,null]
+pow_Tensor ["pow","pow","Tensor","pointwise",["self","exponent","out"],[[0,1],[2],[]],null,null]
+pow_Tensor_ ["pow_","pow","Tensor","pointwise",["self","exponent"],[[0,1],[0],[]],null,null]
+pow ["pow","pow","","pointwise",["self","exponent","out"],[[0],[2],[]],null,null]
+pow_ ["pow_","pow","","pointwise",["self","exponent"],null,null,null]
+pow_Scalar ["pow","pow","Scalar","pointwise",["self","exponent","out"],[[1],[2],[]],null,null]
+square ["square","square","","composite",["self","out"],null,null,null]
+square_ ["square_","square","","composite",["self"],null,null,null]
+maximum ["maximum","maximum","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+minimum ["minimum","minimum","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+atan2 ["atan2","atan2","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+atan2_ ["atan2_","atan2","","pointwise",["self","other"],[[0,1],[0],[]],null,null]
+copysign ["copysign","copysign","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+copysign_ ["copysign_","copysign","","pointwise",["self","other"],[[0,1],[0],[]],null,null]
+lerp ["lerp","lerp","","pointwise",["self","end","weight","out"],[[0,1,2],[3],[]],null,null]
+lerp_ ["lerp_","lerp","","pointwise",["self","end","weight"],[[0,1,2],[0],[]],null,null]
+addcmul ["addcmul","addcmul","","pointwise",["self","tensor1","tensor2","value","out"],[[0,1,2],[4],[]],null,null]
+addcmul_ ["addcmul_","addcmul","","pointwise",["self","tensor1","tensor2","value"],[[0,1,2],[0],[]],null,null]
+addcdiv ["addcdiv","addcdiv","","pointwise",["self","tensor1","tensor2","value","out"],[[0,1,2],[4],[]],null,null]
+addcdiv_ ["addcdiv_","addcdiv","","pointwise",["self","tensor1","tensor2","value"],[[0,1,2],[0],[]],null,null]
+clamp_Tensor ["clamp","clamp","Tensor","pointwise",["self","min","max","out"],[[0,1,2],[3],[]],null,null]
+clamp_Tensor_ ["clamp_","clamp","Tensor","pointwise",["self","min","max"],[[0,1,2],[0],[]],null,null]
+clamp ["clamp","clamp","","pointwise",["self","min","max","out"],[[0],[3],[]],null,null]
+clamp_ ["clamp_","clamp","","pointwise",["self","min","max"],null,null,null]
+where ["where","where","","pointwise",["condition","self","other","out"],[[0,1,2],[3],[]],null,null]
+rand ["rand","rand","","factory",["size","generator","dtype","device","requiresGrad","out"],null,3,null]
+randn ["randn","randn","","factory",["size","generator","dtype","device","requiresGrad","out"],null,3,null]
+randint ["randint","randint","","factory",["high","size","generator","dtype","device","requiresGrad","out"],null,4,null]
+randint_low ["randint","randint","low","factory",["low","high","size","generator","dtype","device","requiresGrad","out"],null,5,null]
+randperm ["randperm","randperm","","factory",["n","generator","dtype","device","requiresGrad","out"],null,3,null]
+rand_like ["rand_like","randLike","","factory",["self","generator","dtype","device","requiresGrad","memoryFormat"],null,3,null]
+randn_like ["randn_like","randnLike","","factory",["self","generator","dtype","device","requiresGrad","memoryFormat"],null,3,null]
+randint_like ["randint_like","randintLike","","factory",["self","high","generator","dtype","device","requiresGrad","memoryFormat"],null,4,null]
+randint_like_low ["randint_like","randintLike","low","factory",["self","low","high","generator","dtype","device","requiresGrad","memoryFormat"],null,5,null]
+normal ["normal","normal","","op",["mean","std","generator","out"],[[0,1],[3],[]],null,null]
+normal_Tensor_float ["normal","normal","Tensor_float","op",["mean","std","generator","out"],[[0],[3],[]],null,null]
+normal_float_Tensor ["normal","normal","float_Tensor","op",["mean","std","generator","out"],[[1],[3],[]],null,null]
+normal_float_float ["normal","normal","float_float","factory",["mean","std","size","generator","dtype","device","requiresGrad","out"],null,5,null]
+normal_inplace_ ["normal_","normal","inplace","op",["self","mean","std","generator"],null,null,null]
+uniform_ ["uniform_","uniform","","op",["self","from","to","generator"],null,null,null]
+exponential_ ["exponential_","exponential","","op",["self","lambd","generator"],null,null,null]
+cauchy_ ["cauchy_","cauchy","","op",["self","median","sigma","generator"],null,null,null]
+log_normal_ ["log_normal_","logNormal","","op",["self","mean","std","generator"],null,null,null]
+geometric_ ["geometric_","geometric","","op",["self","p","generator"],null,null,null]
+random_ ["random_","random","","op",["self","generator"],null,null,null]
+random_to_ ["random_","random","to","op",["self","to","generator"],null,null,null]
+random_from_ ["random_","random","from","op",["self","from","to","generator"],null,null,null]
+bernoulli_Tensor_ ["bernoulli_","bernoulli","Tensor","op",["self","p","generator"],[[0,1],[0],[]],null,null]
+bernoulli_float_ ["bernoulli_","bernoulli","float","op",["self","p","generator"],null,null,null]
+bernoulli ["bernoulli","bernoulli","","op",["self","generator","out"],[[0],[2],[]],null,null]
+bernoulli_p ["bernoulli","bernoulli","p","op",["self","p","generator"],null,null,null]
+multinomial ["multinomial","multinomial","","op",["self","numSamples","replacement","generator","out"],[[0],[4],[]],null,["_multinomial","out_multinomial_out"]]
+sum ["sum","sum","","op",["self","dtype","out"],[[0],[2],[]],null,null]
+sum_dim_IntList ["sum","sum","dim_IntList","op",["self","dim","keepdim","dtype","out"],[[0],[4],[]],null,null]
+mean ["mean","mean","","op",["self","dtype","out"],[[0],[2],[]],null,null]
+mean_dim ["mean","mean","dim","op",["self","dim","keepdim","dtype","out"],[[0],[4],[]],null,null]
+prod ["prod","prod","","op",["self","dtype","out"],[[0],[2],[]],null,null]
+prod_dim_int ["prod","prod","dim_int","op",["self","dim","keepdim","dtype","out"],[[0],[4],[]],null,null]
+max ["max","max","","op",["self","out"],[[0],[1],[]],null,null]
+max_other ["max","max","other","composite",["self","other","out"],null,null,null]
+max_dim ["max","max","dim","op",["self","dim","keepdim","out"],[[0],[3],[]],null,null]
+min ["min","min","","op",["self","out"],[[0],[1],[]],null,null]
+min_other ["min","min","other","composite",["self","other","out"],null,null,null]
+min_dim ["min","min","dim","op",["self","dim","keepdim","out"],[[0],[3],[]],null,null]
+amax ["amax","amax","","op",["self","dim","keepdim","out"],[[0],[3],[]],null,["amax","amax_out_out"]]
+amin ["amin","amin","","op",["self","dim","keepdim","out"],[[0],[3],[]],null,["amin","amin_out_out"]]
+argmax ["argmax","argmax","","op",["self","dim","keepdim","out"],[[0],[3],[]],null,null]
+argmin ["argmin","argmin","","op",["self","dim","keepdim","out"],[[0],[3],[]],null,null]
+all ["all","all","","op",["self","out"],[[0],[1],[]],null,null]
+all_dims ["all","all","dims","op",["self","dim","keepdim","out"],[[0],[3],[]],null,null]
+any ["any","any","","op",["self","out"],[[0],[1],[]],null,null]
+any_dims ["any","any","dims","op",["self","dim","keepdim","out"],[[0],[3],[]],null,null]
+equal ["equal","equal","","op",["self","other"],[[0,1],[],[]],null,["_equal"]]
+isclose ["isclose","isclose","","op",["self","other","rtol","atol","equalNan"],[[0,1],[],[]],null,null]
+allclose ["allclose","allclose","","op",["self","other","rtol","atol","equalNan"],[[0,1],[],[]],null,null]
+cumsum ["cumsum","cumsum","","op",["self","dim","dtype","out"],[[0],[3],[]],null,null]
+cumsum_ ["cumsum_","cumsum","","op",["self","dim","dtype"],null,null,null]
+cumprod ["cumprod","cumprod","","op",["self","dim","dtype","out"],[[0],[3],[]],null,null]
+cumprod_ ["cumprod_","cumprod","","op",["self","dim","dtype"],null,null,null]
+var_dim ["var","var","dim","op",["self","dim","unbiased","keepdim","out"],[[0],[4],[]],null,null]
+var_correction ["var","var","correction","op",["self","dim","correction","keepdim","out"],[[0],[4],[]],null,null]
+var_unbiased ["var","var","unbiased","op",["self","unbiased","out"],[[0],[2],[]],null,null]
+std_dim ["std","std","dim","op",["self","dim","unbiased","keepdim","out"],[[0],[4],[]],null,null]
+std_correction ["std","std","correction","op",["self","dim","correction","keepdim","out"],[[0],[4],[]],null,null]
+std_unbiased ["std","std","unbiased","op",["self","unbiased","out"],[[0],[2],[]],null,null]
+var_mean_dim ["var_mean","varMean","dim","op",["self","dim","unbiased","keepdim"],null,null,null]
+var_mean_correction ["var_mean","varMean","correction","op",["self","dim","correction","keepdim"],null,null,null]
+var_mean_unbiased ["var_mean","varMean","unbiased","op",["self","unbiased"],null,null,null]
+std_mean_dim ["std_mean","stdMean","dim","op",["self","dim","unbiased","keepdim"],null,null,null]
+std_mean_correction ["std_mean","stdMean","correction","op",["self","dim","correction","keepdim"],null,null,null]
+std_mean_unbiased ["std_mean","stdMean","unbiased","op",["self","unbiased"],null,null,null]
+cummax ["cummax","cummax","","op",["self","dim","out"],[[0],[2],[]],null,null]
+cummin ["cummin","cummin","","op",["self","dim","out"],[[0],[2],[]],null,null]
+logcumsumexp ["logcumsumexp","logcumsumexp","","op",["self","dim","out"],[[0],[2],[]],null,null]
+searchsorted_Tensor ["searchsorted","searchsorted","Tensor","op",["sortedSequence","self","outInt32","right","side","sorter","out"],[[0,1,5],[6],[]],null,["Tensor_searchsorted","Tensor_out_searchsorted_out"]]
+searchsorted_Scalar ["searchsorted","searchsorted","Scalar","op",["sortedSequence","self","outInt32","right","side","sorter","out"],[[0,5],[6],[]],null,["Scalar_searchsorted","Scalar_out_searchsorted_out"]]
+bucketize_Tensor ["bucketize","bucketize","Tensor","op",["self","boundaries","outInt32","right","out"],[[0,1],[4],[]],null,["Tensor_bucketize","Tensor_out_bucketize_out"]]
+bucketize_Scalar ["bucketize","bucketize","Scalar","op",["self","boundaries","outInt32","right","out"],[[1],[4],[]],null,["Scalar_bucketize","Scalar_out_bucketize_out"]]
+isin_Tensor_Tensor ["isin","isin","Tensor_Tensor","op",["elements","testElements","assumeUnique","invert","out"],[[0,1],[4],[]],null,["isin_Tensor_Tensor","isin_out_Tensor_Tensor_out"]]
+isin_Tensor_Scalar ["isin","isin","Tensor_Scalar","op",["elements","testElement","assumeUnique","invert","out"],[[0],[4],[]],null,["isin_Tensor_Scalar","isin_out_Tensor_Scalar_out"]]
+isin_Scalar_Tensor ["isin","isin","Scalar_Tensor","op",["element","testElements","assumeUnique","invert","out"],[[1],[4],[]],null,["isin_Scalar_Tensor","isin_out_Scalar_Tensor_out"]]
+sort ["sort","sort","","op",["self","dim","descending","out"],[[0],[3],[]],null,null]
+sort_stable ["sort","sort","stable","op",["self","dim","descending","stable","out"],[[0],[4],[]],null,null]
+argsort ["argsort","argsort","","op",["self","dim","descending"],null,null,null]
+argsort_stable ["argsort","argsort","stable","op",["self","dim","descending","stable"],null,null,null]
+topk ["topk","topk","","op",["self","k","dim","largest","sorted","out"],[[0],[5],[]],null,null]
+erf ["erf","erf","","pointwise",["self","out"],[[0],[1],[]],null,null]
+erf_ ["erf_","erf","","pointwise",["self"],null,null,null]
+erfc ["erfc","erfc","","pointwise",["self","out"],[[0],[1],[]],null,null]
+erfc_ ["erfc_","erfc","","pointwise",["self"],null,null,null]
+erfinv ["erfinv","erfinv","","pointwise",["self","out"],[[0],[1],[]],null,null]
+erfinv_ ["erfinv_","erfinv","","pointwise",["self"],null,null,null]
+lgamma ["lgamma","lgamma","","pointwise",["self","out"],[[0],[1],[]],null,null]
+lgamma_ ["lgamma_","lgamma","","pointwise",["self"],null,null,null]
+digamma ["digamma","digamma","","pointwise",["self","out"],[[0],[1],[]],null,null]
+digamma_ ["digamma_","digamma","","pointwise",["self"],null,null,null]
+_polygamma ["_polygamma","_polygamma","","pointwise",["self","n","out"],[[0],[2],[]],null,null]
+_polygamma_ ["_polygamma_","_polygamma","","pointwise",["self","n"],null,null,null]
+polygamma ["polygamma","polygamma","","composite",["n","self","out"],null,null,null]
+polygamma_method ["polygamma","polygamma","method","composite",["self","n"],null,null,null]
+polygamma_method_ ["polygamma_","polygamma","method","composite",["self","n"],null,null,null]
+sinc ["sinc","sinc","","pointwise",["self","out"],[[0],[1],[]],null,null]
+sinc_ ["sinc_","sinc","","pointwise",["self"],null,null,null]
+xlogy_Tensor ["xlogy","xlogy","Tensor","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
+xlogy_Tensor_ ["xlogy_","xlogy","Tensor","pointwise",["self","other"],[[0,1],[0],[]],null,null]
+xlogy_Scalar_Self ["xlogy","xlogy","Scalar_Self","pointwise",["self","other","out"],[[1],[2],[]],null,null]
+xlogy_Scalar_Other ["xlogy","xlogy","Scalar_Other","pointwise",["self","other","out"],[[0],[2],[]],null,null]
+xlogy_Scalar_Other_ ["xlogy_","xlogy","Scalar_Other","pointwise",["self","other"],null,null,null]
+logsumexp ["logsumexp","logsumexp","","op",["self","dim","keepdim","out"],[[0],[3],[]],null,null]
+quantile ["quantile","quantile","","composite",["self","q","dim","keepdim","interpolation","out"],null,null,null]
+quantile_scalar ["quantile","quantile","scalar","composite",["self","q","dim","keepdim","interpolation","out"],null,null,null]
+nanquantile ["nanquantile","nanquantile","","composite",["self","q","dim","keepdim","interpolation","out"],null,null,null]
+nanquantile_scalar ["nanquantile","nanquantile","scalar","composite",["self","q","dim","keepdim","interpolation","out"],null,null,null]
+nansum ["nansum","nansum","","op",["self","dim","keepdim","dtype","out"],[[0],[4],[]],null,["_nansum","out_nansum_out"]]
+nanmean ["nanmean","nanmean","","composite",["self","dim","keepdim","dtype","out"],null,null,null]
+diff ["diff","diff","","composite",["self","n","dim","prepend","append","out"],null,null,null]
+median ["median","median","","op",["self"],null,null,null]
+median_dim ["median","median","dim","op",["self","dim","keepdim","out"],[[0],[3],[]],null,null]
+nanmedian ["nanmedian","nanmedian","","op",["self"],null,null,null]
+nanmedian_dim ["nanmedian","nanmedian","dim","op",["self","dim","keepdim","out"],[[0],[3],[]],null,null]
+mode ["mode","mode","","op",["self","dim","keepdim","out"],[[0],[3],[]],null,null]
+kthvalue ["kthvalue","kthvalue","","op",["self","k","dim","keepdim","out"],[[0],[4],[]],null,null]
+bincount ["bincount","bincount","","composite",["self","weights","minlength"],null,null,null]
+clone ["clone","clone","","op",["self","memoryFormat"],null,null,null]
+contiguous ["contiguous","contiguous","","composite",["self","memoryFormat"],null,null,null]
+copy_ ["copy_","copy","","op",["self","src","nonBlocking"],null,null,null]
+fill ["fill","fill","","op",["self","value"],null,null,null]
+fill_ ["fill_","fill","","op",["self","value"],null,null,null]
+fill_Tensor ["fill","fill","Tensor","op",["self","value"],[[0,1],[],[]],null,null]
+fill_Tensor_ ["fill_","fill","Tensor","op",["self","value"],[[0,1],[0],[]],null,null]
+zero_ ["zero_","zero","","op",["self"],null,null,null]
+_to_copy ["_to_copy","_toCopy","","op",["self","dtype","memoryFormat","device","nonBlocking"],null,null,null]
+to ["to","to","","composite",["self","dtype","nonBlocking","copy","memoryFormat","device"],null,null,null]
+to_device ["to","to","device","composite",["self","device","dtype","nonBlocking","copy","memoryFormat"],null,null,null]
+to_other ["to","to","other","composite",["self","other","nonBlocking","copy","memoryFormat"],null,null,null]
+type_as ["type_as","typeAs","","composite",["self","other"],null,null,null]
+type ["type","type","","composite",["self","dtype"],null,null,null]
+double ["double","double","","composite",["self","memoryFormat"],null,null,null]
+float ["float","float","","composite",["self","memoryFormat"],null,null,null]
+half ["half","half","","composite",["self","memoryFormat"],null,null,null]
+bfloat16 ["bfloat16","bfloat16","","composite",["self","memoryFormat"],null,null,null]
+long ["long","long","","composite",["self","memoryFormat"],null,null,null]
+int ["int","int","","composite",["self","memoryFormat"],null,null,null]
+short ["short","short","","composite",["self","memoryFormat"],null,null,null]
+char ["char","char","","composite",["self","memoryFormat"],null,null,null]
+byte ["byte","byte","","composite",["self","memoryFormat"],null,null,null]
+bool ["bool","bool","","composite",["self","memoryFormat"],null,null,null]
+cfloat ["cfloat","cfloat","","composite",["self","memoryFormat"],null,null,null]
+cdouble ["cdouble","cdouble","","composite",["self","memoryFormat"],null,null,null]
+cpu ["cpu","cpu","","composite",["self","memoryFormat"],null,null,null]
+cuda ["cuda","cuda","","composite",["self","device","nonBlocking","memoryFormat"],null,1,null]
+pin_memory ["pin_memory","pinMemory","","composite",["self"],null,null,null]
+is_pinned ["is_pinned","isPinned","","composite",["self"],null,null,null]
+is_contiguous ["is_contiguous","isContiguous","","composite",["self","memoryFormat"],null,null,null]
+is_set_to ["is_set_to","isSetTo","","composite",["self","tensor"],null,null,null]
+resize_ ["resize_","resize","","composite",["self","size","memoryFormat"],null,null,null]
+resize_as_ ["resize_as_","resizeAs","","composite",["self","theTemplate","memoryFormat"],null,null,null]
+set_ ["set_","set","","composite",["self","source","storageOffset","size","stride"],null,null,null]
+detach_inplace_ ["detach_","detach","inplace","composite",["self"],null,null,null]
+sum_to_size ["sum_to_size","sumToSize","","composite",["self","size"],null,null,null]
+unique ["unique","unique","","composite",["self","sorted","dim"],null,null,null]
+unique_inverse ["unique","unique","inverse","composite",["self","sorted","returnInverse","returnCounts","dim"],null,null,null]
+unique_counts ["unique","unique","counts","composite",["self","sorted","returnCounts","dim"],null,null,null]
+unique_consecutive ["unique_consecutive","uniqueConsecutive","","composite",["self","dim"],null,null,null]
+unique_consecutive_inverse ["unique_consecutive","uniqueConsecutive","inverse","composite",["self","returnInverse","returnCounts","dim"],null,null,null]
+unique_consecutive_counts ["unique_consecutive","uniqueConsecutive","counts","composite",["self","returnCounts","dim"],null,null,null]
+view_as_real ["view_as_real","viewAsReal","","view",["self"],null,null,null]
+view_as_complex ["view_as_complex","viewAsComplex","","view",["self"],null,null,null]
+real ["real","real","","composite",["self"],null,null,null]
+imag ["imag","imag","","composite",["self"],null,null,null]
+conj ["conj","conj","","composite",["self"],null,null,null]
+_conj ["_conj","_conj","","view",["self"],null,null,null]
+_neg_view ["_neg_view","_negView","","view",["self"],null,null,null]
+resolve_conj ["resolve_conj","resolveConj","","composite",["self"],null,null,null]
+resolve_neg ["resolve_neg","resolveNeg","","composite",["self"],null,null,null]
+_reshape_alias ["_reshape_alias","_reshapeAlias","","view",["self","size"],null,null,null]
+view ["view","view","","view",["self","size"],null,null,null]
+view_dtype ["view","view","dtype","view",["self","dtype"],null,null,null]
+reshape ["reshape","reshape","","composite",["self","shape"],null,null,null]
+view_as ["view_as","viewAs","","composite",["self","other"],null,null,null]
+reshape_as ["reshape_as","reshapeAs","","composite",["self","other"],null,null,null]
+_unsafe_view ["_unsafe_view","_unsafeView","","op",["self","size"],null,null,null]
+as_strided ["as_strided","asStrided","","view",["self","size","stride","storageOffset"],null,null,null]
+as_strided_ ["as_strided_","asStrided","","view",["self","size","stride","storageOffset"],null,null,null]
+expand ["expand","expand","","view",["self","size","implicit"],null,null,null]
+expand_as ["expand_as","expandAs","","composite",["self","other"],null,null,null]
+broadcast_to ["broadcast_to","broadcastTo","","composite",["self","size"],null,null,null]
+t ["t","t","","view",["self"],null,null,null]
+t_ ["t_","t","","view",["self"],null,null,null]
+transpose ["transpose","transpose","","view",["self","dim0","dim1"],null,null,null]
+transpose_ ["transpose_","transpose","","view",["self","dim0","dim1"],null,null,null]
+permute ["permute","permute","","view",["self","dims"],null,null,null]
+movedim ["movedim","movedim","","composite",["self","source","destination"],null,null,null]
+numpy_T ["numpy_T","numpyT","","composite",["self"],null,null,null]
+T ["T","T","","composite",["self"],null,null,null]
+mT ["mT","mT","","composite",["self"],null,null,null]
+squeeze ["squeeze","squeeze","","view",["self"],null,null,null]
+squeeze_ ["squeeze_","squeeze","","view",["self"],null,null,null]
+squeeze_dim ["squeeze","squeeze","dim","view",["self","dim"],null,null,null]
+squeeze_dim_ ["squeeze_","squeeze","dim","view",["self","dim"],null,null,null]
+squeeze_dims ["squeeze","squeeze","dims","view",["self","dim"],null,null,null]
+squeeze_dims_ ["squeeze_","squeeze","dims","view",["self","dim"],null,null,null]
+unsqueeze ["unsqueeze","unsqueeze","","view",["self","dim"],null,null,null]
+unsqueeze_ ["unsqueeze_","unsqueeze","","view",["self","dim"],null,null,null]
+select ["select","select","","view",["self","dim","index"],null,null,null]
+slice ["slice","slice","","view",["self","dim","start","end","step"],null,null,null]
+narrow ["narrow","narrow","","composite",["self","dim","start","length"],null,null,null]
+narrow_Tensor ["narrow","narrow","Tensor","composite",["self","dim","start","length"],null,null,null]
+diagonal ["diagonal","diagonal","","view",["self","offset","dim1","dim2"],null,null,null]
+unbind ["unbind","unbind","","view",["self","dim"],null,null,null]
+split ["split","split","","view",["self","splitSize","dim"],null,null,null]
+split_sizes ["split","split","sizes","view",["self","splitSize","dim"],null,null,null]
+split_with_sizes ["split_with_sizes","splitWithSizes","","view",["self","splitSizes","dim"],null,null,null]
+chunk ["chunk","chunk","","composite",["self","chunks","dim"],null,null,null]
+tensor_split ["tensor_split","tensorSplit","","composite",["self","sections","dim"],null,null,null]
+tensor_split_indices ["tensor_split","tensorSplit","indices","composite",["self","indices","dim"],null,null,null]
+tensor_split_tensor ["tensor_split","tensorSplit","tensor","composite",["self","tensorIndicesOrSections","dim"],null,null,null]
+unfold ["unfold","unfold","","view",["self","dimension","size","step"],null,null,null]
+flatten ["flatten","flatten","","composite",["self","startDim","endDim"],null,null,null]
+unflatten ["unflatten","unflatten","","composite",["self","dim","sizes"],null,null,null]
+ravel ["ravel","ravel","","composite",["self"],null,null,null]
+alias ["alias","alias","","view",["self"],null,null,null]
+detach ["detach","detach","","composite",["self"],null,null,null]
+`;
 }

@@ -1,7 +1,6 @@
-/** generated/nodes.ts: one class for each gradient node of the schema, in one function that makes them. */
+/** generated/nodes.ts: one class for each gradient node of the schema, made when its operator is first recorded. */
 import { type Formula, formulasOf } from "../model/formula.ts";
 import { type Arg, camel, type Model, type Op } from "../model/load.ts";
-import { once } from "./once.ts";
 import { typeOf } from "./types.ts";
 
 /** What a node's class looks like, for the emitter of operators too. */
@@ -183,12 +182,28 @@ export function emitNodes(model: Model): string {
     'import type { Tensor } from "../src/tensor/tensor.ts";',
     "",
   ];
-  const [classes, names]: [string[], string[]] = [[], []];
   for (const op of model.ops) {
     const plan = planOf(op, model);
-    if (plan === null) continue;
-    classes.push(emitClass(plan).replace(/^(?=.)/gm, "  "));
-    names.push(`    ${plan.className},`);
+    if (plan !== null) out.push(...emitMaker(plan));
   }
-  return [...out, ...once("nodes", [...classes, "  return {", ...names, "  };"], "export ")].join("\n");
+  return out.join("\n");
+}
+
+/** A function that makes the class, and one that gives it to whoever records. */
+function emitMaker(plan: NodePlan): string[] {
+  const name = plan.className;
+  return [
+    `function make_${name}() {`,
+    emitClass(plan)
+      .replace(/^(?=.)/gm, "  ")
+      .replace("  class", "  return class")
+      .replace(/\n$/, ";")
+      .trimEnd(),
+    "}",
+    `let made_${name}: ReturnType<typeof make_${name}> | undefined;`,
+    `export function ${name}() {`,
+    `  return (made_${name} ??= make_${name}());`,
+    "}",
+    "",
+  ];
 }

@@ -1,8 +1,8 @@
 /** generated/ops.ts: every overload with all arguments given, its in-place form, and its recording for autograd. */
 import { SchemaError } from "../model/literal.ts";
 import { type Arg, camel, type Model, type Op } from "../model/load.ts";
+import { lateTable, line } from "./lines.ts";
 import { geometryName, isTensorArg, keepsWhole, type NodePlan, planOf, specialArg } from "./nodes.ts";
-import { tableOnce } from "./once.ts";
 import { refusalsOf } from "./refusals.ts";
 import { symbolOf } from "./symbols.ts";
 import { typeOf } from "./types.ts";
@@ -85,7 +85,7 @@ function wantedBy(plan: NodePlan, a: Arg): string | null {
 
 /** Statements that make the node and connect it. */
 function connecting(plan: NodePlan, inplace: boolean): string[] {
-  const out = [`const node = new ($N().${plan.className})();`];
+  const out = [`const node = new ($N.${plan.className}())();`];
   if (inplace && plan.op.inplaceNode) out.push("node.inplace = true;");
   const special = specialArg(plan.op);
   if (special !== undefined) {
@@ -129,8 +129,8 @@ function params(op: Op, withOut: boolean): string {
 const INDEX_ROLES = ["Tensor|Index", "Tensor?[]"];
 
 /** Places of the operands whose devices are compared; null where there is one operand only. */
-function devicePlaces(op: Op, written: "out" | "self" | null): string {
-  if (op.anyDevice || (op.kind !== "op" && op.kind !== "pointwise")) return "null";
+function devicePlaces(op: Op, written: "out" | "self" | null): readonly (readonly number[])[] | null {
+  if (op.anyDevice || (op.kind !== "op" && op.kind !== "pointwise")) return null;
   const tensors = op.args.filter(isTensorArg);
   const placeOf = (a: Arg): number => op.args.indexOf(a);
   const indices = tensors.filter((a) => INDEX_ROLES.includes(a.role)).map(placeOf);
@@ -139,12 +139,12 @@ function devicePlaces(op: Op, written: "out" | "self" | null): string {
   const results = written === "self" ? operands.slice(0, 1) : written === "out" ? [op.args.length] : [];
   const lists = tensors.some((a) => a.role === "TensorList");
   const many = operands.length + indices.length + (written === "out" ? 1 : 0) > 1;
-  return lists || many ? JSON.stringify([operands, results, indices]) : "null";
+  return lists || many ? [operands, results, indices] : null;
 }
 
 /** What torch calls the functions that compare the devices of a form's operands, without and with `out`. */
-function checkers(op: Op, suffix: string): string[] {
-  if (op.checkedAs === undefined) return [];
+function checkers(op: Op, suffix: string): readonly string[] | null {
+  if (op.checkedAs === undefined) return null;
   const { by, name, overload = op.overload ?? "" } = op.checkedAs;
   const join = (fn: string, overload: string): string => {
     if (by === "kernel") return `${overload}_${fn}`;
@@ -153,7 +153,7 @@ function checkers(op: Op, suffix: string): string[] {
   const fn = name ?? `${op.name}${suffix}`;
   const names = [join(fn, overload)];
   if (suffix === "" && has(op, "out")) names.push(join(`${name ?? op.name}_out`, overload ? `${overload}_out` : "out"));
-  return [`checkers: ${JSON.stringify(names)}`];
+  return names;
 }
 
 /** The place of the argument that says where a fresh result is made. */
@@ -170,29 +170,28 @@ function formArgs(op: Op, form: Form): string[] {
   return form === "plain" && has(op, "out") ? [...names, "out"] : names;
 }
 
-/** What describes a form. */
+/** The line that describes a form, as `operatorTable` of src/dispatch/seam.ts reads it. */
 function description(op: Op, form: Form): string {
   const suffix = form === "inplace" ? "_" : "";
   const devices = devicePlaces(op, form === "inplace" ? "self" : has(op, "out") ? "out" : null);
-  const fields = [
-    `name: "${op.name}${suffix}"`,
-    `publicName: "${op.publicName}"`,
-    `overload: "${op.overload ?? ""}"`,
-    `kind: "${op.kind}"`,
-    `run: ${op.fn}${suffix}`,
-    `args: ${JSON.stringify(formArgs(op, form))}`,
-    `devices: ${devices}`,
-    ...checkers(op, suffix),
-    `madeOn: ${madeOn(op)}`,
-  ];
-  return `    ${op.fn}${suffix}: { ${fields.join(", ")} },`;
+  return line(`${op.fn}${suffix}`, [
+    `${op.name}${suffix}`,
+    op.publicName,
+    op.overload ?? "",
+    op.kind,
+    formArgs(op, form),
+    devices,
+    madeOn(op),
+    checkers(op, suffix),
+  ]);
 }
 
 /** The statement with which a form begins. */
 function seam(op: Op, form: Form): string {
   const suffix = form === "inplace" ? "_" : "";
   const type = form === "inplace" ? "Tensor" : resultType(op);
-  const attend = `$A.attend($O().${op.fn}${suffix}, [${formArgs(op, form).join(", ")}])`;
+  const fn = `${op.fn}${suffix}`;
+  const attend = `$A.attend($O("${fn}", ${fn}), [${formArgs(op, form).join(", ")}])`;
   return `  if ($A.attention.bits !== 0) { const r = ${attend}; if (r !== $A.PROCEED) return r as ${type}; }`;
 }
 
@@ -324,10 +323,10 @@ export function emitOps(model: Model): string {
     'import type { TypedStorageLike } from "../src/tensor/storage-types.ts";',
     'import type { Tensor } from "../src/tensor/tensor.ts";',
     'import { K as $K } from "./kernels.ts";',
-    'import { nodes as $N } from "./nodes.ts";',
+    'import * as $N from "./nodes.ts";',
     "",
     "// Each function checks and computes what its schema entry says; the arguments follow the entry.",
     "",
   ];
-  return [...head, ...body, ...tableOnce("$O", described, "$A.Operator")].join("\n");
+  return [...head, ...body, ...lateTable("$O", described, "$A.operatorTable")].join("\n");
 }

@@ -1,7 +1,7 @@
 /** generated/functional.ts, namespaces.ts, method-functions.ts and methods.ts: what users call, with documentation. */
 import type { Arg, Model, Op } from "../model/load.ts";
 import { docOf } from "./docs.ts";
-import { tableOnce } from "./once.ts";
+import { lateTable, line } from "./lines.ts";
 import { resultType } from "./ops.ts";
 import { isSize, type OptionTypes } from "./options.ts";
 import { declared, optionTypesOf } from "./signatures.ts";
@@ -43,22 +43,22 @@ function isSimple(ops: readonly Op[]): boolean {
   return op.args.every((a) => (a.byName ? a.fallback !== undefined : DIRECT.has(a.role) && a.fallback === undefined));
 }
 
-/** The rows of a group's overloads. */
-function table(group: Group, inplace: boolean): string[] {
+/** The line of a group's overloads, as `overloadTable` of src/dispatch/arguments.ts reads it. */
+function overloadsLine(group: Group, inplace: boolean): string {
   const rows = group.ops.map((op) => {
-    const args = op.args
-      .map((a) => JSON.stringify([a.name, a.role]).replace(/^\[/, "["))
-      .map((text, i) => {
-        const a = op.args[i] as Arg;
-        return `${text.slice(0, -1)},${a.fallback === undefined ? "REQUIRED" : a.fallback}]`;
-      });
+    const args = op.args.map((a) => [a.name, a.role, ...(a.fallback === undefined ? [] : [JSON.parse(a.fallback)])]);
     const positional = op.args.filter((a) => !a.byName).length;
-    const fn = `O.${op.fn}${inplace ? "_" : ""}`;
     const out = !inplace && has(op, "out") ? (op.results?.length ?? 1) : 0;
-    const layout = op.kind === "factory" ? ", layout: true" : "";
-    return `      { fn: ${fn}, args: [${args.join(", ")}], positional: ${positional}, out: ${out}${layout} },`;
+    return [args, positional, out, ...(op.kind === "factory" ? [true] : [])];
   });
-  return [`    ${localName(group, inplace)}: [`, ...rows, "    ],"];
+  return line(localName(group, inplace), rows);
+}
+
+/** The expression that gives a group's overloads. */
+function overloadsOf(group: Group, inplace: boolean): string {
+  const name = localName(group, inplace);
+  const functions = group.ops.map((op) => `O.${op.fn}${inplace ? "_" : ""}`);
+  return `$T("${name}", [${functions.join(", ")}])`;
 }
 
 function localName(group: Group, inplace: boolean): string {
@@ -169,8 +169,8 @@ function emitFunction(types: OptionTypes, group: Group, inplace: boolean, export
   const local = localName(group, inplace);
   const keyword = exported ? "export function" : "function";
   const lines: string[] = [];
-  const overloads = `$T().${local}`;
-  rows.push(...table(group, inplace));
+  const overloads = overloadsOf(group, inplace);
+  rows.push(overloadsLine(group, inplace));
   lines.push(...declared(types, group, `${keyword} ${local}`, "", false, inplace));
   if (isSimple(group.ops)) {
     const body = simpleBody(group.ops[0] as Op, name, inplace, overloads);
@@ -218,8 +218,6 @@ const HEAD = [
   'import { type BoolTensor, Tensor } from "../src/tensor/tensor.ts";',
   'import * as O from "./ops.ts";',
   "",
-  "const REQUIRED = A.REQUIRED;",
-  "",
 ];
 
 const callable = (op: Op): boolean => has(op, "function") || has(op, "method");
@@ -240,7 +238,7 @@ export function emitFunctional(model: Model): string {
     out.push(...emitFunction(optionTypesOf(model), { ...g, ops }, false, !reserved, rows));
     if (reserved) out.push(`export { ${localName(g, false)} as ${g.name} };`, "");
   }
-  return withOptions(optionTypesOf(model), [...out, ...tableOnce("$T", rows, "A.Overload[]")]);
+  return withOptions(optionTypesOf(model), [...out, ...lateTable("$T", rows, "A.overloadTable")]);
 }
 
 /** What methods call that is no function of the main namespace: method-only operators and in-place forms. */
@@ -256,7 +254,7 @@ export function emitMethodFunctions(model: Model): string {
     const writing = g.ops.filter((op) => has(op, "inplace"));
     if (writing.length > 0) out.push(...emitFunction(optionTypesOf(model), { ...g, ops: writing }, true, true, rows));
   }
-  return withOptions(optionTypesOf(model), [...out, ...tableOnce("$T", rows, "A.Overload[]")]);
+  return withOptions(optionTypesOf(model), [...out, ...lateTable("$T", rows, "A.overloadTable")]);
 }
 
 /** True when the function of this name has just the overloads of the method. */
@@ -275,39 +273,48 @@ function isSameGroup(model: Model, g: Group, shown: readonly Op[]): boolean {
 export function emitNamespaces(model: Model): string {
   const out = [...HEAD];
   const rows: string[] = [];
-  const namespaces = new Map<string, string[]>();
+  const namespaces = new Map<string, [name: string, local: string][]>();
   for (const g of groupsOf(model, (op) => callable(op) || has(op, "inplace"))) {
     if (g.namespace === "") continue;
     const list = namespaces.get(g.namespace) ?? [];
     const shown = g.ops.filter(callable);
     if (shown.length > 0) {
       out.push(...emitFunction(optionTypesOf(model), { ...g, ops: shown }, false, true, rows));
-      list.push(`  ${g.name}: ${localName(g, false)},`);
+      list.push([g.name, localName(g, false)]);
     }
     const writing = g.ops.filter((op) => has(op, "inplace"));
     if (writing.length > 0) {
       out.push(...emitFunction(optionTypesOf(model), { ...g, ops: writing }, true, true, rows));
-      list.push(`  ${g.name}_: ${localName(g, true)},`);
+      list.push([`${g.name}_`, localName(g, true)]);
     }
     namespaces.set(g.namespace, list);
   }
   for (const [namespace, list] of namespaces) {
     const id = namespace.replace(/\W/g, "_");
     out.push(
+      `function ${id}_member(name: string): unknown {`,
+      "  switch (name) {",
+      ...list.map(([name, local]) => `    case "${name}": return ${local};`),
+      "  }",
+      "  return undefined;",
+      "}",
+      "",
       `/** The functions of torch.${namespace}. */`,
-      `export const namespace_${id} = {`,
-      ...list,
-      "} as const;",
+      `export const namespace_${id}: {`,
+      ...list.map(([name, local]) => `  readonly ${name}: typeof ${local};`),
+      `} = lateNamespace("${list.map(([name]) => name).join(" ")}", ${id}_member);`,
       "",
     );
   }
-  return withOptions(optionTypesOf(model), [...out, ...tableOnce("$T", rows, "A.Overload[]")]);
+  const head = 'import { lateNamespace } from "../src/tensor/late-members.ts";';
+  return withOptions(optionTypesOf(model), [head, ...out, ...lateTable("$T", rows, "A.overloadTable")]);
 }
 
 export function emitMethods(model: Model): string {
   const out = [
     ...TYPES,
     'import type { Unchecked } from "../src/dispatch/arguments.ts";',
+    'import type { Member } from "../src/tensor/late-members.ts";',
     'import type { BoolTensor, Tensor } from "../src/tensor/tensor.ts";',
     'import * as F from "./functional.ts";',
     'import * as M from "./method-functions.ts";',
@@ -317,6 +324,7 @@ export function emitMethods(model: Model): string {
     "export interface TensorMethods {",
   ];
   const install: string[] = [];
+  const members: string[] = [];
   const types = optionTypesOf(model);
   for (const g of groupsOf(model, (op) => op.namespace === undefined)) {
     const methods = g.ops.filter((op) => has(op, "method"));
@@ -326,17 +334,24 @@ export function emitMethods(model: Model): string {
       out.push(...declared(types, { name: g.name, ops: methods }, g.name, "  ", true, false));
       const own = !(methods.every((op) => has(op, "function")) && isSameGroup(model, g, methods));
       const target = own ? `M.${localName(g, false)}` : `F.${g.name}`;
-      install.push(...installer(g.name, target, isSimple(methods) ? (methods[0] as Op) : null));
+      install.push(...methodOf(g.name, target, isSimple(methods) ? (methods[0] as Op) : null));
+      members.push(g.name);
     }
     if (writing.length > 0) {
       out.push(...declared(types, { name: g.name, ops: writing }, `${g.name}_`, "  ", true, true));
       const target = `M.${localName(g, true)}`;
-      install.push(...installer(`${g.name}_`, target, isSimple(writing) ? (writing[0] as Op) : null));
+      install.push(...methodOf(`${g.name}_`, target, isSimple(writing) ? (writing[0] as Op) : null));
+      members.push(`${g.name}_`);
     }
     if (properties.length > 0) {
       out.push(...docOf(properties, false, "  "), `  readonly ${g.name}: Tensor;`);
-      install.push(`  Object.defineProperty(p, "${g.name}", { configurable: true, get(this: Tensor) {`);
-      install.push(`    return O.${(properties[0] as Op).fn}(this);`, "  } });");
+      install.push(
+        `function $${g.name}(this: Tensor): Tensor {`,
+        `  return O.${(properties[0] as Op).fn}(this);`,
+        "}",
+        "",
+      );
+      members.push(`get ${g.name}`);
     }
   }
   out.push(
@@ -347,25 +362,19 @@ export function emitMethods(model: Model): string {
     "}",
     "",
   );
-  out.push("/** Puts the methods on Tensor's prototype. */");
-  out.push(
-    "export function installMethods(prototype: Tensor): void {",
-    "  const p = prototype as unknown as Record<string, unknown>;",
-    ...install,
-    "}",
-    "",
-  );
-  const needsOps = install.some((l) => l.includes("O."));
-  if (needsOps) out.splice(0, 0, 'import * as O from "./ops.ts";');
+  out.push(...install, ...resolver(members));
+  if (install.some((l) => l.includes("O."))) out.splice(0, 0, 'import * as O from "./ops.ts";');
   return withOptions(types, out);
 }
 
-function installer(method: string, target: string, simple: Op | null): string[] {
+/** The function behind a method. */
+function methodOf(method: string, target: string, simple: Op | null): string[] {
   if (simple === null) {
     return [
-      `  p.${method} = function (this: Tensor, ...args: unknown[]) {`,
-      `    return (${target} as Unchecked)(this, ...args);`,
-      "  };",
+      `function $${method}(this: Tensor, ...args: unknown[]) {`,
+      `  return (${target} as Unchecked)(this, ...args);`,
+      "}",
+      "",
     ];
   }
   const rest = simple.args
@@ -374,8 +383,35 @@ function installer(method: string, target: string, simple: Op | null): string[] 
     .map((a) => a.name);
   const list = ["this: Tensor", ...rest.map((n) => `${n}: unknown`), "options: unknown"].join(", ");
   return [
-    `  p.${method} = function (${list}) {`,
-    `    return (${target} as Unchecked)(${["this", ...rest, "options"].join(", ")});`,
-    "  };",
+    `function $${method}(${list}) {`,
+    `  return (${target} as Unchecked)(${["this", ...rest, "options"].join(", ")});`,
+    "}",
+    "",
+  ];
+}
+
+/** What gives the members by name: no function exists before. */
+function resolver(members: readonly string[]): string[] {
+  const names = members.map((member) => member.replace("get ", ""));
+  const cases = members.map((member) => {
+    const [name, value] = member.startsWith("get ")
+      ? [member.slice(4), `{ get: $${member.slice(4)} }`]
+      : [member, `$${member}`];
+    return `    case "${name}": return ${value};`;
+  });
+  return [
+    "/** The names of the members, with blanks between them. */",
+    "export function memberNames(): string {",
+    `  return "${names.join(" ")}";`,
+    "}",
+    "",
+    "/** The member of this name, for src/tensor/late-members.ts. */",
+    "export function memberOf(name: string): Member | undefined {",
+    "  switch (name) {",
+    ...cases,
+    "  }",
+    "  return undefined;",
+    "}",
+    "",
   ];
 }

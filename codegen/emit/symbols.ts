@@ -7,34 +7,31 @@ export function symbolOf(path: string): string {
 }
 
 export function emitSymbols(model: Model): string {
-  const out = ["/** The table for dlopen. */", "export const SYMBOLS = {"];
+  const out = ["/** What is opened with the library: all of it but kernels. */", "export const NATIVES = {"];
   for (const n of model.natives) {
     out.push(`  /** ${n.doc} */`, `  ${n.name}: { args: ${JSON.stringify(n.args)}, returns: "${n.returns}" },`);
   }
+  out.push("} as const;", "", "const KERNELS = {");
   for (const k of model.kernels) out.push(`  ${symbolOf(k)}: { args: ["f64"], returns: "i32" },`);
   for (const f of model.fast) {
     const args = JSON.stringify(["u32", ...new Array(f.arity + 1).fill("ptr"), "f64"]);
     out.push(`  ${symbolOf(f.path)}_fast: { args: ${args}, returns: "i32" },`);
   }
   out.push("} as const;", "");
+  out.push("/** All that the library exports. */");
+  out.push("export const SYMBOLS = /* @__PURE__ */ Object.assign({}, NATIVES, KERNELS);", "");
   return out.join("\n");
 }
 
 export function emitKernels(model: Model): string {
-  const out = [
-    'import { Kernel } from "../src/dispatch/kernel.ts";',
-    'import { native } from "../src/ffi/library.ts";',
-    "",
-  ];
+  const out = ['import { Kernel } from "../src/dispatch/kernel.ts";', ""];
   const fast = new Map(model.fast.map((f) => [f.path, f]));
   out.push("/** Every kernel of the native library, by its path. */", "export const K = {");
   for (const [id, path] of model.kernels.entries()) {
     const f = fast.get(path);
     let mask = 0;
     for (const c of f?.computes ?? []) mask |= 1 << model.computes.indexOf(c);
-    const call = `native.${symbolOf(path)}`;
-    const quick = f === undefined ? "null" : `native.${symbolOf(path)}_fast`;
-    out.push(`  ${path.replace(".", "_")}: new Kernel(${id}, "${path}", ${call}, ${quick}, ${mask}),`);
+    out.push(`  ${path.replace(".", "_")}: new Kernel(${id}, "${path}", ${f?.arity ?? 0}, ${mask}),`);
   }
   out.push("} as const;", "");
   return out.join("\n");

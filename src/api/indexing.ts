@@ -10,10 +10,12 @@ import { gradMode, requiresGrad } from "../dispatch/mode.ts";
 import { attention } from "../dispatch/seam.ts";
 import * as views from "../dispatch/views.ts";
 import { batchOf } from "../tensor/batched.ts";
+import { checkedCall } from "../tensor/checks.ts";
 import { Int, type Scalar } from "../tensor/complex.ts";
 import { CPU } from "../tensor/device.ts";
 import { bool, type DType, float64, int64, uint8 } from "../tensor/dtype.ts";
 import { int64Of, takesScalar } from "../tensor/integers.ts";
+import { MEMBERS } from "../tensor/signatures.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { AssignedList } from "../tensor/value-types.ts";
@@ -50,18 +52,21 @@ declare module "../tensor/tensor.ts" {
   }
 }
 
-/** Methods that index, and one whose arguments stand in another order than the function's. */
-export function installIndexMethods(prototype: Tensor): void {
-  prototype.at = function (this: Tensor, ...index: IndexPart[]): Tensor {
-    return at(this, index);
-  };
-  prototype.setAt = function <T extends Tensor>(this: T, index: IndexPart, value: Tensor | Scalar | AssignedList): T {
-    setAt(this, index, value);
-    return this;
-  };
-  prototype.where = function (this: Tensor, condition: Tensor, other: Tensor | Scalar): Tensor {
-    return where(condition, this, other);
-  };
+/** `Tensor.at`. */
+export function atMember(this: Tensor, ...index: IndexPart[]): Tensor {
+  return at(this, index);
+}
+
+/** `Tensor.setAt`. */
+export function setAtMember(this: Tensor, index: IndexPart, value: Tensor | Scalar | AssignedList): Tensor {
+  setAt(this, index, value);
+  return this;
+}
+
+/** `Tensor.where`, whose arguments stand in another order than the function's. */
+export function whereMember(this: Tensor, ...args: [condition: Tensor, other: Tensor | Scalar]): Tensor {
+  const [condition, other] = checkedCall("where", MEMBERS.where, args);
+  return where(condition, this, other);
 }
 
 /** A part after text, markers and arrays were read. */
@@ -139,7 +144,8 @@ export function at(t: Tensor, given: readonly unknown[]): Tensor {
   if (given.length === 1) {
     const x = given[0];
     if (typeof x === "number") return selectFirst(t, x);
-    if (x instanceof Slice) return sliceFirst(t, x);
+    // Whether a tensor is of another class takes longer to tell.
+    if (!(x instanceof Tensor) && x instanceof Slice) return sliceFirst(t, x);
     if (typeof x === "string") {
       const parts = parseIndex(x);
       if (parts.length === 1) {
@@ -166,8 +172,8 @@ function readParts(index: readonly unknown[]): readonly Part[] {
 function addPart(parts: Part[], x: unknown): void {
   if (typeof x === "number") parts.push(x);
   else if (typeof x === "string") parts.push(...parseIndex(x));
-  else if (x === null || typeof x === "boolean" || x instanceof Slice || x === ELLIPSIS) parts.push(x as Part);
   else if (x instanceof Tensor) parts.push(fromTensor(x));
+  else if (x === null || typeof x === "boolean" || x instanceof Slice || x === ELLIPSIS) parts.push(x as Part);
   else if (Array.isArray(x)) parts.push(indexFromList(x));
   else if (typeof x === "bigint") parts.push(int64Of(x));
   else if (x instanceof Int) parts.push(int64Of(x.value));
@@ -233,13 +239,14 @@ class Walk {
 
   private part(p: Exclude<Part, typeof ELLIPSIS>, at: number): void {
     if (typeof p === "number") this.select(p, at);
+    else if (p instanceof Tensor) this.index(p);
     else if (p instanceof Slice) this.slice(p);
     else if (p === null) this.unsqueeze();
-    else if (typeof p === "boolean") {
+    else {
       this.unsqueeze();
       this.dim--;
       this.index(indexFromList(p ? [0] : []));
-    } else this.index(p);
+    }
   }
 
   /** As in torch, the message counts the parts of the index. */

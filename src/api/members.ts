@@ -1,4 +1,6 @@
 /** The members of Tensor that this room implements; the registration file installs them. */
+import { checkedCall } from "../tensor/checks.ts";
+import { MEMBERS } from "../tensor/signatures.ts";
 import type { TypedStorageLike } from "../tensor/storage-types.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { repr } from "./printing.ts";
@@ -23,9 +25,8 @@ export const valueMembers = {
   storage: (t: Tensor): TypedStorageLike => storage(t),
 };
 
-/** Methods that take JavaScript data. */
-export function installDataMethods(prototype: Tensor): void {
-  prototype.newTensor = function (this: Tensor, data: TensorData, options?: TensorOptions): Tensor {
-    return newTensor(this, data, options);
-  };
+/** `Tensor.newTensor`. */
+export function newTensorMember(this: Tensor, ...args: [data: TensorData, options?: TensorOptions]): Tensor {
+  const [data, options] = checkedCall("newTensor", MEMBERS.newTensor, args);
+  return newTensor(this, data, options);
 }

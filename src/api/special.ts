@@ -18,10 +18,49 @@ import {
   softmax,
   xlogy,
 } from "../../generated/functional.ts";
+import { lateNamespace } from "../tensor/late-members.ts";
 
-const expit = sigmoid;
-const gammaln = lgamma;
-const psi = digamma;
+function specialMember(name: string): unknown {
+  switch (name) {
+    case "digamma":
+      return digamma;
+    case "erf":
+      return erf;
+    case "erfc":
+      return erfc;
+    case "erfinv":
+      return erfinv;
+    case "exp2":
+      return exp2;
+    case "expit":
+      return sigmoid;
+    case "expm1":
+      return expm1;
+    case "gammaln":
+      return lgamma;
+    case "log1p":
+      return log1p;
+    case "logit":
+      return logit;
+    case "logSoftmax":
+      return logSoftmax;
+    case "logsumexp":
+      return logsumexp;
+    case "polygamma":
+      return polygamma;
+    case "psi":
+      return digamma;
+    case "round":
+      return round;
+    case "sinc":
+      return sinc;
+    case "softmax":
+      return softmax;
+    case "xlogy":
+      return xlogy;
+  }
+  return undefined;
+}
 
 /**
  * Special functions. All of them are functions of the main namespace too; `expit`, `gammaln` and `psi` are other names
@@ -32,23 +71,26 @@ const psi = digamma;
  * ```
  * @torch torch.special
  */
-export const special = {
-  digamma,
-  erf,
-  erfc,
-  erfinv,
-  exp2,
-  expit,
-  expm1,
-  gammaln,
-  log1p,
-  logit,
-  logSoftmax,
-  logsumexp,
-  polygamma,
-  psi,
-  round,
-  sinc,
-  softmax,
-  xlogy,
-} as const;
+export const special: {
+  readonly digamma: typeof digamma;
+  readonly erf: typeof erf;
+  readonly erfc: typeof erfc;
+  readonly erfinv: typeof erfinv;
+  readonly exp2: typeof exp2;
+  readonly expit: typeof sigmoid;
+  readonly expm1: typeof expm1;
+  readonly gammaln: typeof lgamma;
+  readonly log1p: typeof log1p;
+  readonly logit: typeof logit;
+  readonly logSoftmax: typeof logSoftmax;
+  readonly logsumexp: typeof logsumexp;
+  readonly polygamma: typeof polygamma;
+  readonly psi: typeof digamma;
+  readonly round: typeof round;
+  readonly sinc: typeof sinc;
+  readonly softmax: typeof softmax;
+  readonly xlogy: typeof xlogy;
+} = lateNamespace(
+  "digamma erf erfc erfinv exp2 expit expm1 gammaln log1p logit logSoftmax logsumexp polygamma psi round sinc softmax xlogy",
+  specialMember,
+);

@@ -360,13 +360,11 @@ export function markOn(device: Device): Mark {
   return { record: () => event.record(currentStream(device)), synchronize: () => event.synchronize() };
 }
 
-/** The method of tensors that knows streams. */
-export function installStreams(prototype: Tensor): void {
-  prototype.recordStream = function (this: Tensor, stream: Stream): void {
-    [stream] = inOrder<[Stream]>("recordStream", RECORD_STREAM, arguments);
-    requireStream(stream, "recordStream");
-    const { block, device } = this._storage;
-    requireKept(this._storage);
-    if (device.type === "cuda" && block !== 0) native.zs_cuda_record(block, gpuOf(stream.device), stream.cudaStream);
-  };
+/** `Tensor.recordStream`. */
+export function recordStreamMember(this: Tensor, stream: Stream): void {
+  [stream] = inOrder<[Stream]>("recordStream", RECORD_STREAM, arguments);
+  requireStream(stream, "recordStream");
+  const { block, device } = this._storage;
+  requireKept(this._storage);
+  if (device.type === "cuda" && block !== 0) native.zs_cuda_record(block, gpuOf(stream.device), stream.cudaStream);
 }

@@ -5,6 +5,7 @@ import { Complex, Int, isScalar, type Scalar } from "../tensor/complex.ts";
 import { Device, namesDevice, toDevice } from "../tensor/device.ts";
 import { DType, refuseFunction, toDType } from "../tensor/dtype.ts";
 import { doubleOf, int64Of, takesScalar } from "../tensor/integers.ts";
+import { lateTable } from "../tensor/late-table.ts";
 import { Storage, UntypedStorage } from "../tensor/storage.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { inPinnedMemory, requirePinnable } from "./allocate.ts";
@@ -27,6 +28,30 @@ export interface Overload {
   readonly layout?: boolean;
   /** How each argument is converted, found at the first call. */
   converters?: readonly Converter[];
+}
+
+/** An overload in a line of a generated table; an argument without a third part has to be given. */
+type OverloadRow = readonly [
+  args: readonly (readonly [name: string, role: string, fallback?: unknown])[],
+  positional: number,
+  out: number,
+  layout?: boolean,
+];
+
+function overloadsOf(rows: readonly OverloadRow[], functions: readonly Overload["fn"][]): Overload[] {
+  return rows.map(([args, positional, out, layout], i) => ({
+    fn: functions[i] as Overload["fn"],
+    args: args.map((row): ArgRow => (row.length === 2 ? [row[0], row[1], REQUIRED] : (row as ArgRow))),
+    positional,
+    out,
+    layout: layout === true,
+    converters: undefined,
+  }));
+}
+
+/** The overloads of each function of a generated file. */
+export function overloadTable(lines: () => string): (name: string, functions: readonly Overload["fn"][]) => Overload[] {
+  return lateTable(lines, overloadsOf);
 }
 
 type Converter = (x: unknown) => unknown;

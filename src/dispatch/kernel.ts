@@ -1,36 +1,58 @@
-/** A kernel of the native library, and what its statuses mean. */
+/** Kernels of the native library, and what their statuses mean. */
 
 import { IndexDetail, STATUS } from "../../generated/abi.ts";
 import * as texts from "../../generated/texts.ts";
 import { detail, frameAddress } from "../ffi/frame.ts";
+import { openKernel } from "../ffi/library.ts";
 import { CPU, type Device } from "../tensor/device.ts";
 import { fileFault } from "../tensor/values.ts";
 import { backendOf } from "./backend.ts";
 
+type Call = (...args: number[]) => number;
+
+/** A kernel. Its functions are opened when it is first called: most programs call few of them. */
 export class Kernel {
   /** Its place in the native library's list. */
   readonly id: number;
   /** `family.name` */
   readonly path: string;
-  /** The call that reads the frame. */
-  readonly call: (frame: number) => number;
-  /** The call with addresses and a count, when there is one. */
-  readonly fast: ((...args: number[]) => number) | null;
   /** Bit c is set when `fast` takes compute type c. */
   readonly fastMask: number;
+  /** How many operands `fast` takes. */
+  private readonly arity: number;
+  private opened: Call | null = null;
+  private openedFast: Call | null | undefined;
 
-  constructor(
-    id: number,
-    path: string,
-    call: (frame: number) => number,
-    fast: ((...args: number[]) => number) | null,
-    fastMask: number,
-  ) {
+  constructor(id: number, path: string, arity: number, fastMask: number) {
     this.id = id;
     this.path = path;
-    this.call = call;
-    this.fast = fast;
+    this.arity = arity;
     this.fastMask = fastMask;
+    this.openedFast = fastMask === 0 ? null : undefined;
+  }
+
+  /** The call that reads the frame. */
+  get call(): Call {
+    return this.opened ?? this.open();
+  }
+  set call(given: Call) {
+    this.opened = given;
+  }
+
+  /** The call with addresses and a count, when there is one. */
+  get fast(): Call | null {
+    if (this.openedFast === undefined) this.open();
+    return this.openedFast as Call | null;
+  }
+  set fast(given: Call | null) {
+    this.openedFast = given;
+  }
+
+  private open(): Call {
+    const [call, fast] = openKernel(`zs_k_${this.path.replace(".", "_")}`, this.fastMask === 0 ? null : this.arity);
+    this.opened ??= call;
+    this.openedFast ??= fast;
+    return this.opened;
   }
 
   /** Runs on the frame that was written, where its operands are; gives the status. */

@@ -5,6 +5,7 @@
 import { attention, DEVICES, MEMORY, TAKERS } from "../ffi/attention.ts";
 import { relieve } from "../ffi/memory.ts";
 import type { Device } from "../tensor/device.ts";
+import { lateTable } from "../tensor/late-table.ts";
 import { requireSync, requireSyncResult } from "../tensor/modes.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import {
@@ -40,6 +41,28 @@ export interface Operator {
   readonly checkers?: readonly [string, string?];
   /** The place of the argument that says on which device a fresh result is made. */
   readonly madeOn: number | null;
+}
+
+/** An operator in a line of the generated table. */
+type OperatorRow = readonly [
+  name: string,
+  publicName: string,
+  overload: string,
+  kind: OperatorKind,
+  args: readonly string[],
+  devices: Operator["devices"],
+  madeOn: number | null,
+  checkers: readonly [string, string?] | null,
+];
+
+function operatorOf(row: OperatorRow, run: Operator["run"]): Operator {
+  const [name, publicName, overload, kind, args, devices, madeOn, checkers] = row;
+  return { name, publicName, overload, kind, run, args, devices, checkers: checkers ?? undefined, madeOn };
+}
+
+/** The operators of a generated file. */
+export function operatorTable(lines: () => string): (name: string, run: Operator["run"]) => Operator {
+  return lateTable(lines, operatorOf);
 }
 
 /** Who takes calls. */

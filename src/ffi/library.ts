@@ -1,8 +1,8 @@
 /** Finds, loads and checks the native library. Beside it only memory.ts, frame.ts and system.ts import bun:ffi. */
 
-import { CString, dlopen, ptr, suffix } from "bun:ffi";
+import { CString, dlopen, type FFIFunction, ptr, suffix } from "bun:ffi";
 import { ABI_HASH } from "../../generated/abi.ts";
-import { SYMBOLS } from "../../generated/symbols.ts";
+import { NATIVES } from "../../generated/symbols.ts";
 import { existsSync } from "../runtime/node.ts";
 import { checkWhole } from "./library-file.ts";
 
@@ -99,7 +99,7 @@ function otherVersion(file: string, hash: string): Error {
   );
 }
 
-const HASH_ONLY = { zs_abi_hash: SYMBOLS.zs_abi_hash };
+const HASH_ONLY = { zs_abi_hash: NATIVES.zs_abi_hash };
 
 /** The ABI of a library that lacks functions, undefined for a file that is no library of this package. */
 function hashOf(file: string): string | undefined {
@@ -114,7 +114,7 @@ function load(file: string) {
   // What lies within a compiled executable cannot be opened, and is as whole as that is.
   if (!/^(\/\$bunfs\/|[A-Z]:[\\/]~BUN)/.test(file)) checkWhole(file);
   try {
-    return dlopen(file, SYMBOLS);
+    return dlopen(file, NATIVES);
   } catch (error) {
     const hash = hashOf(file);
     if (hash !== undefined && hash !== ABI_HASH) throw otherVersion(file, hash);
@@ -128,7 +128,7 @@ const library = load(path);
 
 /** The native functions, typed by the generated table. */
 export const native = library.symbols as unknown as {
-  [K in keyof typeof SYMBOLS]: (...args: number[]) => number;
+  [K in keyof typeof NATIVES]: (...args: number[]) => number;
 };
 
 function checkAbi(): void {
@@ -136,6 +136,24 @@ function checkAbi(): void {
   if (hash !== ABI_HASH) throw otherVersion(path, hash);
 }
 checkAbi();
+
+type Call = (...args: number[]) => number;
+
+/** Keeps what is open. */
+const kernels: unknown[] = [];
+
+/** A kernel's function that reads the frame, and the one with `arity` addresses to read where it has one. */
+export function openKernel(symbol: string, arity: number | null): [call: Call, fast: Call | null] {
+  const table: Record<string, FFIFunction> = { [symbol]: { args: ["f64"], returns: "i32" } };
+  if (arity !== null) {
+    const addresses = new Array<"ptr">(arity + 1).fill("ptr");
+    table[`${symbol}_fast`] = { args: ["u32", ...addresses, "f64"], returns: "i32" };
+  }
+  const opened = dlopen(path, table);
+  kernels.push(opened);
+  const found = opened.symbols as unknown as Record<string, Call>;
+  return [found[symbol] as Call, found[`${symbol}_fast`] ?? null];
+}
 
 /** Where the loaded library is. */
 export const libraryPath = path;

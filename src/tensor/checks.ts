@@ -291,6 +291,11 @@ export function checkCall(op: string, text: string, args: ArrayLike<unknown>): v
   inOrder(op, text, args);
 }
 
+/** The arguments of a method in their places; more than it takes are refused. */
+export function checkedCall<A extends readonly unknown[]>(op: string, text: string, args: A): A {
+  return placed(op, parse(text), args as unknown as unknown[]) as unknown as A;
+}
+
 /** Checks the options of a constructor or a function; undefined and null are none. */
 export function checkOptions(op: string, spec: string, options: unknown): void {
   if (options === undefined || options === null) return;

@@ -3,6 +3,7 @@
  * so that nothing is known there of tasks; each setting has one stack of what was asked for and has not ended yet.
  */
 import * as texts from "../../generated/texts.ts";
+import { walker } from "./scope-state.ts";
 
 /** A mode that lasts until it is disposed. */
 export interface ModeGuard {
@@ -168,7 +169,8 @@ export function requireSync(body: () => unknown, name: string): void {
 
 /** Refuses a promise, and anything else whose code goes on later. */
 export function requireSyncResult<R>(result: R, name: string): R {
-  if (typeof result === "object" && result !== null && isPending(result)) refuseAsync(name);
+  if (typeof result !== "object" || result === null || walker.isTensor(result)) return result;
+  if (isPending(result)) refuseAsync(name);
   return result;
 }
 

@@ -9,6 +9,7 @@ import { Complex } from "./complex.ts";
 import type { Device } from "./device.ts";
 import { refuseEmpty } from "./disposed.ts";
 import type { ArrayOf, DType, DTypeLike, DTypeName } from "./dtype.ts";
+import { takeLateMembers } from "./late-members.ts";
 import { scopeState } from "./scope-state.ts";
 import { contiguousStrides, numelOf, Size } from "./size.ts";
 import { DISPOSED, type Storage, UntypedStorage } from "./storage.ts";
@@ -108,6 +109,9 @@ interface SymbolMembers extends Disposable {
 
 /** A strided, multi-dimensional array over shared storage. @torch torch.Tensor */
 export class Tensor {
+  static {
+    takeLateMembers(Tensor.prototype);
+  }
   /** Editors offer the members of a class with a private one nowhere but behind its objects. */
   declare private readonly opaque: never;
   /** @internal */ _storage: Storage;
@@ -194,15 +198,13 @@ export class Tensor {
     if (this._shape.length === 0) throw texts.lenOfScalar(undefined);
     return this._shape[0] as number;
   }
-  /** Bytes per element. @torch Tensor.itemsize */
-  get itemsize(): number {
+  /** Bytes per element. @torch Tensor.itemsize */ get itemsize(): number {
     return this.dtype.itemsize;
   }
   /** Bytes of an element. @torch Tensor.element_size */ elementSize(): number {
     return this.dtype.itemsize;
   }
-  /** Bytes of the elements. @torch Tensor.nbytes */
-  get nbytes(): number {
+  /** Bytes of the elements. @torch Tensor.nbytes */ get nbytes(): number {
     return this._numel * this.dtype.itemsize;
   }
   /** Offset of element 0 in its storage, in elements. @torch Tensor.storage_offset */
@@ -275,8 +277,7 @@ export class Tensor {
   requiresGrad_(value = true): this {
     return late.requiresGrad_(this, value) as this;
   }
-  /** The node that made this tensor, null for leaves. @torch Tensor.grad_fn */
-  get gradFn(): GradientNode | null {
+  /** The node that made this tensor, null for leaves. @torch Tensor.grad_fn */ get gradFn(): GradientNode | null {
     return late.gradFn(this);
   }
   /** True when no operation on a graph made this tensor. @torch Tensor.is_leaf */
@@ -391,6 +392,9 @@ export class Tensor {
   /** @internal What basic indexing returns; classes that outlive indexing replace it. */
   _derive(view: Tensor): Tensor {
     return view;
+  }
+  /** @internal Whether it is of a batch as a whole. */ get _unbatched(): boolean {
+    return false;
   }
   /** Gives up this tensor's claim on its bytes; the last claim returns them at once. */
   [Symbol.dispose](): void {

@@ -16,7 +16,7 @@ test("every generated operator asks first", () => {
   expect(functions.length).toBeGreaterThan(350);
   for (const f of functions) {
     const name = f.slice(0, f.indexOf("("));
-    expect(f).toContain(`if ($A.attention.bits !== 0) { const r = $A.attend($O().${name}, [`);
+    expect(f).toContain(`if ($A.attention.bits !== 0) { const r = $A.attend($O("${name}", ${name}), [`);
   }
 });
 

@@ -186,6 +186,11 @@ export const make = {} as {
   stack(members: Td[], stackDim: number, name: string | null): Td;
 };
 
+/** Whether something is a collection of any kind. Tensors, of which there are most, are told from all else first. */
+export function isCollection(value: unknown): value is Collection {
+  return !(value instanceof Tensor) && value instanceof Collection;
+}
+
 /**
  * True for TensorDicts, tensorclasses, lazy stacks and wrapped values.
  * @example
@@ -195,7 +200,7 @@ export const make = {} as {
  * @torch tensordict.is_tensor_collection
  */
 export function isTensorCollection(value: unknown): value is Td {
-  return value instanceof Collection && value._kind !== "nested";
+  return isCollection(value) && value._kind !== "nested";
 }
 
 /**
@@ -207,12 +212,12 @@ export function isTensorCollection(value: unknown): value is Td {
  * @torch tensordict.is_non_tensor
  */
 export function isNonTensor(value: unknown): value is ValueTd {
-  return value instanceof Collection && (value._kind === "nonTensor" || value._kind === "nonTensorStack");
+  return isCollection(value) && (value._kind === "nonTensor" || value._kind === "nonTensorStack");
 }
 
 /** True for nested tensors: they are one entry each. */
 export function isNested(value: unknown): value is Classes<Schema>["nested"] {
-  return value instanceof Collection && value._kind === "nested";
+  return isCollection(value) && value._kind === "nested";
 }
 
 /** True for what has entries of its own. */

@@ -46,14 +46,18 @@ export class UnbatchedTensor extends Tensor {
     this._viewVersion = t._viewVersion;
     this._creation = t._creation;
     this._requiresGrad = t._requiresGrad;
-    this.batchSize = toSize(options.batchSize ?? (data instanceof UnbatchedTensor ? data.batchSize : []));
+    this.batchSize = toSize(options.batchSize ?? (isUnbatched(data) ? data.batchSize : []));
     take(this);
+  }
+
+  /** @internal */ override get _unbatched(): boolean {
+    return true;
   }
 }
 
 /** Whether a tensor belongs to a batch as a whole. */
 export function isUnbatched(value: unknown): value is UnbatchedTensor {
-  return value instanceof UnbatchedTensor;
+  return value instanceof Tensor && value._unbatched;
 }
 
 /** The same tensor as an entry of another batch. */

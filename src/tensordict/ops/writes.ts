@@ -261,7 +261,7 @@ function planTensor(
   writes: Writes,
   path: readonly string[] | null,
 ): void {
-  if (value instanceof Collection) throw misfit(holder, key, value as Td, entry);
+  if (!(value instanceof Tensor) && value instanceof Collection) throw misfit(holder, key, value as Td, entry);
   const source = fitted(holder, key, entry, value, path);
   const outside = holder._outside;
   if (outside !== undefined) {
