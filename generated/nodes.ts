@@ -1513,6 +1513,72 @@ function nodes_make() {
     }
   }
 
+  class tanh_backward_Backward extends Node {
+    override get name(): string {
+      return "TanhBackwardBackward0";
+    }
+    gradOutput!: S.Saved;
+    output!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
+      const output = S.unpack(this.output, this) as Tensor;
+      return [
+        this.needs(0) ? F.tanhBackward(grad, F.conj(output)) : null,
+        this.needs(1) ? F.tanhDoubleBackward(grad, gradOutput, output) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.gradOutput = S.drop(this.gradOutput);
+      this.output = S.drop(this.output);
+    }
+  }
+
+  class sigmoid_backward_Backward extends Node {
+    override get name(): string {
+      return "SigmoidBackwardBackward0";
+    }
+    gradOutput!: S.Saved;
+    output!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
+      const output = S.unpack(this.output, this) as Tensor;
+      return [
+        this.needs(0) ? F.sigmoidBackward(grad, F.conj(output)) : null,
+        this.needs(1) ? F.sigmoidDoubleBackward(grad, gradOutput, output) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.gradOutput = S.drop(this.gradOutput);
+      this.output = S.drop(this.output);
+    }
+  }
+
+  class threshold_backward_Backward extends Node {
+    override get name(): string {
+      return "ThresholdBackwardBackward0";
+    }
+    output!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const output = S.unpack(this.output, this) as Tensor;
+      return [
+        this.needs(0) ? F.thresholdBackward(grad, output) : null,
+        this.needs(1) ? F.zerosOf(grad) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.output = S.drop(this.output);
+    }
+  }
+
   class hypot_Backward extends Node {
     override get name(): string {
       return "HypotBackward0";
@@ -4463,6 +4529,9 @@ function nodes_make() {
     le_Backward,
     gt_Backward,
     ge_Backward,
+    tanh_backward_Backward,
+    sigmoid_backward_Backward,
+    threshold_backward_Backward,
     hypot_Backward,
     nextafter_Backward,
     heaviside_Backward,

@@ -6,7 +6,16 @@ import { gradMode, gradModes, requiresGrad } from "../dispatch/mode.ts";
 import { scopeState, take } from "../tensor/scope-state.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { requireKept, type Storage } from "../tensor/storage.ts";
-import { begin, finishTaken, giveUp, leaveAll, takeOver } from "../tensor/temporaries.ts";
+import {
+  begin,
+  collectReleased,
+  finishTaken,
+  giveUp,
+  leaveAll,
+  MOST_RELEASED,
+  released,
+  takeOver,
+} from "../tensor/temporaries.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { legacyType, typeName } from "../tensor/type-name.ts";
 import * as G from "./gradients.ts";
@@ -165,7 +174,7 @@ class Run {
   private mayWrite(t: Task, at: number, grad: Tensor): boolean {
     if (!isSole(t, at) || gradMode.enabled || grad._storage.watched) return false;
     const old = t.grads[at] as Tensor;
-    return old._contiguous || (old._bits === 0 && isDense(old._shape, old._strides));
+    return old._base === null && isDense(old._shape, old._strides);
   }
 
   /** Runs everything, each node on the streams of its operator; the caller's wait for them. */
@@ -175,6 +184,7 @@ class Run {
         const node = this.ready.pop();
         if (streams.used) this.go(node.streams);
         this.step(node);
+        if (released.bytes > 16 * MOST_RELEASED) collectReleased();
       }
     } finally {
       if (streams.used) {
@@ -390,5 +400,6 @@ export function run(roots: readonly Tensor[], gradients: readonly Tensor[], opti
     job.start(edges, gradients);
     job.finish();
   });
+  if (released.bytes > MOST_RELEASED) collectReleased();
   return job.captured;
 }

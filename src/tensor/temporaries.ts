@@ -10,6 +10,8 @@ import { attention, TAKERS } from "../ffi/attention.ts";
 import { type Scoped, scopeState, walker } from "./scope-state.ts";
 import type { Storage } from "./storage.ts";
 
+export { collectReleased, MOST_RELEASED, released } from "../ffi/memory.ts";
+
 /** Turned off by tests, which compare. */
 export const giving = { enabled: true };
 
